@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readJson, writeSecretJson } from './platform-directory.ts';
+
+/** What demo.json holds: where the platform is and how to get in. */
+export interface Demo {
+  gateway: string;
+  admin: string;
+  admin_token: string;
+  account: string;
+  keys: { live: string; test: string };
+  /** Ids for the first request to try. */
+  try: { contact: string; booking_type: number };
+}
+
+interface Entrances {
+  gateway: string;
+  admin: string;
+  adminToken: string;
+}
+
+const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri'];
+const dana = { name: 'Dana Demo', email: 'dana@demo.example' };
+/** The control plane's news reach the services within a second or so; longer than this is a fault. */
+const patienceMs = 15_000;
+/** Fields that are refused until the service has heard of the new member. */
+const newsFields = new Set<unknown>(['email', 'staff', 'default_staff']);
+
+/** The demo account of an earlier start while its live key works, else a new one; demo.json tells of it. */
+export async function openDemo(directory: string, entrances: Entrances): Promise<Demo> {
+  const file = join(directory, 'demo.json');
+  const found = readJson<Demo>(file);
+  const where = { gateway: entrances.gateway, admin: entrances.admin, admin_token: entrances.adminToken };
+  const demo =
+    found !== undefined && (await keyWorks(entrances.gateway, found.keys.live)) ? found : await makeDemo(entrances);
+  const current = { ...demo, ...where };
+  writeSecretJson(file, current);
+  return current;
+}
+
+/** The next free start of the demo's booking type, as the API writes it; null when none is listed. */
+export async function nextFreeTime(demo: Demo): Promise<string | null> {
+  const path = `/v1/calendar/free-times?booking_type=${demo.try.booking_type}&limit=1`;
+  const answer = await request<{ data: { starts_at: string }[] }>('GET', `${demo.gateway}${path}`, demo.keys.live);
+  return answer.data[0]?.starts_at ?? null;
+}
+
+async function keyWorks(gateway: string, key: string): Promise<boolean> {
+  const answer = await fetch(`${gateway}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
+  await answer.body?.cancel();
+  if (answer.status === 200) return true;
+  if (answer.status === 401 || answer.status === 403) return false;
+  throw new Error(`GET /v1/me with the key in demo.json answered ${answer.status}: it should be 200 or 401`);
+}
+
+async function makeDemo({ gateway, admin, adminToken }: Entrances): Promise<Demo> {
+  const manage = <T>(path: string, body: object) => request<T>('POST', `${admin}${path}`, adminToken, body);
+  const account = await manage<{ id: string; sandbox_id: string }>('/admin/accounts', {
+    name: 'Demo',
+    timezone: 'Europe/Berlin',
+    country: 'DE',
+    plan: { name: 'demo', api: true, modules: ['calendar', 'agents', 'cdp', 'catalogue', 'crm'] },
+  });
+  await manage(`/admin/accounts/${account.id}/members`, dana);
+  await manage(`/admin/accounts/${account.sandbox_id}/members`, dana);
+  const makeKey = (mode: 'live' | 'test') =>
+    manage<{ key: string }>(`/admin/accounts/${account.id}/keys`, { name: `Demo ${mode}`, mode, scopes: ['*'] });
+  const [live, test] = [(await makeKey('live')).key, (await makeKey('test')).key];
+  const call = <T>(path: string, body: object) => request<T>('POST', `${gateway}${path}`, live, body);
+  const contact = await call<{ id: string }>('/v1/cdp/contacts', {
+    name: 'Casey Customer',
+    phone: '+4930901820',
+    email: 'casey@customer.example',
+  });
+  const hours = Object.fromEntries(weekdays.map((day) => [day, [['09:00', '17:00']]]));
+  await call('/v1/calendar/staff', { email: dana.email, hours });
+  const bookingType = await call<{ id: number }>('/v1/calendar/booking-types', {
+    name: 'Consultation',
+    duration_minutes: 30,
+    staff: [dana.email],
+    default_staff: dana.email,
+  });
+  return {
+    gateway,
+    admin,
+    admin_token: adminToken,
+    account: account.id,
+    keys: { live, test },
+    try: { contact: contact.id, booking_type: bookingType.id },
+  };
+}
+
+/**
+ * One JSON request. What may only need a moment (a service that just came up, news of a member still on their way) is
+ * asked again for patienceMs.
+ * @throws Error with the answer's own message
+ */
+async function request<T>(method: 'GET' | 'POST', url: string, token: string, body?: object): Promise<T> {
+  const deadline = performance.now() + patienceMs;
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'idempotency-key': randomUUID(),
+  };
+  for (;;) {
+    const answer = await fetch(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    const text = await answer.text();
+    if (answer.ok) return JSON.parse(text) as T;
+    const mayPass = answer.status === 503 || (answer.status === 400 && newsFields.has(errorField(text)));
+    if (!mayPass || performance.now() > deadline) {
+      throw new Error(
+        `the demo account could not be made: ${method} ${new URL(url).pathname} answered ${answer.status} ${text}`,
+      );
+    }
+    if (answer.status === 400) headers['idempotency-key'] = randomUUID(); // the refusal would be replayed
+    await sleep(200);
+  }
+}
+
+function errorField(text: string): unknown {
+  return (JSON.parse(text) as { error?: { field?: unknown } }).error?.field;
+}

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ManagedProcess } from './managed-process.ts';
+import type { Secrets } from './platform-directory.ts';
+import { roleUrl } from './provision.ts';
+
+/** Where everything is on this machine. */
+export interface Platform {
+  /** The repository, and the folder of the platform's data in it. */
+  root: string;
+  directory: string;
+  databaseUrl: string;
+  natsUrl: string;
+  redisUrl: string;
+  gatewayPort: number;
+  adminPort: number;
+  /** Of each service, by its name. */
+  ports: Record<string, number>;
+  secrets: Secrets;
+}
+
+/** A process of the platform: its name is also its database schema's. */
+export interface Deployable {
+  name: string;
+  /** Its main file, relative to the repository. */
+  entry: string;
+  /** What it needs besides what every process gets. What the caller's environment says already wins over `defaults`. */
+  env?(platform: Platform): Record<string, string>;
+  defaults?: Record<string, string>;
+}
+
+export const gateway: Deployable = {
+  name: 'gateway',
+  entry: 'gateway/src/main.ts',
+  env: (platform) => ({
+    GATEWAY_PORT: String(platform.gatewayPort),
+    GATEWAY_HOST: '127.0.0.1',
+    ADMIN_PORT: String(platform.adminPort),
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_TOKEN: platform.secrets.ADMIN_TOKEN,
+    REDIS_URL: platform.redisUrl,
+    READY_FILE: readyFile(platform),
+    ...Object.fromEntries(services.map(({ name }) => [`${name.toUpperCase()}_URL`, serviceUrl(platform, name)])),
+  }),
+};
+
+export const services: Deployable[] = [
+  { name: 'calendar', entry: 'services/calendar/src/main.ts' },
+  { name: 'cdp', entry: 'services/cdp/src/main.ts' },
+  {
+    name: 'webhooks',
+    entry: 'services/webhooks/src/main.ts',
+    env: (platform) => ({ WEBHOOKS_SECRET_KEY: platform.secrets.WEBHOOKS_SECRET_KEY }),
+    defaults: { WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128' },
+  },
+];
+
+/** While this file is missing the gateway's public /readyz answers 503. */
+export function readyFile(platform: Platform): string {
+  return join(platform.directory, 'ready');
+}
+
+function serviceUrl(platform: Platform, name: string): string {
+  return `http://127.0.0.1:${platform.ports[name]}`;
+}
+
+/**
+ * How to run a deployable on this machine: Node on its entry file, ready when its /readyz (the gateway's on the admin
+ * port, which does not wait for the ready file) answers 200.
+ * @throws Error when its entry file is missing
+ */
+export function describeProcess(deployable: Deployable, platform: Platform): ManagedProcess {
+  const { name } = deployable;
+  const entry = join(platform.root, deployable.entry);
+  if (!existsSync(entry)) throw new Error(`${deployable.entry} is missing: check out the whole repository`);
+  const port = name === gateway.name ? platform.adminPort : platform.ports[name];
+  return {
+    name,
+    command: process.execPath,
+    args: [entry],
+    cwd: platform.root,
+    env: {
+      ...inheritedEnvironment(),
+      ...definedDefaults({ LOG_LEVEL: 'warn', ...deployable.defaults }),
+      NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache'),
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DATABASE_URL: roleUrl(platform.databaseUrl, name, platform.secrets.roles[name] ?? ''),
+      NATS_URL: platform.natsUrl,
+      CONTEXT_SECRET: platform.secrets.CONTEXT_SECRET,
+      ...deployable.env?.(platform),
+    },
+    stopSignal: 'SIGTERM',
+    recordFile: join(platform.directory, 'run', `${name}.json`),
+    ready: () => answersOk(`http://127.0.0.1:${port}/readyz`),
+  };
+}
+
+/** The caller's environment (OTEL_… and the like) without npm's own and without what only one process may know. */
+function inheritedEnvironment(): Record<string, string> {
+  const hidden =
+    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
+  const entries = Object.entries(process.env).filter(([key, value]) => value !== undefined && !hidden.test(key));
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function definedDefaults(defaults: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(defaults).map(([key, value]) => [key, process.env[key] ?? value]));
+}
+
+/** Whether a GET of the URL answers 200 within two seconds. */
+export async function answersOk(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    await answer.body?.cancel();
+    return answer.status === 200;
+  } catch {
+    return false; // nothing listens there yet
+  }
+}

@@ -1,0 +1,44 @@
+import { randomInt } from 'node:crypto';
+import { connect, createServer } from 'node:net';
+
+/** Whether a TCP port of 127.0.0.1 can be listened on now. */
+export function portIsFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** A free port of 127.0.0.1, below the range from which outgoing connections take theirs, so that it stays free. */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const port = randomInt(20_000, 32_000);
+    if (await portIsFree(port)) return port;
+  }
+  throw new Error('no free TCP port between 20000 and 32000 on 127.0.0.1: stop something that listens there');
+}
+
+/**
+ * What a server says first on 127.0.0.1, up to its first line end, after `send` was written to it;
+ * null when it refuses, closes or is silent for timeoutMs.
+ */
+export function firstLine(port: number, send: string, timeoutMs = 1_000): Promise<string | null> {
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect({ port, host: '127.0.0.1', timeout: timeoutMs });
+    const done = (line: string | null) => {
+      socket.destroy();
+      resolve(line);
+    };
+    socket.on('connect', () => send !== '' && socket.write(send));
+    socket.on('data', (chunk) => {
+      text += chunk.toString('utf8');
+      const end = text.indexOf('\r\n');
+      if (end >= 0) done(text.slice(0, end));
+    });
+    socket.on('timeout', () => done(null));
+    socket.on('error', () => done(null));
+    socket.on('close', () => done(null));
+  });
+}

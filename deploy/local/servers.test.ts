@@ -1,0 +1,136 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import postgres from 'postgres';
+import { firstLine, freePort, portIsFree } from './local-port.ts';
+import { type ServerProcess, spawnManaged, startServer } from './managed-process.ts';
+import { natsServer } from './nats.ts';
+import { postgresServer } from './postgres.ts';
+import { processIdentity, recordProcess, runningRecord, signalProcess, stopRecorded } from './process-record.ts';
+import { redisServer } from './redis.ts';
+import { waitUntil } from './wait-until.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'servers-'));
+const cacheDirectory = join(import.meta.dirname, '../../.platform/debian'); // the launcher's, so that one download serves both
+
+async function query<T>(url: string, ask: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    return await ask(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+async function startAndOrphan(server: ServerProcess): Promise<number> {
+  await server.prepare?.();
+  const child = spawnManaged(server);
+  expect(await waitUntil(() => server.ready(), 20_000)).toBe(true);
+  return child.pid ?? 0;
+}
+
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe('PostgreSQL of our own', () => {
+  it('starts, keeps its data over a restart and leaves nothing running', async () => {
+    const directory = join(root, 'postgres');
+    const port = await freePort();
+    const first = await startServer(await postgresServer({ directory, port }));
+    await query(first.url, (sql) => sql`create table kept as select 42 as answer`);
+    expect(await query(first.url, (sql) => sql`show fsync`)).toMatchObject([{ fsync: 'on' }]);
+    expect(await query(first.url, (sql) => sql`show server_encoding`)).toMatchObject([{ server_encoding: 'UTF8' }]);
+    await first.stop();
+    expect(processIdentity(first.pid)).toBeNull();
+    expect(await portIsFree(port)).toBe(true);
+    const second = await startServer(await postgresServer({ directory, port }));
+    expect(await query(second.url, (sql) => sql`select answer from kept`)).toMatchObject([{ answer: 42 }]);
+    await second.stop();
+    expect(existsSync(join(directory, 'process.json'))).toBe(false);
+  }, 30_000);
+
+  it('works below a folder that its user may not enter', async () => {
+    const closed = join(root, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    const server = await startServer(
+      await postgresServer({ directory: join(closed, 'postgres'), port: await freePort() }),
+    );
+    expect(await query(server.url, (sql) => sql`select 1 as one`)).toMatchObject([{ one: 1 }]);
+    await server.stop();
+  }, 30_000);
+
+  it('stops an orphan in its data directory, even one that nobody wrote down, and starts', async () => {
+    const directory = join(root, 'postgres');
+    const orphaned = await postgresServer({ directory, port: await freePort() });
+    const orphan = await startAndOrphan(orphaned);
+    rmSync(orphaned.recordFile);
+    const server = await startServer(await postgresServer({ directory, port: await freePort() }));
+    expect(processIdentity(orphan)).toBeNull();
+    expect(server.pid).not.toBe(orphan);
+    await server.stop();
+  }, 30_000);
+
+  it("passes over a lock file whose process id is a stranger's by now", async () => {
+    const directory = join(root, 'postgres');
+    writeFileSync(join(directory, 'data', 'postmaster.pid'), `${process.pid}\n/elsewhere\n`);
+    const server = await startServer(await postgresServer({ directory, port: await freePort() }));
+    expect(await query(server.url, (sql) => sql`select 1 as one`)).toMatchObject([{ one: 1 }]);
+    await server.stop();
+  }, 30_000);
+
+  it('says what stands in the way when it cannot start', async () => {
+    const server = await postgresServer({
+      directory: join(root, 'postgres'),
+      port: await freePort(),
+      settings: { fsync: 'maybe' },
+    });
+    await expect(startServer(server, 10_000)).rejects.toThrow(/postgres did not start: .*fsync/s);
+  }, 30_000);
+});
+
+describe('NATS and Redis of our own', () => {
+  it('NATS starts with JetStream, restarts on its streams and leaves nothing running', async () => {
+    const options = { directory: join(root, 'nats'), port: await freePort(), cacheDirectory };
+    for (let round = 0; round < 2; round += 1) {
+      const server = await startServer(await natsServer(options));
+      expect(await firstLine(options.port, '')).toMatch(/^INFO .*"jetstream":true/);
+      await server.stop();
+      expect(processIdentity(server.pid)).toBeNull();
+    }
+    expect(await portIsFree(options.port)).toBe(true);
+  }, 120_000);
+
+  it('Redis starts, answers and leaves nothing running', async () => {
+    const options = { directory: join(root, 'redis'), port: await freePort(), cacheDirectory };
+    const server = await startServer(await redisServer(options));
+    expect(await firstLine(options.port, 'SET a 1\r\n')).toBe('+OK');
+    await server.stop();
+    expect(processIdentity(server.pid)).toBeNull();
+    expect(await portIsFree(options.port)).toBe(true);
+  }, 120_000);
+
+  it('says what to install when a server is nowhere to be had', async () => {
+    const options = { directory: join(root, 'none'), port: 1, cacheDirectory, ways: [] };
+    await expect(redisServer(options)).rejects.toThrow(/apt-get install redis-server.*REDIS_URL/);
+  });
+});
+
+describe('a process that was written down', () => {
+  it('is stopped by the next start', async () => {
+    const server = await redisServer({ directory: join(root, 'redis'), port: await freePort(), cacheDirectory });
+    const orphan = await startAndOrphan(server);
+    expect(await stopRecorded(server.recordFile, 5_000)).toBe(true);
+    expect(processIdentity(orphan)).toBeNull();
+    expect(existsSync(server.recordFile)).toBe(false);
+  }, 120_000);
+
+  it('is never mistaken for a later process with the same id', async () => {
+    const file = join(root, 'record.json');
+    recordProcess(file, process.pid, 'SIGKILL');
+    expect(runningRecord(file)?.pid).toBe(process.pid);
+    const record = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...record, identity: 'an earlier start' }));
+    expect(await stopRecorded(file, 1_000)).toBe(false);
+    expect(signalProcess(2 ** 22 + 1, 'SIGTERM')).toBe(false);
+  });
+});

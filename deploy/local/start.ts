@@ -1,0 +1,184 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Demo, nextFreeTime, openDemo } from './demo.ts';
+import { answersOk, describeProcess, gateway, type Platform, readyFile, services } from './deployables.ts';
+import { portIsFree } from './local-port.ts';
+import type { ServerProcess } from './managed-process.ts';
+import { natsServer } from './nats.ts';
+import * as platformDirectory from './platform-directory.ts';
+import { postgresServer } from './postgres.ts';
+import { databaseUrl, provision } from './provision.ts';
+import { redisServer } from './redis.ts';
+import { createSupervisor, type Supervisor } from './supervisor.ts';
+import { waitUntil } from './wait-until.ts';
+
+const database = 'platform';
+const names = services.map(({ name }) => name);
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+interface Options {
+  fresh: boolean;
+  demo: boolean;
+  gatewayPort: number;
+  adminPort: number;
+}
+
+function readOptions(): Options {
+  const { values } = parseArgs({ options: { fresh: { type: 'boolean' }, 'no-demo': { type: 'boolean' } } });
+  return {
+    fresh: values.fresh ?? false,
+    demo: !values['no-demo'],
+    gatewayPort: readPort('GATEWAY_PORT', 8080),
+    adminPort: readPort('ADMIN_PORT', 8081),
+  };
+}
+
+function readPort(variable: string, fallback: number): number {
+  const port = Number(process.env[variable] || fallback);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new Error(`${variable} is "${process.env[variable]}": it must be a port from 1 to 65535`);
+}
+
+/** Servers, provision, services, gateway, demo, in this order; answers what there is to show. */
+async function bringUp(supervisor: Supervisor, directory: string, options: Options): Promise<Demo | null> {
+  await platformDirectory.claimDirectory(directory, options.fresh);
+  if (options.fresh) platformDirectory.deleteData(directory);
+  await requireFreePorts(options);
+  const platform = await startServers(supervisor, directory, options);
+  rmSync(readyFile(platform), { force: true });
+  if (process.env.DATABASE_URL && options.fresh) say('--fresh leaves the database at DATABASE_URL as it is');
+  await supervisor.start(services.map((service) => describeProcess(service, platform)));
+  await supervisor.start([describeProcess(gateway, platform)]);
+  const { gateway: gatewayUrl, admin } = entrances(options);
+  const demo = options.demo
+    ? await openDemo(directory, { gateway: gatewayUrl, admin, adminToken: platform.secrets.ADMIN_TOKEN })
+    : null;
+  writeFileSync(readyFile(platform), '');
+  if (!(await waitUntil(() => answersOk(`${gatewayUrl}/readyz`), 15_000))) {
+    throw new Error(`${gatewayUrl}/readyz did not answer 200 within 15 s after everything was started`);
+  }
+  return demo;
+}
+
+function entrances(options: Options): { gateway: string; admin: string } {
+  return { gateway: `http://127.0.0.1:${options.gatewayPort}`, admin: `http://127.0.0.1:${options.adminPort}` };
+}
+
+async function requireFreePorts(options: Options): Promise<void> {
+  for (const [variable, port] of [
+    ['GATEWAY_PORT', options.gatewayPort],
+    ['ADMIN_PORT', options.adminPort],
+  ] as const) {
+    if (!(await portIsFree(port))) throw new Error(`port ${port} is taken: set ${variable} to a free one`);
+  }
+}
+
+/** Starts the servers that the environment does not name, and provisions the database. */
+async function startServers(supervisor: Supervisor, directory: string, options: Options): Promise<Platform> {
+  const ports = await platformDirectory.choosePorts(directory, ['postgres', 'nats', 'redis', ...names]);
+  const roleNames = [gateway.name, ...names];
+  const secrets = platformDirectory.loadSecrets(directory, roleNames);
+  const place = (name: string) => ({
+    directory: join(directory, name),
+    port: ports[name] ?? 0,
+    cacheDirectory: join(directory, 'debian'),
+    say,
+  });
+  const { DATABASE_URL, NATS_URL, REDIS_URL } = process.env;
+  const [postgres, nats, redis] = await Promise.all([
+    DATABASE_URL ? null : postgresServer(place('postgres')),
+    NATS_URL ? null : natsServer(place('nats')),
+    REDIS_URL ? null : redisServer(place('redis')),
+  ]);
+  await supervisor.start([postgres, nats, redis].filter((server): server is ServerProcess => server !== null));
+  const roles = roleNames.map((name) => ({ name, password: secrets.roles[name] ?? '' }));
+  await provision(postgres?.url ?? DATABASE_URL ?? '', postgres === null ? { roles } : { roles, database });
+  return {
+    root: resolve(import.meta.dirname, '../..'),
+    directory,
+    databaseUrl: postgres === null ? (DATABASE_URL ?? '') : databaseUrl(postgres.url, database),
+    natsUrl: nats?.url ?? NATS_URL ?? '',
+    redisUrl: redis?.url ?? REDIS_URL ?? '',
+    gatewayPort: options.gatewayPort,
+    adminPort: options.adminPort,
+    ports,
+    secrets,
+  };
+}
+
+async function welcome(options: Options, demo: Demo | null): Promise<string> {
+  const { gateway: url, admin } = entrances(options);
+  const lines = [
+    '',
+    `Ready: ${url}`,
+    `  docs     ${url}/docs   (OpenAPI: ${url}/v1/openapi.json)`,
+    `  admin    ${admin}   (token: .platform/secrets.json)`,
+  ];
+  if (demo === null) return [...lines, '  Ctrl-C stops everything.', ''].join('\n');
+  const post = (path: string, body: object) =>
+    `  curl -X POST ${url}${path} -H 'Authorization: Bearer ${demo.keys.live}' \\\n` +
+    `    -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+  const startsAt = await nextFreeTime(demo);
+  const { contact, booking_type } = demo.try;
+  lines.push(`  key      ${demo.keys.live}   (more in .platform/demo.json)`, '');
+  if (startsAt !== null)
+    lines.push(
+      'Book the next free time:',
+      post('/v1/calendar/appointments', { contact, booking_type, starts_at: startsAt }),
+    );
+  lines.push(
+    'Be told of it (any address of yours):',
+    post('/v1/webhooks', { url: 'http://127.0.0.1:9000/', events: ['appointment.*'] }),
+  );
+  return [...lines, '', 'Ctrl-C stops everything; what it did is found again by the next npm start.', ''].join('\n');
+}
+
+/** npm passes on the Ctrl-C that the terminal already sent: what comes within a second of the first is the same one. */
+function stopOnSignals(stop: (force: boolean) => void): void {
+  let firstAt: number | null = null;
+  const onSignal = () => {
+    const now = performance.now();
+    if (firstAt === null) {
+      firstAt = now;
+      stop(false);
+    } else if (now - firstAt > 1_000) {
+      stop(true);
+    }
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const directory = platformDirectory.openDirectory(resolve(import.meta.dirname, '../../.platform'));
+  const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
+  const supervisor = createSupervisor({ write: say, colour });
+  let stopping = false;
+  const end = async (exitCode: number, force = false) => {
+    stopping = true;
+    await (force ? supervisor.kill() : supervisor.stop());
+    platformDirectory.releaseDirectory(directory);
+    process.exit(exitCode);
+  };
+  stopOnSignals((force) => {
+    say(force ? 'Killing what is left.' : '\nStopping (Ctrl-C again kills at once).');
+    void end(0, force);
+  });
+  process.stdout.on('error', () => undefined); // a closed terminal must not keep the servers from being stopped
+  try {
+    const demo = await bringUp(supervisor, directory, options);
+    say(await welcome(options, demo));
+  } catch (error) {
+    if (stopping) return;
+    say(`Could not start: ${(error as Error).message}`);
+    await end(1);
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  say(`Could not start: ${(error as Error).message}`);
+  process.exitCode = 1;
+}

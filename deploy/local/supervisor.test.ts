@@ -1,0 +1,138 @@
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ManagedProcess } from './managed-process.ts';
+import { processIdentity, signalProcess } from './process-record.ts';
+import { createSupervisor, type Supervisor } from './supervisor.ts';
+import { waitUntil } from './wait-until.ts';
+
+describe('the supervisor', () => {
+  let directory = '';
+  let lines: string[] = [];
+  let supervisor: Supervisor;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'supervisor-'));
+    lines = [];
+    supervisor = createSupervisor({ write: (line) => lines.push(line), drainMs: 1_000, readyTimeoutMs: 10_000 });
+  });
+
+  afterEach(async () => {
+    await supervisor.kill();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const file = (name: string) => join(directory, name);
+  const pidOf = (name: string) => Number(readFileSync(file(`${name}.pid`), 'utf8'));
+  const starts = (name: string) => readFileSync(file(`${name}.starts`), 'utf8').length;
+
+  /** A process that is ready once it wrote its id; on SIGTERM it notes its name in `stopped` and does as told. */
+  function script(name: string, onStop = 'process.exit(0)', atStart = ''): ManagedProcess {
+    const source = `
+      const { appendFileSync, writeFileSync } = require('node:fs');
+      appendFileSync('${name}.starts', '.');
+      ${atStart}
+      process.on('SIGTERM', () => { appendFileSync('stopped', '${name} '); ${onStop}; });
+      console.log('hello'); console.error('careful');
+      writeFileSync('${name}.pid', String(process.pid));
+      setInterval(() => {}, 1000);`;
+    return {
+      name,
+      command: process.execPath,
+      args: ['-e', source],
+      env: {},
+      cwd: directory,
+      stopSignal: 'SIGTERM',
+      recordFile: file(`${name}.json`),
+      ready: async () => existsSync(file(`${name}.pid`)) && processIdentity(pidOf(name)) !== null,
+    };
+  }
+
+  it('starts a process again when it was killed, with a growing delay, and says so', async () => {
+    await supervisor.start([script('calendar')]);
+    for (const delay of ['0.25', '0.5']) {
+      const killed = pidOf('calendar');
+      signalProcess(killed, 'SIGKILL');
+      expect(await waitUntil(() => pidOf('calendar') !== killed, 10_000)).toBe(true);
+      expect(lines).toContain(`calendar ended with SIGKILL; starting it again in ${delay} s`);
+    }
+    expect(starts('calendar')).toBe(3);
+  }, 30_000);
+
+  it('stops the groups in the reverse order and starts nothing again', async () => {
+    await supervisor.start([script('postgres')]);
+    await supervisor.start([script('calendar', 'setTimeout(() => process.exit(0), 200)')]);
+    await supervisor.start([script('gateway')]);
+    const pids = ['postgres', 'calendar', 'gateway'].map(pidOf);
+    await supervisor.stop();
+    expect(readFileSync(file('stopped'), 'utf8')).toBe('gateway calendar postgres ');
+    expect(pids.map(processIdentity)).toEqual([null, null, null]);
+    expect(['postgres', 'calendar', 'gateway'].map((name) => existsSync(file(`${name}.json`)))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(lines.filter((line) => line.includes('starting it again'))).toEqual([]);
+  }, 30_000);
+
+  it('kills a process that ignores being asked to stop', async () => {
+    await supervisor.start([script('webhooks', '')]);
+    const pid = pidOf('webhooks');
+    await supervisor.stop();
+    expect(processIdentity(pid)).toBeNull();
+    expect(lines).toContain('webhooks did not stop within 1 s and was killed');
+  }, 30_000);
+
+  it('kill ends all at once, also while stop is waiting', async () => {
+    supervisor = createSupervisor({ write: (line) => lines.push(line), drainMs: 60_000 });
+    await supervisor.start([script('webhooks', '')]);
+    const stopping = supervisor.stop();
+    expect(await waitUntil(() => existsSync(file('stopped')), 5_000)).toBe(true);
+    await supervisor.kill();
+    await stopping;
+    expect(processIdentity(pidOf('webhooks'))).toBeNull();
+  }, 30_000);
+
+  it('gives up on a process that keeps ending before it is ready', async () => {
+    const starting = supervisor.start([script('cdp', '', 'process.exit(3)')]);
+    await expect(starting).rejects.toThrow(/cdp ended 5 times without getting ready: .*code 3/);
+    expect(starts('cdp')).toBe(5);
+  }, 30_000);
+
+  it('says so when the program does not exist', async () => {
+    const missing = { ...script('cdp'), command: file('nothing-here') };
+    await expect(supervisor.start([missing])).rejects.toThrow(/could not be started .*ENOENT/);
+  }, 30_000);
+
+  it('prepares before every start', async () => {
+    const prepared = { ...script('nats'), prepare: async () => appendFileSync(file('prepared'), '.') };
+    await supervisor.start([prepared]);
+    const first = pidOf('nats');
+    signalProcess(first, 'SIGKILL');
+    expect(await waitUntil(() => pidOf('nats') !== first, 10_000)).toBe(true);
+    expect(readFileSync(file('prepared'), 'utf8')).toBe('..');
+  }, 30_000);
+
+  it("shows each line under its process's name", async () => {
+    await supervisor.start([script('calendar')]);
+    expect(await waitUntil(() => lines.length >= 2, 5_000)).toBe(true);
+    expect([...lines].sort()).toEqual(['calendar | careful', 'calendar | hello']);
+  }, 30_000);
+
+  it('shows a log file of its own instead when there is one', async () => {
+    writeFileSync(file('nats.log'), 'of an earlier start');
+    await supervisor.start([{ ...script('nats'), logFile: file('nats.log') }]);
+    expect(readFileSync(file('nats.log'), 'utf8')).toMatch(/^hello\ncareful\n$/);
+    expect(lines).toEqual([]);
+  }, 30_000);
+
+  it('is stopped while it is starting', async () => {
+    const starting = supervisor.start([{ ...script('calendar'), ready: async () => false }]);
+    const outcome = expect(starting).rejects.toThrow(/being stopped/);
+    expect(await waitUntil(() => existsSync(file('calendar.pid')), 10_000)).toBe(true);
+    await supervisor.stop();
+    await outcome;
+    expect(processIdentity(pidOf('calendar'))).toBeNull();
+  }, 30_000);
+});

@@ -1,0 +1,15 @@
+/** Node strips the types: no transform. Each test file starts what it needs against the servers that `globalSetup` starts once. */
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/gateway', '<rootDir>/deploy', '<rootDir>/tests'],
+  testMatch: ['**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {},
+  globalSetup: '<rootDir>/packages/testkit/src/global-setup.ts',
+  globalTeardown: '<rootDir>/packages/testkit/src/global-teardown.ts',
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '1GB',
+  testTimeout: 30_000,
+  coverageProvider: 'v8',
+  collectCoverageFrom: ['{packages,services}/*/src/**/*.ts', 'gateway/src/**/*.ts', 'deploy/local/**/*.ts'],
+};

@@ -1,0 +1,158 @@
+import { operationsByKey } from '@customer-platform/contracts';
+import {
+  type Answer,
+  type BodyInput,
+  ErrorEnvelope,
+  isOperation,
+  type Operation,
+  type ParamsInput,
+  type QueryInput,
+} from '@customer-platform/contracts/core';
+
+/** Where the API is, and the key to it. */
+export interface ClientOptions {
+  baseUrl: string;
+  apiKey: string;
+  /** How often a request that met 429, 503 or a broken connection is sent again; default 2. Writes are safe to repeat: they carry an Idempotency-Key. */
+  retries?: number;
+  /** Most milliseconds to wait for one answer; default 30,000. */
+  timeoutMs?: number;
+  /** Called with every answer, before it is read: for logs and tests. */
+  onAnswer?(operation: Operation, status: number, headers: Headers): void;
+}
+
+type Required<Name extends string, Value> = Value extends undefined
+  ? { [N in Name]?: undefined }
+  : { [N in Name]: Value };
+type Optional<Name extends string, Value> = { [N in Name]?: Value };
+
+/** What fits where nothing is required. */
+type Empty = Record<never, never>;
+
+/** What one call takes: path parameters, query and body as the contract says them. */
+export type CallInput<O extends Operation> = Required<'params', ParamsInput<O>> &
+  Optional<'query', QueryInput<O>> &
+  (Empty extends BodyInput<O> ? Optional<'body', BodyInput<O>> : Required<'body', BodyInput<O>>) & {
+    /** Default: a new one for every call of a write. */
+    idempotencyKey?: string;
+    signal?: AbortSignal;
+  };
+
+type Operations = {
+  [Key in keyof typeof operationsByKey as (typeof operationsByKey)[Key] extends Operation
+    ? Key
+    : never]: (typeof operationsByKey)[Key] extends infer O extends Operation ? O : never;
+};
+
+type NeedsInput<O extends Operation> = Empty extends CallInput<O> ? false : true;
+
+/** One method per operation, under its key: `client.bookAppointment({ body: { … } })`. */
+export type Client = {
+  readonly [Key in keyof Operations]: NeedsInput<Operations[Key]> extends true
+    ? (input: CallInput<Operations[Key]>) => Promise<Answer<Operations[Key]>>
+    : (input?: CallInput<Operations[Key]>) => Promise<Answer<Operations[Key]>>;
+};
+
+/** A refusal: its HTTP status, code, message, the input at fault, and the request's id. */
+export class PlatformError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly field: string | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, error: ErrorEnvelope['error'], requestId: string | undefined) {
+    super(error.message);
+    this.name = 'PlatformError';
+    this.status = status;
+    this.code = error.code;
+    this.field = error.field;
+    this.requestId = requestId;
+  }
+}
+
+/** The whole API as typed methods. A refusal is thrown as a PlatformError; a connection that stays broken, as fetch's error. */
+export function createClient(options: ClientOptions): Client {
+  const methods = Object.values(operationsByKey)
+    .filter(isOperation)
+    .map((operation) => [operation.key, (input: AnyInput = {}) => send(operation, input, options)] as const);
+  return Object.fromEntries(methods) as unknown as Client;
+}
+
+interface AnyInput {
+  params?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+  idempotencyKey?: string;
+  signal?: AbortSignal;
+}
+
+/** Walks all pages of a list: `for await (const contact of eachOf((page) => client.listContacts({ query: page })))`. */
+export async function* eachOf<Item>(
+  list: (page: { starting_after?: string }) => Promise<{ data: Item[]; next: string | null }>,
+): AsyncGenerator<Item> {
+  let next: string | null = null;
+  do {
+    const page: { data: Item[]; next: string | null } = await list(next === null ? {} : { starting_after: next });
+    yield* page.data;
+    next = page.next;
+  } while (next !== null);
+}
+
+async function send(operation: Operation, input: AnyInput, options: ClientOptions): Promise<unknown> {
+  const isWrite = operation.method !== 'GET';
+  const headers: Record<string, string> = { authorization: `Bearer ${options.apiKey}` };
+  if (isWrite) headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
+  if (input.body !== undefined) headers['content-type'] = 'application/json';
+  const request: RequestInit = { method: operation.method, headers };
+  if (input.body !== undefined) request.body = JSON.stringify(input.body);
+  const url = addressOf(operation, input, options.baseUrl);
+  for (let retriesLeft = options.retries ?? 2; ; retriesLeft--) {
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? 30_000);
+    const signal = input.signal ? AbortSignal.any([input.signal, timeout]) : timeout;
+    const response = await fetch(url, { ...request, signal }).catch((error: unknown) => {
+      if (retriesLeft <= 0 || signal.aborted) throw error;
+      return undefined;
+    });
+    const isTemporary = response === undefined || response.status === 429 || response.status === 503;
+    if (isTemporary && retriesLeft > 0) {
+      await response?.body?.cancel();
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.min(Number(response?.headers.get('retry-after') ?? 0.2), 60) * 1000),
+      );
+      continue;
+    }
+    return await read(operation, response!, options);
+  }
+}
+
+async function read(operation: Operation, response: Response, options: ClientOptions): Promise<unknown> {
+  options.onAnswer?.(operation, response.status, response.headers);
+  if (response.status === 204) return undefined;
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text);
+  const refusal = ErrorEnvelope.safeParse(parsed(text));
+  const error = refusal.data?.error ?? {
+    code: 'internal_error' as const,
+    message: `The answer was no refusal of ours: ${text.slice(0, 200)}`,
+  };
+  throw new PlatformError(response.status, error, response.headers.get('request-id') ?? undefined);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function addressOf(operation: Operation, input: AnyInput, baseUrl: string): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_match, name: string) =>
+    encodeURIComponent(String(input.params?.[name])),
+  );
+  const query = Object.entries(input.query ?? {})
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+    .join('&');
+  return `${baseUrl.replace(/\/$/, '')}${path}${query ? `?${query}` : ''}`;
+}

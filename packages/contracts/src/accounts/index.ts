@@ -1,0 +1,4 @@
+export * from './admin-operations.ts';
+export * from './events.ts';
+export * from './operations.ts';
+export * from './resources.ts';

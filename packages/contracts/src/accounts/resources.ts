@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { currency, email, instant, text, timestamp, timezone, uuid } from '../core/fields.ts';
+import { moduleNames, scopes } from '../core/modules.ts';
+
+/** A token bucket: `burst` requests at once, refilled with `per_minute` / 60 a second. */
+export const RateLimit = z
+  .object({ per_minute: z.int().min(1).max(1_000_000), burst: z.int().min(1).max(1_000_000) })
+  .meta({ id: 'RateLimit' });
+export type RateLimit = z.infer<typeof RateLimit>;
+
+export const defaultRateLimit: RateLimit = { per_minute: 600, burst: 100 };
+
+export const Plan = z
+  .object({
+    name: text(120, 1),
+    api: z.boolean().default(true).meta({ description: 'Whether the plan includes the API.' }),
+    modules: z
+      .array(z.enum(moduleNames))
+      .max(moduleNames.length)
+      .default([...moduleNames]),
+  })
+  .meta({ id: 'Plan' });
+
+const moduleSwitches = z.object(
+  Object.fromEntries(moduleNames.map((name) => [name, z.object({ on: z.boolean() }).optional()])) as Record<
+    (typeof moduleNames)[number],
+    z.ZodOptional<z.ZodObject<{ on: z.ZodBoolean }>>
+  >,
+);
+
+export const country = z
+  .string()
+  .regex(/^[A-Z]{2}$/, { error: 'must be an ISO 3166 alpha-2 country code, such as DE' });
+export const language = z
+  .string()
+  .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, { error: 'must be a language tag, such as en or pt-BR' });
+
+/** What POST /admin/accounts takes. */
+export const AccountInput = z.object({
+  name: text(200, 1),
+  timezone: timezone.default('UTC'),
+  country: country.optional().meta({ description: "Default: the zone's country." }),
+  language: language.default('en'),
+  currency: currency.default('EUR'),
+  plan: Plan.optional(),
+  modules: moduleSwitches.optional(),
+  rate_limit: RateLimit.optional(),
+});
+
+/** What PATCH /admin/accounts/{id} takes: objects merge by key. */
+export const AccountChange = z.object({
+  name: text(200, 1).optional(),
+  status: z.enum(['active', 'suspended']).optional(),
+  timezone: timezone.optional(),
+  plan: z
+    .object({ name: text(120, 1), api: z.boolean(), modules: z.array(z.enum(moduleNames)) })
+    .partial()
+    .optional(),
+  modules: moduleSwitches.optional(),
+  rate_limit: RateLimit.partial().optional(),
+});
+
+export const Account = z
+  .object({
+    id: z.guid(),
+    name: z.string(),
+    status: z.enum(['active', 'suspended']),
+    timezone: z.string(),
+    country: z.string(),
+    language: z.string(),
+    currency: z.string(),
+    plan: z.object({ name: z.string(), api: z.boolean(), modules: z.array(z.enum(moduleNames)) }),
+    modules: z.record(z.enum(moduleNames), z.object({ on: z.boolean() })),
+    rate_limit: RateLimit,
+    sandbox_id: z.guid().nullable().meta({ description: 'The sandbox twin; null on a sandbox itself.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Account' });
+
+/** `*` means every scope. */
+const scopeList = z
+  .array(z.enum(['*', ...scopes]))
+  .min(1)
+  .max(scopes.length + 1);
+
+const cidr = z
+  .union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
+    error: 'must be an IP address or a CIDR range, such as 203.0.113.0/24',
+  })
+  .meta({ examples: ['203.0.113.0/24'] });
+
+/** What POST /admin/accounts/{id}/keys takes. */
+export const KeyInput = z.object({
+  name: text(120, 1),
+  mode: z.enum(['live', 'test']),
+  scopes: scopeList,
+  allowed_addresses: z.array(cidr).max(100).default([]).meta({ description: 'Empty: any address.' }),
+  rate_limit: RateLimit.optional().meta({ description: "Default: the account's." }),
+  expires_at: instant.optional().meta({ description: 'ISO 8601 with offset; default: never.' }),
+});
+
+export const Key = z
+  .object({
+    id: z.guid(),
+    name: z.string(),
+    mode: z.enum(['live', 'test']),
+    scopes: z.array(z.string()),
+    allowed_addresses: z.array(z.string()),
+    rate_limit: RateLimit.nullable(),
+    last4: z.string(),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable().meta({ description: 'Right to 60 seconds.' }),
+    expires_at: timestamp.nullable(),
+    revoked_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Key' });
+
+export const KeyWithSecret = Key.extend({
+  key: z.string().meta({ description: 'Shown this once.' }),
+}).meta({ id: 'KeyWithSecret' });
+
+export const MemberInput = z.object({ name: text(120, 1), email });
+
+export const Member = z
+  .object({ id: z.guid(), name: z.string(), email: z.string(), active: z.boolean() })
+  .meta({ id: 'Member' });
+export type Member = z.infer<typeof Member>;
+
+export const accountPath = z.object({ account_id: uuid });
+export const keyPath = z.object({ key_id: uuid });
+export const memberPath = z.object({ account_id: uuid, member_id: uuid });
+
+/** What GET /v1/me answers. */
+export const Me = z
+  .object({
+    account: z.object({ id: z.guid(), name: z.string(), timezone: z.string(), currency: z.string() }),
+    mode: z.enum(['live', 'test']),
+    scopes: z.array(z.string()),
+    modules: z.array(z.enum(moduleNames)).meta({ description: 'In the plan and switched on.' }),
+    rate_limit: RateLimit,
+    tzdata: z.string().meta({ description: 'Version of the timezone data that times are computed with.' }),
+  })
+  .meta({ id: 'Me' });

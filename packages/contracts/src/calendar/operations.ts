@@ -1,0 +1,356 @@
+import { z } from 'zod';
+import { email, instant, integerId, text, timezone, uuid } from '../core/fields.ts';
+import { operationsOf } from '../core/operation.ts';
+import { pageOf, pageQuery } from '../core/page.ts';
+import {
+  appointmentBooked,
+  appointmentCancelled,
+  appointmentCompleted,
+  appointmentConfirmed,
+  appointmentNoShow,
+  appointmentRescheduled,
+  appointmentUpdated,
+} from './events.ts';
+import {
+  Appointment,
+  AppointmentChange,
+  AppointmentInput,
+  AppointmentWithHistory,
+  appointmentPath,
+  appointmentStatus,
+  BookingType,
+  BookingTypeChange,
+  BookingTypeInput,
+  bookingTypePath,
+  dateOrInstant,
+  Explanation,
+  FreeTimes,
+  Settings,
+  SettingsChange,
+  Staff,
+  StaffChange,
+  StaffInput,
+  staffPath,
+  TimeOff,
+  TimeOffInput,
+  timeOffPath,
+} from './resources.ts';
+
+const operation = operationsOf('calendar', 'calendar');
+const read = 'calendar:read';
+const write = 'calendar:write';
+const list = z.object(pageQuery);
+
+export const bookAppointment = operation('bookAppointment', {
+  method: 'POST',
+  path: '/v1/calendar/appointments',
+  scope: write,
+  summary: 'Books a contact into a free time',
+  description: 'A teammate has one appointment at a time, prep time included. The appointment gets source api.',
+  body: AppointmentInput,
+  status: 201,
+  answer: Appointment,
+  errors: ['slot_taken', 'invalid_state'],
+  emits: [appointmentBooked],
+});
+
+export const listAppointments = operation('listAppointments', {
+  method: 'GET',
+  path: '/v1/calendar/appointments',
+  scope: read,
+  summary: 'Lists appointments, latest start first',
+  query: z.object({
+    from: dateOrInstant.optional().meta({ description: 'Starts at or after this.' }),
+    to: dateOrInstant.optional().meta({ description: 'Starts before this.' }),
+    status: appointmentStatus.optional(),
+    contact: uuid.optional(),
+    staff: email.optional(),
+    booking_type: integerId.optional(),
+    ...pageQuery,
+  }),
+  status: 200,
+  answer: pageOf(Appointment),
+  errors: [],
+});
+
+export const getAppointment = operation('getAppointment', {
+  method: 'GET',
+  path: '/v1/calendar/appointments/{appointment_id}',
+  scope: read,
+  summary: 'Reads an appointment with its history',
+  params: appointmentPath,
+  status: 200,
+  answer: AppointmentWithHistory,
+  errors: ['not_found'],
+});
+
+export const updateAppointment = operation('updateAppointment', {
+  method: 'PATCH',
+  path: '/v1/calendar/appointments/{appointment_id}',
+  scope: write,
+  summary: 'Changes what an appointment says; its time and teammate move by reschedule',
+  description: 'A change other than to notes is added to the history and sends appointment.updated.',
+  params: appointmentPath,
+  body: AppointmentChange,
+  status: 200,
+  answer: Appointment,
+  errors: ['not_found'],
+  emits: [appointmentUpdated],
+});
+
+export const rescheduleAppointment = operation('rescheduleAppointment', {
+  method: 'POST',
+  path: '/v1/calendar/appointments/{appointment_id}/reschedule',
+  scope: write,
+  summary: 'Moves an appointment to another free time, or to another teammate',
+  params: appointmentPath,
+  body: z.object({
+    starts_at: instant,
+    staff: email.optional().meta({ description: 'A teammate who takes the booking type, to hand it to.' }),
+  }),
+  status: 200,
+  answer: Appointment,
+  errors: ['not_found', 'slot_taken', 'invalid_state'],
+  emits: [appointmentRescheduled],
+});
+
+export const confirmAppointment = operation('confirmAppointment', {
+  method: 'POST',
+  path: '/v1/calendar/appointments/{appointment_id}/confirm',
+  scope: write,
+  summary: 'Confirms a requested appointment',
+  params: appointmentPath,
+  body: z.object({}),
+  status: 200,
+  answer: Appointment,
+  errors: ['not_found', 'invalid_state'],
+  emits: [appointmentConfirmed],
+});
+
+export const completeAppointment = operation('completeAppointment', {
+  method: 'POST',
+  path: '/v1/calendar/appointments/{appointment_id}/complete',
+  scope: write,
+  summary: 'Completes an appointment, before its start too',
+  params: appointmentPath,
+  body: z.object({ note: text(200).default('').meta({ description: 'Added to the history.' }) }),
+  status: 200,
+  answer: Appointment,
+  errors: ['not_found', 'invalid_state'],
+  emits: [appointmentCompleted],
+});
+
+export const cancelAppointment = operation('cancelAppointment', {
+  method: 'POST',
+  path: '/v1/calendar/appointments/{appointment_id}/cancel',
+  scope: write,
+  summary: 'Cancels an appointment; its time is free at once',
+  params: appointmentPath,
+  body: z.object({ reason: text(200).default('').meta({ description: 'Added to the history.' }) }),
+  status: 200,
+  answer: Appointment,
+  errors: ['not_found', 'invalid_state'],
+  emits: [appointmentCancelled],
+});
+
+export const markNoShow = operation('markNoShow', {
+  method: 'POST',
+  path: '/v1/calendar/appointments/{appointment_id}/no_show',
+  scope: write,
+  summary: 'Says that the contact did not come; after the start only',
+  params: appointmentPath,
+  body: z.object({ note: text(200).default('').meta({ description: 'Added to the history.' }) }),
+  status: 200,
+  answer: Appointment,
+  errors: ['not_found', 'invalid_state'],
+  emits: [appointmentNoShow],
+});
+
+export const listFreeTimes = operation('listFreeTimes', {
+  method: 'GET',
+  path: '/v1/calendar/free-times',
+  scope: read,
+  summary: 'Lists the starts that can be booked, ascending',
+  description:
+    'Starts lie in [from, to), at most 31 days apart; from defaults to now, to to 7 days later. Every listed time can be booked, every unlisted one is refused. `timezone` changes only the offset that is shown.',
+  query: z.object({
+    booking_type: integerId,
+    from: dateOrInstant.optional(),
+    to: dateOrInstant.optional(),
+    staff: email.optional().meta({ description: 'Only this teammate.' }),
+    timezone: timezone.optional(),
+    exclude: uuid.optional().meta({ description: 'An appointment whose own time does not count.' }),
+    limit: z.int().min(1).max(1_000).default(1_000),
+    starting_after: instant.optional().meta({ description: 'The `next` of the previous page: its last starts_at.' }),
+  }),
+  status: 200,
+  answer: FreeTimes,
+  errors: ['invalid_state'],
+});
+
+export const explainFreeTime = operation('explainFreeTime', {
+  method: 'GET',
+  path: '/v1/calendar/free-times/explain',
+  scope: read,
+  summary: 'Says why a start is free or not, teammate by teammate',
+  query: z.object({ booking_type: integerId, starts_at: instant, staff: email.optional() }),
+  status: 200,
+  answer: Explanation,
+  errors: [],
+});
+
+export const listBookingTypes = operation('listBookingTypes', {
+  method: 'GET',
+  path: '/v1/calendar/booking-types',
+  scope: read,
+  summary: 'Lists booking types, newest first',
+  query: list,
+  status: 200,
+  answer: pageOf(BookingType),
+  errors: [],
+});
+
+export const createBookingType = operation('createBookingType', {
+  method: 'POST',
+  path: '/v1/calendar/booking-types',
+  scope: write,
+  summary: 'Adds a booking type',
+  body: BookingTypeInput,
+  status: 201,
+  answer: BookingType,
+  errors: [],
+});
+
+export const getBookingType = operation('getBookingType', {
+  method: 'GET',
+  path: '/v1/calendar/booking-types/{booking_type_id}',
+  scope: read,
+  summary: 'Reads a booking type',
+  params: bookingTypePath,
+  status: 200,
+  answer: BookingType,
+  errors: ['not_found'],
+});
+
+export const updateBookingType = operation('updateBookingType', {
+  method: 'PATCH',
+  path: '/v1/calendar/booking-types/{booking_type_id}',
+  scope: write,
+  summary: 'Changes a booking type; appointments already booked keep theirs',
+  params: bookingTypePath,
+  body: BookingTypeChange,
+  status: 200,
+  answer: BookingType,
+  errors: ['not_found'],
+});
+
+export const deleteBookingType = operation('deleteBookingType', {
+  method: 'DELETE',
+  path: '/v1/calendar/booking-types/{booking_type_id}',
+  scope: write,
+  summary: 'Deletes a booking type; one with appointments is switched off and kept',
+  params: bookingTypePath,
+  status: 204,
+  errors: ['not_found'],
+});
+
+export const listStaff = operation('listStaff', {
+  method: 'GET',
+  path: '/v1/calendar/staff',
+  scope: read,
+  summary: 'Lists teammates who take bookings, newest first; the cursor is an email',
+  query: list,
+  status: 200,
+  answer: pageOf(Staff),
+  errors: [],
+});
+
+export const createStaff = operation('createStaff', {
+  method: 'POST',
+  path: '/v1/calendar/staff',
+  scope: write,
+  summary: 'Makes a team member a teammate who takes bookings',
+  body: StaffInput,
+  status: 201,
+  answer: Staff,
+  errors: ['invalid_state'],
+});
+
+export const getStaff = operation('getStaff', {
+  method: 'GET',
+  path: '/v1/calendar/staff/{email}',
+  scope: read,
+  summary: "Reads a teammate's profile",
+  params: staffPath,
+  status: 200,
+  answer: Staff,
+  errors: ['not_found'],
+});
+
+export const updateStaff = operation('updateStaff', {
+  method: 'PATCH',
+  path: '/v1/calendar/staff/{email}',
+  scope: write,
+  summary: "Changes a teammate's profile",
+  description: '`hours` and `overrides` merge by key; null removes one.',
+  params: staffPath,
+  body: StaffChange,
+  status: 200,
+  answer: Staff,
+  errors: ['not_found'],
+});
+
+export const listTimeOff = operation('listTimeOff', {
+  method: 'GET',
+  path: '/v1/calendar/staff/{email}/time-off',
+  scope: read,
+  summary: "Lists a teammate's time off, latest first",
+  params: staffPath,
+  query: list,
+  status: 200,
+  answer: pageOf(TimeOff),
+  errors: ['not_found'],
+});
+
+export const createTimeOff = operation('createTimeOff', {
+  method: 'POST',
+  path: '/v1/calendar/staff/{email}/time-off',
+  scope: write,
+  summary: 'Takes a teammate out for a while; appointments already booked stay',
+  params: staffPath,
+  body: TimeOffInput,
+  status: 201,
+  answer: TimeOff,
+  errors: ['not_found'],
+});
+
+export const deleteTimeOff = operation('deleteTimeOff', {
+  method: 'DELETE',
+  path: '/v1/calendar/staff/{email}/time-off/{time_off_id}',
+  scope: write,
+  summary: 'Removes time off',
+  params: timeOffPath,
+  status: 204,
+  errors: ['not_found'],
+});
+
+export const getSettings = operation('getSettings', {
+  method: 'GET',
+  path: '/v1/calendar/settings',
+  scope: read,
+  summary: "Reads the account's Calendar settings",
+  status: 200,
+  answer: Settings,
+  errors: [],
+});
+
+export const updateSettings = operation('updateSettings', {
+  method: 'PATCH',
+  path: '/v1/calendar/settings',
+  scope: write,
+  summary: "Changes the account's Calendar settings",
+  body: SettingsChange,
+  status: 200,
+  answer: Settings,
+  errors: [],
+});

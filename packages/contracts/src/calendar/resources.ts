@@ -1,0 +1,295 @@
+import { z } from 'zod';
+import { ContactSummary } from '../cdp/resources.ts';
+import { email, instant, integerId, parseInstant, text, timestamp, uuid } from '../core/fields.ts';
+
+export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
+export type AppointmentStatus = z.infer<typeof appointmentStatus>;
+
+/** How an appointment takes place. */
+export const mode = z.enum(['online', 'physical'], { error: 'must be online or physical' });
+export const channel = z.enum(['whatsapp', 'sms', 'email']);
+
+const location = text(255);
+const meetingLink = text(500);
+const notes = text(5_000);
+
+const reminders = z
+  .array(z.object({ minutes_before: z.int().min(1).max(43_200), channel }))
+  .max(10)
+  .meta({ description: 'Reminders before the start, at most 10.' });
+
+const isRealDate = (value: string) =>
+  /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00Z`) !== undefined;
+
+/** A calendar date, YYYY-MM-DD. */
+export const date = z
+  .string()
+  .refine(isRealDate, { error: 'must be a date, such as 2026-12-24' })
+  .meta({ format: 'date' });
+
+/** A date (its first instant in the account's zone) or a date-time with offset; kept as the text given. */
+export const dateOrInstant = z
+  .string()
+  .refine((value) => isRealDate(value) || parseInstant(value) !== undefined, {
+    error: 'must be a date, such as 2026-12-24, or a date-time with offset, such as 2026-12-24T09:00:00+01:00',
+  })
+  .meta({ description: "A date (its first instant in the account's zone), or a date-time with offset." });
+
+const clock = (last: string) =>
+  z.string().regex(last === '24:00' ? /^(([01]\d|2[0-3]):[0-5]\d|24:00)$/ : /^([01]\d|2[0-3]):[0-5]\d$/, {
+    error: `must be a time from 00:00 to ${last}`,
+  });
+
+/** One opening range of a day in local time, [start, end); "24:00" may end it. */
+export const openingRange = z
+  .tuple([clock('23:59'), clock('24:00')])
+  .refine(([start, end]) => start < end, { error: 'must end after it starts' });
+
+const ranges = z.array(openingRange).max(48);
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof weekdays)[number];
+
+function weekOf<Schema extends z.ZodType>(schema: Schema) {
+  return z.object(Object.fromEntries(weekdays.map((day) => [day, schema])) as Record<Weekday, Schema>);
+}
+
+/** Weekly opening hours; overlapping ranges are joined, a day left out is closed. */
+export const Hours = weekOf(ranges.optional());
+/** Opening hours of single dates in place of the weekly ones; an empty list is closed. */
+export const Overrides = z
+  .record(date, ranges)
+  .refine((days) => Object.keys(days).length <= 1_000, { error: 'must have at most 1000 dates' });
+
+export const BookingTypeInput = z.object({
+  name: text(120, 1),
+  active: z.boolean().default(true),
+  duration_minutes: z.int().min(5).max(1_440),
+  prep_minutes: z.int().min(0).max(480).default(0).meta({ description: 'Kept free before the start only.' }),
+  slot_interval_minutes: z
+    .int()
+    .min(5)
+    .max(1_440)
+    .refine((minutes) => 1_440 % minutes === 0, { error: 'must be a divisor of 1440' })
+    .optional()
+    .meta({ description: 'Grid of starts from local midnight; default: the smaller of duration and 30.' }),
+  min_notice_minutes: z.int().min(0).max(43_200).default(0),
+  window_days: z.int().min(1).max(365).default(60),
+  mode: z.enum(['online', 'physical', 'either']).default('online'),
+  location: location.default(''),
+  meeting_link: meetingLink.default(''),
+  staff: z.array(email).max(100).default([]).meta({ description: 'Emails of the teammates who take it, in order.' }),
+  default_staff: email.optional().meta({ description: 'The teammate who is tried first; one of `staff`.' }),
+  reminders: reminders.default([]).meta({ description: "Empty: the account's." }),
+});
+
+/** What PATCH takes; an empty text for `default_staff` removes it. */
+export const BookingTypeChange = z.object({
+  name: text(120, 1).optional(),
+  active: z.boolean().optional(),
+  duration_minutes: z.int().min(5).max(1_440).optional(),
+  prep_minutes: z.int().min(0).max(480).optional(),
+  slot_interval_minutes: BookingTypeInput.shape.slot_interval_minutes,
+  min_notice_minutes: z.int().min(0).max(43_200).optional(),
+  window_days: z.int().min(1).max(365).optional(),
+  mode: z.enum(['online', 'physical', 'either']).optional(),
+  location: location.optional(),
+  meeting_link: meetingLink.optional(),
+  staff: z.array(email).max(100).optional(),
+  default_staff: email.or(z.literal('')).optional(),
+  reminders: reminders.optional(),
+});
+
+export const BookingType = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    active: z.boolean(),
+    duration_minutes: z.int(),
+    prep_minutes: z.int(),
+    slot_interval_minutes: z.int(),
+    min_notice_minutes: z.int(),
+    window_days: z.int(),
+    mode: z.enum(['online', 'physical', 'either']),
+    location: z.string(),
+    meeting_link: z.string(),
+    staff: z.array(z.string()),
+    default_staff: z.string().nullable(),
+    reminders: z.array(z.object({ minutes_before: z.int(), channel })),
+  })
+  .meta({ id: 'BookingType' });
+export type BookingType = z.infer<typeof BookingType>;
+
+export const StaffInput = z.object({
+  email: email.meta({ description: "A team member's." }),
+  active: z.boolean().default(true),
+  hours: Hours.default({}),
+  overrides: Overrides.default({}),
+  location: location.default(''),
+  meeting_link: meetingLink.default(''),
+});
+
+/** What PATCH takes: `hours` and `overrides` merge by key, null removes one. */
+export const StaffChange = z.object({
+  active: z.boolean().optional(),
+  hours: weekOf(ranges.nullable().optional()).optional(),
+  overrides: z.record(date, ranges.nullable()).optional(),
+  location: location.optional(),
+  meeting_link: meetingLink.optional(),
+});
+
+const shownRange = z.tuple([z.string(), z.string()]);
+export const Staff = z
+  .object({
+    name: z.string(),
+    email: z.string(),
+    active: z.boolean().meta({ description: 'Whether the teammate takes bookings.' }),
+    hours: weekOf(z.array(shownRange).optional()),
+    overrides: z.record(z.string(), z.array(shownRange)),
+    location: z.string(),
+    meeting_link: z.string(),
+  })
+  .meta({ id: 'Staff' });
+export type Staff = z.infer<typeof Staff>;
+
+export const TimeOffInput = z.object({
+  from: dateOrInstant,
+  to: dateOrInstant.meta({ description: 'Exclusive; after `from`.' }),
+  reason: text(200).default(''),
+});
+
+export const TimeOff = z
+  .object({ id: z.guid(), from: timestamp, to: timestamp, reason: z.string() })
+  .meta({ id: 'TimeOff' });
+export type TimeOff = z.infer<typeof TimeOff>;
+
+export const SettingsChange = z.object({
+  enabled: z.boolean().optional().meta({ description: 'Whether appointments can be booked.' }),
+  mode: mode.optional().meta({ description: "For booking types whose mode is 'either'." }),
+  location: location.optional(),
+  confirmation: z.object({ enabled: z.boolean().optional(), channel: channel.optional() }).optional(),
+  reminders: reminders.optional(),
+});
+
+export const Settings = z
+  .object({
+    enabled: z.boolean(),
+    mode,
+    location: z.string(),
+    confirmation: z.object({ enabled: z.boolean(), channel }),
+    reminders: z.array(z.object({ minutes_before: z.int(), channel })),
+  })
+  .meta({ id: 'CalendarSettings' });
+export type Settings = z.infer<typeof Settings>;
+
+export const AppointmentInput = z.object({
+  contact: uuid,
+  booking_type: integerId,
+  starts_at: instant,
+  staff: email.optional().meta({ description: 'Left out: the first teammate free then, the default one first.' }),
+  status: z.enum(['confirmed', 'requested'], { error: 'must be confirmed or requested' }).default('confirmed'),
+  mode: mode.optional(),
+  location: location.optional(),
+  meeting_link: meetingLink.optional(),
+  notes: notes.default(''),
+  deal: uuid.optional().meta({ description: 'A deal of this account; needs Pipelines.' }),
+});
+
+const moved = (name: string) =>
+  z
+    .unknown()
+    .optional()
+    .meta({ description: `Refused here: use reschedule or a status operation for ${name}.` });
+
+export const AppointmentChange = z
+  .object({
+    notes: notes.optional(),
+    location: location.optional(),
+    meeting_link: meetingLink.optional(),
+    mode: mode.optional(),
+    starts_at: moved('starts_at'),
+    ends_at: moved('ends_at'),
+    staff: moved('staff'),
+    status: moved('status'),
+  })
+  .superRefine((change, context) => {
+    for (const name of ['starts_at', 'ends_at', 'staff', 'status'] as const) {
+      if (change[name] === undefined) continue;
+      const operation = name === 'status' ? 'confirm, complete, cancel or no_show' : 'reschedule';
+      context.addIssue({ code: 'custom', path: [name], message: `must not be changed here; use ${operation}` });
+    }
+  });
+
+export const HistoryEntry = z.object({
+  kind: z.enum(['booked', 'rescheduled', 'edited', 'confirmed', 'completed', 'cancelled', 'no_show']),
+  summary: z.string(),
+  at: timestamp,
+});
+export type HistoryEntry = z.infer<typeof HistoryEntry>;
+
+export const Appointment = z
+  .object({
+    id: z.guid(),
+    title: z.string().meta({ description: "The booking type's name when it was booked." }),
+    status: appointmentStatus,
+    booking_type: z.object({ id: z.int(), name: z.string() }).nullable(),
+    contact: ContactSummary,
+    staff: z.object({ name: z.string(), email: z.string() }),
+    starts_at: timestamp,
+    ends_at: timestamp,
+    mode,
+    location: z.string(),
+    meeting_link: z.string(),
+    notes: z.string(),
+    source: z.enum(['panel', 'inbox', 'agent', 'workflow', 'link', 'api']),
+    deal: z.guid().nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Appointment' });
+export type Appointment = z.infer<typeof Appointment>;
+
+export const AppointmentWithHistory = Appointment.extend({
+  history: z.array(HistoryEntry).meta({ description: 'Oldest first.' }),
+}).meta({ id: 'AppointmentWithHistory' });
+export type AppointmentWithHistory = z.infer<typeof AppointmentWithHistory>;
+
+export const FreeTimes = z
+  .object({
+    booking_type: z.object({ id: z.int(), name: z.string() }),
+    timezone: z.string(),
+    data: z.array(
+      z.object({
+        starts_at: timestamp,
+        ends_at: timestamp,
+        staff: z
+          .array(z.object({ name: z.string(), email: z.string() }))
+          .meta({ description: 'Who is free then, in the order in which they would be chosen.' }),
+      }),
+    ),
+    has_more: z.boolean(),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'FreeTimes' });
+
+export const blockedReason = z.enum([
+  'outside_hours',
+  'time_off',
+  'taken',
+  'too_soon',
+  'too_far',
+  'off_grid',
+  'inactive',
+]);
+export type BlockedReason = z.infer<typeof blockedReason>;
+
+export const Explanation = z
+  .object({
+    free: z.boolean(),
+    reasons: z.array(z.object({ staff: z.string().meta({ description: 'Email.' }), code: blockedReason })),
+  })
+  .meta({ id: 'FreeTimeExplanation' });
+
+export const appointmentPath = z.object({ appointment_id: uuid });
+export const bookingTypePath = z.object({ booking_type_id: integerId });
+export const staffPath = z.object({ email });
+export const timeOffPath = z.object({ email, time_off_id: uuid });

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { text } from '../core/fields.ts';
+import { operationsOf } from '../core/operation.ts';
+import { pageOf, pageQuery } from '../core/page.ts';
+import { contactCreated, contactDeleted, contactUpdated } from './events.ts';
+import { Contact, ContactByExternalId, ContactChange, ContactInput, contactPath } from './resources.ts';
+
+const operation = operationsOf('cdp', 'cdp');
+
+export const createContact = operation('createContact', {
+  method: 'POST',
+  path: '/v1/cdp/contacts',
+  scope: 'cdp.contacts:write',
+  summary: 'Adds a contact',
+  body: ContactInput,
+  status: 201,
+  answer: Contact,
+  errors: [],
+  emits: [contactCreated],
+});
+
+export const listContacts = operation('listContacts', {
+  method: 'GET',
+  path: '/v1/cdp/contacts',
+  scope: 'cdp.contacts:read',
+  summary: 'Lists contacts, newest first',
+  query: z.object({
+    q: text(200, 1).optional().meta({ description: 'Part of a name, phone, email or external id, in any case.' }),
+    phone: z.string().optional().meta({ description: 'This phone number.' }),
+    email: z.string().optional().meta({ description: 'This email address.' }),
+    external_id: z.string().optional().meta({ description: 'This external id.' }),
+    tag: z.string().optional().meta({ description: 'Contacts with this tag.' }),
+    ...pageQuery,
+  }),
+  status: 200,
+  answer: pageOf(Contact),
+  errors: [],
+});
+
+export const getContact = operation('getContact', {
+  method: 'GET',
+  path: '/v1/cdp/contacts/{contact_id}',
+  scope: 'cdp.contacts:read',
+  summary: 'Reads a contact',
+  params: contactPath,
+  status: 200,
+  answer: Contact,
+  errors: ['not_found'],
+});
+
+export const updateContact = operation('updateContact', {
+  method: 'PATCH',
+  path: '/v1/cdp/contacts/{contact_id}',
+  scope: 'cdp.contacts:write',
+  summary: 'Changes a contact',
+  description: '`fields` merges by key and null removes a key; an empty text removes external_id, phone or email.',
+  params: contactPath,
+  body: ContactChange,
+  status: 200,
+  answer: Contact,
+  errors: ['not_found'],
+  emits: [contactUpdated],
+});
+
+export const deleteContact = operation('deleteContact', {
+  method: 'DELETE',
+  path: '/v1/cdp/contacts/{contact_id}',
+  scope: 'cdp.contacts:write',
+  summary: 'Deletes a contact',
+  params: contactPath,
+  status: 204,
+  errors: ['not_found'],
+  emits: [contactDeleted],
+});
+
+export const putContactByExternalId = operation('putContactByExternalId', {
+  method: 'PUT',
+  path: '/v1/cdp/contacts/by-external-id/{external_id}',
+  scope: 'cdp.contacts:write',
+  summary: 'Creates the contact with this external id, or updates the oldest that has it',
+  params: z.object({ external_id: text(200, 1) }),
+  body: ContactByExternalId,
+  status: 200,
+  answer: Contact,
+  errors: [],
+  emits: [contactCreated, contactUpdated],
+});

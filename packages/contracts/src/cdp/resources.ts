@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { email, text, timestamp, uuid } from '../core/fields.ts';
+
+const fieldValue = z.union([text(1_000), z.number(), z.boolean()], {
+  error: 'must be a text of at most 1000 characters, a number or a boolean',
+});
+const fieldName = text(100, 1);
+
+/** A contact's own fields; up to 100. */
+export const ContactFields = z
+  .record(fieldName, fieldValue)
+  .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' });
+
+const tags = z.array(text(100, 1)).max(100).meta({ description: 'Repeated tags count once.' });
+const phone = text(50).meta({
+  description: "A phone number; without a country code it is read as one of the account's country. Answers show E.164.",
+});
+
+/** What POST and PUT take. */
+export const ContactInput = z.object({
+  external_id: text(200).optional().meta({ description: "The customer's id in your own system; need not be unique." }),
+  name: text(200).default(''),
+  phone: phone.optional(),
+  email: email.or(z.literal('')).optional(),
+  tags: tags.default([]),
+  fields: ContactFields.default({}),
+});
+
+/** What PATCH takes: `fields` merges by key, null removes one; "" empties a text; `tags` are replaced whole. */
+export const ContactChange = z.object({
+  external_id: text(200).optional(),
+  name: text(200).optional(),
+  phone: phone.optional(),
+  email: email.or(z.literal('')).optional(),
+  tags: tags.optional(),
+  fields: z.record(fieldName, fieldValue.nullable()).optional(),
+});
+
+/** PUT by external id takes the id from the path. */
+export const ContactByExternalId = ContactInput.omit({ external_id: true }).partial();
+
+export const Contact = z
+  .object({
+    id: z.guid(),
+    number: z.int().meta({ description: "Counts up within the account; the id that an agent's plan shows." }),
+    external_id: z.string().nullable(),
+    name: z.string(),
+    phone: z.string().nullable().meta({ description: 'E.164' }),
+    email: z.string().nullable(),
+    tags: z.array(z.string()),
+    fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    merged_into: z.guid().nullable().meta({ description: 'The contact that this one was merged into.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Contact' });
+export type Contact = z.infer<typeof Contact>;
+
+/** How every other module shows a contact; `phone` is "" where there is none. */
+export const ContactSummary = z
+  .object({ id: z.guid(), name: z.string(), phone: z.string() })
+  .meta({ id: 'ContactSummary' });
+export type ContactSummary = z.infer<typeof ContactSummary>;
+
+export const contactPath = z.object({ contact_id: uuid });

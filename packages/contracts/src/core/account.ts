@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { moduleNames } from './modules.ts';
+import { internalRequest } from './request.ts';
+
+/** What every process knows of the account it acts for: the gateway signs it into each request. */
+export const AccountContext = z.object({
+  id: z.guid(),
+  name: z.string(),
+  mode: z.enum(['live', 'test']),
+  timezone: z.string().meta({ description: 'IANA name' }),
+  country: z.string().meta({ description: 'ISO 3166 alpha-2' }),
+  language: z.string(),
+  currency: z.string(),
+  modules: z.array(z.enum(moduleNames)).meta({ description: 'In the plan and switched on.' }),
+});
+export type AccountContext = z.infer<typeof AccountContext>;
+
+/** Asks the gateway for an account as a request of it would carry it; null where there is none. For work that no request started. */
+export const getAccountContext = internalRequest(
+  'getAccountContext',
+  'gateway',
+  z.object({}),
+  z.object({ account: AccountContext.nullable() }),
+);

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+
+/** Every code an answer can carry, with its HTTP status. 405, 413 and 415-like refusals are `invalid_request` with a status of their own. */
+export const errorStatus = {
+  invalid_request: 400,
+  key_required: 401,
+  invalid_key: 401,
+  account_suspended: 403,
+  plan_excludes_api: 403,
+  address_not_allowed: 403,
+  scope_missing: 403,
+  not_found: 404,
+  module_off: 404,
+  slot_taken: 409,
+  invalid_state: 409,
+  rate_limited: 429,
+  internal_error: 500,
+  service_unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof errorStatus;
+
+/** The codes that a handler may answer with; which of them, its operation declares. */
+export type DomainErrorCode = 'not_found' | 'slot_taken' | 'invalid_state';
+
+const codes = Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]];
+
+/** The body of every refusal. `field` is the top-level name of the body, query or header input that is at fault. */
+export const ErrorEnvelope = z
+  .object({
+    error: z.object({
+      code: z.enum(codes),
+      message: z.string().meta({ description: 'What was wrong and what would be right.' }),
+      field: z.string().optional().meta({ description: 'The input at fault, where one is.' }),
+    }),
+  })
+  .meta({ id: 'Error' });
+
+export type ErrorEnvelope = z.infer<typeof ErrorEnvelope>;
+
+/** A refusal on its way to the caller: thrown anywhere, answered once as the envelope. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly field: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { field?: string | undefined; status?: number; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = options.status ?? errorStatus[code];
+    this.field = options.field;
+    this.headers = options.headers ?? {};
+  }
+
+  /** The envelope as it is sent. */
+  toBody(): ErrorEnvelope {
+    const { code, message, field } = this;
+    return { error: field === undefined ? { code, message } : { code, message, field } };
+  }
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { timestamp } from './fields.ts';
+import type { ServiceName } from './modules.ts';
+
+/** One kind of event: who publishes it and what its data holds. Public kinds reach webhooks; internal ones never leave the platform. */
+export interface EventDefinition<Kind extends string = string, Data extends z.ZodType = z.ZodType> {
+  readonly kind: Kind;
+  readonly service: ServiceName;
+  readonly audience: 'public' | 'internal';
+  readonly data: Data;
+}
+
+/** Declares the events of one service; `publicEvent` kinds are delivered to webhooks, `internalEvent` kinds feed other services. */
+export function eventsOf(service: ServiceName) {
+  return {
+    publicEvent<const Kind extends string, Data extends z.ZodObject>(
+      kind: Kind,
+      data: Data,
+    ): EventDefinition<Kind, Data> {
+      return Object.freeze({ kind, service, audience: 'public', data });
+    },
+    internalEvent<const Kind extends string, Data extends z.ZodObject>(
+      kind: Kind,
+      data: Data,
+    ): EventDefinition<Kind, Data> {
+      return Object.freeze({ kind, service, audience: 'internal', data });
+    },
+  };
+}
+
+/** What a publisher hands over as an event's data. */
+export type EventData<Definition extends EventDefinition> = z.output<Definition['data']>;
+
+/** The envelope of every event, as webhooks send it and `GET /v1/events` shows it. */
+export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
+  return z.object({
+    id: z.guid(),
+    type: z.literal(kind),
+    timestamp,
+    account: z.guid().meta({ description: "The account's id." }),
+    mode: z.enum(['live', 'test']),
+    data,
+  });
+}
+
+/** An event on its way: the envelope with typed data. */
+export interface Envelope<Data = unknown> {
+  id: string;
+  type: string;
+  timestamp: string;
+  account: string;
+  mode: 'live' | 'test';
+  data: Data;
+}
+
+/** Former values of what a change replaced; keys are the resource's own. */
+export const previous = z
+  .record(z.string(), z.unknown())
+  .optional()
+  .meta({ description: 'Former values of the fields that this change replaced.' });

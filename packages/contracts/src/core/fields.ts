@@ -1,0 +1,102 @@
+import { z } from 'zod';
+
+/** How many Unicode code points a text has: what every length limit of the API counts. */
+export function codePoints(text: string): number {
+  let count = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0xd800 && unit <= 0xdbff && index + 1 < text.length) {
+      const next = text.charCodeAt(index + 1);
+      if (next >= 0xdc00 && next <= 0xdfff) {
+        count--;
+        index++;
+      }
+    }
+  }
+  return count;
+}
+
+/** Text of `min` (default 0) to `max` Unicode code points. */
+export function text(max: number, min = 0) {
+  const bounds = min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
+  return z
+    .string()
+    .refine((value) => (value.length <= max && value.length >= min * 2) || inBounds(codePoints(value)), {
+      error: `must be a text of ${bounds}`,
+    })
+    .meta({ minLength: min, maxLength: max });
+  function inBounds(length: number): boolean {
+    return length >= min && length <= max;
+  }
+}
+
+/** A resource id in UUID form, of any version; compared without regard to case. */
+export const uuid = z.guid({ error: 'must be an id in UUID form' }).toLowerCase();
+
+/** A resource id that is an integer from 1. */
+export const integerId = z.int().min(1).meta({ description: 'An integer id.' });
+
+const earliest = Date.UTC(1900, 0, 1);
+const latest = Date.UTC(2200, 0, 1);
+const datetimeWithOffset =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:?\d{2})$/;
+const instantRule = 'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00';
+
+/** The instant an ISO 8601 date-time with an offset names, or undefined where the text is none or lies outside 1900 to 2200. */
+export function parseInstant(value: string): Date | undefined {
+  const parts = datetimeWithOffset.exec(value);
+  if (!parts) return undefined;
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  const date = new Date(Date.UTC(year, month - 1, day));
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  const milliseconds = Date.parse(
+    value
+      .toUpperCase()
+      .replace(/\.(\d{3})\d+/, '.$1')
+      .replace(/([+-]\d{2})(\d{2})$/, '$1:$2'),
+  );
+  return milliseconds >= earliest && milliseconds <= latest ? new Date(milliseconds) : undefined;
+}
+
+/** An instant: ISO 8601 with any offset, years 1900 to 2200. Parsed to a Date. */
+export const instant = z
+  .string({ error: instantRule })
+  .refine((value) => parseInstant(value) !== undefined, { error: instantRule, abort: true })
+  .transform((value) => parseInstant(value)!)
+  .meta({ format: 'date-time' });
+
+/** A timestamp in an answer: ISO 8601 in the account's zone, with its offset at that instant. */
+export const timestamp = z.string().meta({ format: 'date-time', examples: ['2026-11-20T09:00:00+01:00'] });
+
+/** An email address of at most 254 characters, kept as given but trimmed and lower-cased: addresses name people throughout the API. */
+export const email = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(254, { error: 'must be an email address of at most 254 characters' })
+  .regex(/^[^\s@\p{C}]+@[^\s@.\p{C}]+(\.[^\s@.\p{C}]+)+$/u, {
+    error: 'must be an email address, such as ada@example.com',
+  })
+  .meta({ format: 'email' });
+
+/** Whether the name is an IANA zone that this process's tzdata knows. */
+export function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return !/^[+-]/.test(name);
+  } catch {
+    return false;
+  }
+}
+
+/** An IANA timezone name. */
+export const timezone = z
+  .string()
+  .refine(isTimezone, { error: 'must be an IANA timezone, such as Europe/Berlin' })
+  .meta({ examples: ['Europe/Berlin'] });
+
+/** An ISO 4217 currency code. */
+export const currency = z
+  .string()
+  .regex(/^[A-Z]{3}$/, { error: 'must be an ISO 4217 currency code, such as EUR' })
+  .meta({ examples: ['EUR'] });

@@ -1,0 +1,43 @@
+/** The modules that a plan can hold and an account can switch off. */
+export const moduleNames = ['calendar', 'agents', 'cdp', 'catalogue', 'crm'] as const;
+export type ModuleName = (typeof moduleNames)[number];
+
+/** The deployables that serve operations: one per module, and the gateway itself. */
+export const serviceNames = [
+  'gateway',
+  'calendar',
+  'agents',
+  'cdp',
+  'catalogue',
+  'crm',
+  'messaging',
+  'webhooks',
+] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+/** Every scope a key can have; a write scope does not imply its read scope. */
+export const scopes = [
+  'calendar:read',
+  'calendar:write',
+  'agents:read',
+  'agents:write',
+  'agents.plans:write',
+  'agents.knowledge:read',
+  'agents.knowledge:write',
+  'cdp.contacts:read',
+  'cdp.contacts:write',
+  'cdp.events:write',
+  'cdp.audiences:read',
+  'cdp.audiences:write',
+  'catalogue.products:read',
+  'catalogue.products:write',
+  'catalogue.orders:read',
+  'catalogue.orders:write',
+  'crm.deals:read',
+  'crm.deals:write',
+  'messages:read',
+  'messages:write',
+  'webhooks:read',
+  'webhooks:write',
+] as const;
+export type Scope = (typeof scopes)[number];

@@ -1,0 +1,79 @@
+import type { z } from 'zod';
+import type { DomainErrorCode } from './errors.ts';
+import type { EventDefinition } from './event.ts';
+import type { ModuleName, Scope, ServiceName } from './modules.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** What one operation of the API is: everything that gateway, service, OpenAPI, client and tests derive from. */
+export interface OperationSpec {
+  readonly method: Method;
+  /** Path template with `{name}` parameters, from the root: `/v1/calendar/appointments/{appointment_id}`. */
+  readonly path: string;
+  /** The scope a key needs; null for operations that any key may call. */
+  readonly scope: Scope | null;
+  /** One line for the reference. */
+  readonly summary: string;
+  /** What a caller has to know beyond the schemas. */
+  readonly description?: string;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  readonly status: 200 | 201 | 202 | 204;
+  /** The answer's schema; left out for 204. */
+  readonly answer?: z.ZodType;
+  /** The errors that this operation can answer beyond those of every request. */
+  readonly errors: readonly DomainErrorCode[];
+  /** The events that it can emit. */
+  readonly emits?: readonly EventDefinition[];
+}
+
+export interface Operation extends OperationSpec {
+  readonly key: string;
+  /** The deployable that serves it. */
+  readonly service: ServiceName;
+  /** The module whose absence answers 404 module_off; null where there is no gate. */
+  readonly gate: ModuleName | null;
+}
+
+/** Declares the operations of one service, each under the one name by which every file, export, test and client call knows it. */
+export function operationsOf<const Gate extends ModuleName | null>(service: ServiceName, gate: Gate) {
+  return <const Key extends string, const Spec extends OperationSpec>(key: Key, spec: Spec) =>
+    Object.freeze({ key, service, gate, ...spec }) as {
+      readonly key: Key;
+      readonly service: ServiceName;
+      readonly gate: Gate;
+    } & Spec;
+}
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : Record<string, never>;
+type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
+
+/** Path parameters, query and body after validation, as a handler gets them. */
+export type Params<O extends OperationSpec> = Parsed<O['params']>;
+export type Query<O extends OperationSpec> = Parsed<O['query']>;
+export type Body<O extends OperationSpec> = Parsed<O['body']>;
+
+/** The same as a caller gives them. */
+export type ParamsInput<O extends OperationSpec> = Given<O['params']>;
+export type QueryInput<O extends OperationSpec> = Given<O['query']>;
+export type BodyInput<O extends OperationSpec> = Given<O['body']>;
+
+/** What a handler returns, which is also what a caller gets. */
+export type Answer<O extends OperationSpec> = O['answer'] extends z.ZodType ? z.output<O['answer']> : undefined;
+
+/** The errors and events that its handler may use; anything else does not compile. */
+export type ErrorsOf<O extends OperationSpec> = O['errors'][number];
+export type EventsOf<O extends OperationSpec> = O['emits'] extends readonly (infer E extends EventDefinition)[]
+  ? E
+  : never;
+
+/** Whether a value is an operation: lets a module's exports be the list of its operations. */
+export function isOperation(value: unknown): value is Operation {
+  return typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'key' in value;
+}
+
+/** Whether a value is an event definition. */
+export function isEvent(value: unknown): value is EventDefinition {
+  return typeof value === 'object' && value !== null && 'kind' in value && 'audience' in value;
+}

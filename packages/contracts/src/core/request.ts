@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import type { ServiceName } from './modules.ts';
+
+/** A question that one service answers to others over the bus: its owner, what is asked and what is answered. */
+export interface InternalRequest<
+  Key extends string = string,
+  Input extends z.ZodType = z.ZodType,
+  Answer extends z.ZodType = z.ZodType,
+> {
+  readonly key: Key;
+  readonly service: ServiceName;
+  readonly input: Input;
+  readonly answer: Answer;
+}
+
+/** Declares one internal request. Askers wait 500 ms at most; `answer` is nullable where the thing may not exist. */
+export function internalRequest<const Key extends string, Input extends z.ZodType, Answer extends z.ZodType>(
+  key: Key,
+  service: ServiceName,
+  input: Input,
+  answer: Answer,
+): InternalRequest<Key, Input, Answer> {
+  return Object.freeze({ key, service, input, answer });
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { text, timestamp, uuid } from '../core/fields.ts';
+
+const eventFilter = z.string().regex(/^(\*|[a-z_]+\.(\*|[a-z_]+))$/, {
+  error: 'must be a kind such as order.declined, a family such as order.*, or *',
+});
+const events = z
+  .array(eventFilter)
+  .min(1)
+  .max(100)
+  .meta({ description: 'Kinds of events, families such as `order.*`, or `*` for all.' });
+const url = text(2_048, 1).meta({ format: 'uri', description: 'An https address that anybody could reach.' });
+const description = text(500);
+
+export const EndpointInput = z.object({
+  url,
+  description: description.default(''),
+  events: events.default(['*']),
+  active: z.boolean().default(true),
+});
+
+export const EndpointChange = z.object({
+  url: url.optional(),
+  description: description.optional(),
+  events: events.optional(),
+  active: z.boolean().optional(),
+});
+
+export const Endpoint = z
+  .object({
+    id: z.guid(),
+    url: z.string(),
+    description: z.string(),
+    events: z.array(z.string()),
+    active: z.boolean(),
+    disabled_reason: z.string().nullable().meta({ description: 'Why the platform switched it off.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'WebhookEndpoint' });
+export type Endpoint = z.infer<typeof Endpoint>;
+
+export const EndpointWithSecret = Endpoint.extend({
+  secret: z.string().meta({ description: 'Signs the deliveries (Standard Webhooks); shown this once.' }),
+}).meta({ id: 'WebhookEndpointWithSecret' });
+
+export const deliveryStatus = z.enum(['pending', 'delivered', 'failed', 'skipped']);
+export type DeliveryStatus = z.infer<typeof deliveryStatus>;
+
+export const tryError = z.enum(['timeout', 'dns', 'tls', 'refused', 'blocked', 'too_large', 'http']);
+export type TryError = z.infer<typeof tryError>;
+
+export const DeliveryTry = z.object({
+  number: z.int(),
+  at: timestamp,
+  status: z.int().nullable().meta({ description: 'HTTP status of the answer.' }),
+  error: tryError.nullable(),
+  duration_ms: z.int(),
+  trigger: z.enum(['scheduled', 'manual']),
+});
+export type DeliveryTry = z.infer<typeof DeliveryTry>;
+
+export const AnyEnvelope = z
+  .object({
+    id: z.guid(),
+    type: z.string(),
+    timestamp,
+    account: z.guid(),
+    mode: z.enum(['live', 'test']),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Event' });
+
+export const Delivery = z
+  .object({
+    id: z.guid(),
+    event: z.string().meta({ description: "The event's kind." }),
+    event_id: z.guid(),
+    status: deliveryStatus,
+    reason: z
+      .enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted'])
+      .nullable()
+      .meta({ description: 'Why it failed or was skipped.' }),
+    url: z.string(),
+    payload: AnyEnvelope,
+    response: z
+      .object({ status: z.int(), body: z.string().meta({ description: 'Its first 2 KiB.' }), duration_ms: z.int() })
+      .nullable()
+      .meta({ description: 'The latest answer.' }),
+    tries: z.array(DeliveryTry),
+    next_try_at: timestamp.nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Delivery' });
+export type Delivery = z.infer<typeof Delivery>;
+
+export const Replay = z
+  .object({ id: z.guid(), status: z.enum(['running', 'completed', 'failed']), matched: z.int(), done: z.int() })
+  .meta({ id: 'Replay' });
+
+export const endpointPath = z.object({ endpoint_id: uuid });
+export const deliveryPath = z.object({ endpoint_id: uuid, delivery_id: uuid });
+export const replayPath = z.object({ endpoint_id: uuid, replay_id: uuid });
+export const eventPath = z.object({ event_id: uuid });

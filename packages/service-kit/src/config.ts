@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65535);
+
+/** The settings that every process has. Each process extends this object with its own; one parse at start, none later. */
+export const baseConfig = z.object({
+  HOST: z.string().default('127.0.0.1').meta({ description: 'Address to listen on.' }),
+  PORT: port.default(0).meta({ description: 'Port to listen on; 0 picks a free one.' }),
+  DATABASE_URL: z.string().min(1).meta({ description: "PostgreSQL URL of this process's own role." }),
+  DATABASE_POOL: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(200)
+    .default(10)
+    .meta({ description: 'Most connections to PostgreSQL.' }),
+  NATS_URL: z.string().min(1).meta({ description: 'NATS server with JetStream, such as nats://127.0.0.1:4222.' }),
+  BUS_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/)
+    .default('platform')
+    .meta({ description: 'First token of every subject and name of the stream: separates installations on one NATS.' }),
+  CONTEXT_SECRET: z.string().min(32).meta({
+    description: 'Signs the context that the gateway gives services; the same for all, 32 characters at least.',
+  }),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .meta({ description: 'Least severe level that is logged.' }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .optional()
+    .meta({ description: 'OTLP/HTTP collector for traces and metrics; telemetry is off without it.' }),
+  DRAIN_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .max(300)
+    .default(10)
+    .meta({ description: 'How long a stopping process waits for the requests it has taken.' }),
+});
+
+export type BaseConfig = z.infer<typeof baseConfig>;
+
+/** A positive port setting for listeners beyond the first. */
+export const portSetting = port;
+
+/**
+ * Parses the environment once. Empty values count as left out.
+ * Throws an Error that lists every wrong setting with its description, so that one start shows all of them.
+ */
+export function readConfig<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    const setting = schema.shape[name] as z.ZodType | undefined;
+    return `  ${name}: ${issue.message}. ${setting?.meta()?.description ?? ''}`;
+  });
+  throw new Error(`Settings are missing or wrong:\n${lines.join('\n')}`);
+}

@@ -1,0 +1,98 @@
+import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
+import type { Bus, Delivery, ReceivedEvent } from './bus.ts';
+import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
+import { withWorkContext } from './logging.ts';
+import { inSpan, meter, SpanKind } from './telemetry.ts';
+
+/** How long a failed event waits before it comes again. */
+const retryDelayMs = 2_000;
+
+/** What one durable consumer takes and does. Its effect and its inbox rows commit together, then the bus is told. */
+export interface Consumer<Resources> {
+  name: string;
+  filter: { audience: 'public' | 'internal'; service?: string; kind?: string };
+  batchSize: number;
+  /** Gets only events that this consumer has not taken before; order is the stream's. */
+  take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<void>;
+  /** Runs after the commit: to wake work, never to change data. */
+  committed?(resources: Resources): void;
+}
+
+/** A consumer of one kind of event, one event at a time: `onContactMerged = onEvent(contactMerged, async (call, event) => …)`. */
+export function onEvent<Definition extends EventDefinition, Resources = undefined>(
+  definition: Definition,
+  take: (call: WorkCall<Resources>, event: ReceivedEvent<EventData<Definition>>) => Promise<void>,
+): Consumer<Resources> {
+  const { kind, audience, service } = definition;
+  return {
+    name: kind,
+    filter: { audience, service, kind },
+    batchSize: 100,
+    async take(call, events) {
+      for (const event of events) await take(call, event as ReceivedEvent<EventData<Definition>>);
+    },
+  };
+}
+
+/** Starts a consumer on the bus. A batch that fails is taken again event by event, so that one bad event stops no other. */
+export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: WorkContext<Resources>) {
+  const takeBatch = async (batch: Delivery[]) => {
+    try {
+      await takeOnce(consumer, context, batch);
+    } catch (error) {
+      if (batch.length > 1) {
+        for (const delivery of batch) await takeBatch([delivery]);
+        return;
+      }
+      const [{ event }] = batch as [Delivery];
+      context.log.error(
+        { err: error, consumer: consumer.name, event_id: event.id },
+        'an event could not be taken; it comes again',
+      );
+      batch[0]!.giveBack(retryDelayMs);
+    }
+  };
+  const running = bus.consume(consumer.name, consumer.filter, consumer.batchSize, takeBatch);
+  const lag = meter.createObservableGauge('consumer.pending', {
+    description: 'Events that a consumer has not finished.',
+  });
+  const observe = async (result: { observe(value: number, attributes: Record<string, string>): void }) => {
+    result.observe(await running.pending(), { consumer: consumer.name });
+  };
+  lag.addCallback(observe);
+  return {
+    stop: async () => {
+      lag.removeCallback(observe);
+      await running.stop();
+    },
+  };
+}
+
+async function takeOnce<Resources>(consumer: Consumer<Resources>, context: WorkContext<Resources>, batch: Delivery[]) {
+  const events = batch.map((delivery) => delivery.event);
+  const first = events[0]!;
+  const work = () =>
+    inWorkTransaction(context, async (call) => {
+      const fresh = await call.tx<{ event_id: string }[]>`
+        insert into inbox (account_id, event_id, consumer)
+        select account_id, event_id, ${consumer.name}
+        from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
+        on conflict do nothing returning event_id`;
+      const ids = new Set(fresh.map((row) => row.event_id));
+      const unseen = events.filter((event) => ids.delete(event.id));
+      if (unseen.length > 0) await consumer.take(call, unseen);
+    });
+  await withWorkContext(events.length === 1 ? { eventId: first.id } : {}, () =>
+    inSpan(
+      `consume ${consumer.name}`,
+      {
+        kind: SpanKind.CONSUMER,
+        attributes: { 'messaging.system': 'nats', 'messaging.batch.message_count': events.length },
+        parent: first.trace,
+      },
+      work,
+    ),
+  );
+  consumer.committed?.(context.resources);
+  for (const delivery of batch) delivery.acknowledge();
+}

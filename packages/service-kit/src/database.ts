@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { ApiError } from '@customer-platform/contracts/core';
+import { type Attributes, SpanKind } from '@opentelemetry/api';
+import postgres from 'postgres';
+import { inSpan, telemetryEnabled } from './telemetry.ts';
+
+interface TypeMap extends Record<string, unknown> {
+  bigint: number;
+}
+
+/** What statements are written on: the pool or a transaction. Integers of 64 bits come as numbers; ours stay below 2^53. */
+export type Sql = postgres.ISql<TypeMap>;
+
+/** The pool of one process. */
+export type Database = postgres.Sql<TypeMap>;
+
+/** Where a JavaScript value goes into a json or jsonb column. */
+export type JsonValue = postgres.JSONValue;
+
+/**
+ * Opens a bounded pool. Nothing is dialled before the first statement.
+ * A statement is cut off after 15 s, an idle transaction after 15 s.
+ */
+export function openDatabase(url: string, options: { pool: number; service: string }): Database {
+  const sql = postgres(url, {
+    max: options.pool,
+    connect_timeout: 5,
+    idle_timeout: 60,
+    max_lifetime: 1800,
+    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+    onnotice: () => undefined,
+    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    connection: {
+      application_name: options.service,
+      search_path: `${options.service}, public`,
+      statement_timeout: 15_000,
+      idle_in_transaction_session_timeout: 15_000,
+      TimeZone: 'UTC',
+    },
+  });
+  if (telemetryEnabled()) traceStatements(sql);
+  return sql;
+}
+
+/** Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws. */
+export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
+  return (await sql.begin((tx) => work(tx))) as Result;
+}
+
+/** The name of the constraint that a statement broke, where its error says one. */
+export function brokenConstraint(error: unknown): string | undefined {
+  return error instanceof postgres.PostgresError ? error.constraint_name : undefined;
+}
+
+const unavailable = /^(08|57P0|53300|25P03)/;
+const unreachable = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+]);
+
+/** Whether an error says that the database is away (restarting, unreachable, out of connections) rather than that a statement is wrong. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = String((error as { code?: unknown }).code ?? '');
+  return unreachable.has(code) || (error instanceof postgres.PostgresError && unavailable.test(code));
+}
+
+/** The refusal for a dependency that is away for the moment: 503 with Retry-After. */
+export function serviceUnavailable(message: string, cause?: unknown): ApiError {
+  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' }, cause });
+}
+
+/**
+ * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, each in one
+ * transaction, one process at a time. Throws where an applied file was changed since, for its effect can't be known.
+ */
+export async function migrate(url: string, schema: string, directories: URL[]): Promise<void> {
+  const sql = postgres(url, {
+    max: 1,
+    onnotice: () => undefined,
+    connection: { application_name: `${schema} migrate`, search_path: `${schema}, public` },
+  });
+  try {
+    await sql`select pg_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0))`;
+    await sql`create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
+    const applied = new Map((await sql`select name, checksum from migrations`).map((row) => [row.name, row.checksum]));
+    for (const { name, file } of await migrationFiles(directories)) {
+      const statements = await readFile(file, 'utf8');
+      const checksum = createHash('sha256').update(statements).digest('hex');
+      if (applied.has(name)) {
+        if (applied.get(name) !== checksum) {
+          throw new Error(
+            `Migration ${name} was changed after it had been applied to ${schema}; add a new one instead.`,
+          );
+        }
+        continue;
+      }
+      await sql.begin(async (tx) => {
+        await tx.unsafe(statements).simple();
+        await tx`insert into migrations (name, checksum) values (${name}, ${checksum})`;
+      });
+    }
+  } finally {
+    await sql.end();
+  }
+}
+
+async function migrationFiles(directories: URL[]): Promise<{ name: string; file: URL }[]> {
+  const files: { name: string; file: URL }[] = [];
+  for (const directory of directories) {
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+    files.push(...names.map((name) => ({ name, file: new URL(name, directory) })));
+  }
+  return files;
+}
+
+interface TracedQuery {
+  strings?: readonly string[];
+  executed: boolean;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  handle(): unknown;
+}
+
+/**
+ * Gives every statement a client span. postgres.js has no hook for this, so its query prototype is wrapped once a process;
+ * the wrapped members are those its 3.4 line has had throughout.
+ */
+function traceStatements(sql: Database): void {
+  const probe = sql`select 1`;
+  const prototype = Object.getPrototypeOf(probe) as TracedQuery & { traced?: true };
+  if (prototype.traced) return;
+  prototype.traced = true;
+  const { handle } = prototype;
+  prototype.handle = function traced(this: TracedQuery) {
+    if (this.executed) return handle.call(this);
+    const text = this.strings?.join('?').replace(/\s+/g, ' ').trim().slice(0, 500) ?? '';
+    const attributes: Attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
+    const { resolve, reject } = this;
+    void inSpan(`sql ${text.split(' ', 1)[0]?.toLowerCase() ?? ''}`, { kind: SpanKind.CLIENT, attributes }, () => {
+      return new Promise<void>((ended) => {
+        this.resolve = (value) => {
+          ended();
+          resolve.call(this, value);
+        };
+        this.reject = (error) => {
+          ended();
+          reject.call(this, error);
+        };
+      });
+    });
+    return handle.call(this);
+  };
+}

@@ -1,0 +1,356 @@
+import { type AccountContext, ApiError, type Operation, type Page } from '@customer-platform/contracts/core';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { type Database, inTransaction, isDatabaseAway, type Sql, serviceUnavailable } from './database.ts';
+import {
+  claimKey,
+  fingerprintOf,
+  type IdempotencyClaim,
+  idempotencyKey,
+  KeyWaiters,
+  type StoredAnswer,
+  storeAnswer,
+} from './idempotency.ts';
+import { inputParser, parseJsonObject } from './input.ts';
+import { type Logger, withWorkContext } from './logging.ts';
+import type { Ask, BoundOperation, OutsideWork } from './operation.ts';
+import { type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
+import { inSpan, meter, SpanKind } from './telemetry.ts';
+
+/** What binding needs of the process. */
+export interface BindingContext<Resources> {
+  sql: Database;
+  log: Logger;
+  clock: () => Date;
+  resources: Resources;
+  /** Who may call and for whom: reads the signed context in services, the admin token at the control plane. Throws ApiError. */
+  authenticate(request: Request): AccountContext;
+  askFor(account: AccountContext): Ask;
+  /** Called after a commit that wrote events. */
+  eventsCommitted(): void;
+  /** Largest body in bytes. */
+  bodyLimit?: number;
+}
+
+/** Most requests that are worked on at once; more are refused with 503 rather than queued without bound. */
+const maxConcurrentRequests = 1_000;
+
+const duration = meter.createHistogram('http.server.request.duration', {
+  unit: 's',
+  description: 'Time to answer, by operation and status.',
+});
+
+/** Serves operations on an Express app: one route each, from its contract. */
+export function bindOperations<Resources>(
+  app: Express,
+  operations: readonly BoundOperation<Resources>[],
+  context: BindingContext<Resources>,
+): void {
+  const waiters = new KeyWaiters();
+  const readBody = express.raw({ type: () => true, limit: context.bodyLimit ?? 1_048_576, inflate: false });
+  let running = 0;
+  for (const bound of operations) {
+    const answer = answerer(bound, context, waiters);
+    const { operation } = bound;
+    const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
+    const serve = async (request: Request, response: Response) => {
+      if (running >= maxConcurrentRequests)
+        throw serviceUnavailable('Too many requests are being worked on; try again shortly');
+      running++;
+      const began = performance.now();
+      let status = 500;
+      try {
+        status = await traced(operation, request, () => answer(request, response));
+      } catch (error) {
+        status = sendError(response, error, context.log);
+      } finally {
+        running--;
+        duration.record((performance.now() - began) / 1000, { operation: operation.key, status });
+      }
+    };
+    const route = app.route(path);
+    if (operation.method === 'GET') route.get(serve);
+    else route[operation.method.toLowerCase() as 'post'](readBody, serve);
+  }
+}
+
+/** Answers what no route took, and errors of Express itself, as envelopes. Goes last. */
+export function endWithEnvelopes(app: Express, log: Logger): void {
+  app.use((_request: Request, response: Response) => {
+    sendError(response, new ApiError('not_found', 'There is nothing at this path'), log);
+  });
+  app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    sendError(response, fromExpress(error), log);
+  });
+}
+
+function traced(operation: Operation, request: Request, work: () => Promise<number>): Promise<number> {
+  const requestId = request.header('request-id');
+  const { traceparent, tracestate } = request.headers as Record<string, string | undefined>;
+  const parent = traceparent ? { traceparent, ...(tracestate ? { tracestate } : {}) } : undefined;
+  return withWorkContext(requestId ? { requestId } : {}, () =>
+    inSpan(
+      `${operation.method} ${operation.path}`,
+      {
+        kind: SpanKind.SERVER,
+        attributes: { 'platform.operation': operation.key, 'platform.request_id': requestId ?? '' },
+        parent,
+      },
+      async (span) => {
+        const status = await work();
+        span?.setAttribute('http.response.status_code', status);
+        return status;
+      },
+    ),
+  );
+}
+
+/** The steps of one request, in the order that the API promises: idempotency, path, body and query, then the handler. */
+function answerer<Resources>(
+  bound: BoundOperation<Resources>,
+  context: BindingContext<Resources>,
+  waiters: KeyWaiters,
+) {
+  const { operation, implementation } = bound;
+  const { sql, log, resources } = context;
+  const parseParams = inputParser(operation.params, 'text');
+  const parseQuery = inputParser(operation.query, 'text');
+  const parseBody = inputParser(operation.body, 'json');
+  const isWrite = operation.method !== 'GET';
+
+  /** Runs the operation once on `tx`; collects its events in `events`. */
+  async function run(
+    request: Request,
+    account: AccountContext,
+    tx: Sql,
+    now: Date,
+    events: OutboxRow[],
+    outside: Outside,
+  ) {
+    const fail = (code: 'not_found', message: string, field?: string): never => {
+      throw new ApiError(code, message, { field });
+    };
+    const params = parsedPath(parseParams, request);
+    const call = { account, params, tx, now, log, resources, fail, outsideOnce: outside.once } as never as Parameters<
+      typeof implementation.handle
+    >[0];
+    if (implementation.find) {
+      const found = await implementation.find(call);
+      if (found === undefined)
+        throw new ApiError('not_found', `There is no such ${resourceName(operation)} in this account`);
+      call.found = found;
+    }
+    call.query = parseQuery(request.query as Record<string, unknown>) as typeof call.query;
+    call.body = (
+      operation.body ? parseBody(parseJsonObject(bytesOf(request), request.headers['content-type'])) : {}
+    ) as never;
+    call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
+      events.push(outboxRow(event, account, data, now));
+    }) as typeof call.emit;
+    return await implementation.handle(call);
+  }
+
+  /** One attempt at a write: everything in one transaction. */
+  async function attemptWrite(
+    request: Request,
+    account: AccountContext,
+    claim: IdempotencyClaim | undefined,
+    outside: Outside,
+  ) {
+    const now = context.clock();
+    const events: OutboxRow[] = [];
+    const outcome = await inTransaction(sql, async (tx): Promise<Outcome | 'running'> => {
+      const known = claim && (await claimKey(tx, claim, now));
+      if (known === 'running') return known;
+      if (known) return { ...known, replayed: true };
+      const answer = await run(request, account, tx, now, events, outside);
+      const stored = { status: operation.status, answer: operation.status === 204 ? null : JSON.stringify(answer) };
+      const [kept] = await Promise.all([claim ? storeAnswer(tx, claim, stored, now) : true, writeOutbox(tx, events)]);
+      if (!kept) throw new StoredElsewhere();
+      return { ...stored, replayed: false };
+    });
+    if (outcome !== 'running' && !outcome.replayed) {
+      if (events.length > 0) context.eventsCommitted();
+      implementation.committed?.(resources);
+    }
+    return outcome;
+  }
+
+  /** Stores a refusal under its key, so that the same request gets the same answer; another's stored answer wins. */
+  async function storeRefusal(error: unknown, claim: IdempotencyClaim): Promise<Outcome | 'running'> {
+    if (!(error instanceof ApiError) || ![400, 404, 409].includes(error.status) || error.headers['Retry-After'])
+      throw error;
+    if (error.field === 'Idempotency-Key') throw error;
+    const now = context.clock();
+    const stored = { status: error.status, answer: JSON.stringify(error.toBody()) };
+    return await inTransaction(sql, async (tx) => {
+      const known = await claimKey(tx, claim, now);
+      if (known === 'running') return known;
+      if (known) return { ...known, replayed: true };
+      return (await storeAnswer(tx, claim, stored, now)) ? { ...stored, replayed: false } : 'running';
+    });
+  }
+
+  async function write(request: Request, account: AccountContext): Promise<Outcome> {
+    const key = idempotencyKey(request.header('idempotency-key'));
+    const path = request.path;
+    const claim = key && {
+      accountId: account.id,
+      method: request.method,
+      path,
+      key,
+      fingerprint: fingerprintOf(bytesOf(request)),
+    };
+    const outside = new Outside();
+    const attempt = async (): Promise<Outcome | 'running'> => {
+      try {
+        return await attemptWrite(request, account, claim || undefined, outside);
+      } catch (error) {
+        if (error instanceof StoredElsewhere) return 'running';
+        if (error instanceof OutsideNeeded) {
+          await error.work({ account, sql, ask: context.askFor(account), now: context.clock() });
+          return await attempt();
+        }
+        if (claim) return await storeRefusal(error, claim);
+        throw error;
+      }
+    };
+    const outcome = await attempt();
+    return outcome === 'running' ? await waiters.wait(account.id, attempt) : outcome;
+  }
+
+  async function read(request: Request, account: AccountContext): Promise<Outcome> {
+    const outside = new Outside();
+    const attempt = () => run(request, account, sql, context.clock(), [], outside);
+    const answer = await attempt().catch(async (error: unknown) => {
+      if (!(error instanceof OutsideNeeded)) throw error;
+      await error.work({ account, sql, ask: context.askFor(account), now: context.clock() });
+      return await attempt();
+    });
+    return { status: operation.status, answer: JSON.stringify(answer), replayed: false };
+  }
+
+  return async (request: Request, response: Response): Promise<number> => {
+    const account = context.authenticate(request);
+    const outcome = isWrite ? await write(request, account) : await read(request, account);
+    if (outcome.replayed) response.setHeader('Idempotent-Replayed', 'true');
+    send(response, outcome.status, outcome.answer);
+    return outcome.status;
+  };
+}
+
+interface Outcome extends StoredAnswer {
+  replayed: boolean;
+}
+
+/** Another transaction stored an answer under the key first; this one is rolled back and that one repeated. */
+class StoredElsewhere extends Error {}
+
+/** Unwinds a handler that needs something from another service; see `Call.outsideOnce`. */
+class OutsideNeeded extends Error {
+  readonly work: (outside: OutsideWork) => Promise<void>;
+  constructor(work: (outside: OutsideWork) => Promise<void>) {
+    super('work outside of the transaction is needed');
+    this.work = work;
+  }
+}
+
+/** Remembers for one request whether its work outside was done. */
+class Outside {
+  #done = false;
+  readonly once = (work: (outside: OutsideWork) => Promise<void>): void => {
+    if (this.#done) return;
+    this.#done = true;
+    throw new OutsideNeeded(work);
+  };
+}
+
+function parsedPath(parse: (given: Record<string, unknown>) => Record<string, unknown>, request: Request) {
+  try {
+    return parse(request.params);
+  } catch (cause) {
+    throw new ApiError('not_found', 'There is nothing with such an id', { cause });
+  }
+}
+
+function resourceName(operation: Operation): string {
+  const segments = operation.path.split('/').filter((segment) => !segment.startsWith('{'));
+  const isNested = operation.path.endsWith('}') || segments.length < 4;
+  const name = segments[isNested ? segments.length - 1 : segments.length - 2] ?? 'resource';
+  return name.replaceAll('-', ' ').replace(/ies$/, 'y').replace(/s$/, '');
+}
+
+function bytesOf(request: Request): Buffer {
+  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+}
+
+function send(response: Response, status: number, body: string | null): void {
+  response.statusCode = status;
+  if (body === null) {
+    response.end();
+    return;
+  }
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
+}
+
+/** Answers an error as its envelope; what is no ApiError is our fault: 500, logged once with its cause, nothing of it in the answer. */
+export function sendError(response: Response, error: unknown, log: Logger): number {
+  const refusal = toApiError(error, log);
+  if (response.headersSent) {
+    response.destroy();
+    return refusal.status;
+  }
+  for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value);
+  send(response, refusal.status, JSON.stringify(refusal.toBody()));
+  return refusal.status;
+}
+
+function toApiError(error: unknown, log: Logger): ApiError {
+  if (error instanceof ApiError) {
+    if (error.status >= 500) log.warn({ err: error }, 'a request was refused for now');
+    return error;
+  }
+  if (isDatabaseAway(error)) {
+    log.warn({ err: error }, 'the database is away');
+    return serviceUnavailable('The service cannot reach its database; try again shortly', error);
+  }
+  log.error({ err: error }, 'a request failed');
+  return new ApiError(
+    'internal_error',
+    'Something went wrong on our side; the request id names this failure in our logs',
+  );
+}
+
+function fromExpress(error: unknown): unknown {
+  const { status, type } = error as { status?: number; type?: string };
+  if (error instanceof URIError) return new ApiError('not_found', 'There is nothing at this path');
+  if (type === 'entity.too.large') {
+    return new ApiError('invalid_request', 'body must be at most 1 MiB', { status: 413, field: 'body' });
+  }
+  if (status === 400 || status === 415) {
+    return new ApiError('invalid_request', 'body must be complete and sent without Content-Encoding', {
+      field: 'body',
+    });
+  }
+  return error;
+}
+
+/** A page from rows read with `limit + 1`: the row too many says that there is more. `idOf` names the cursor. */
+export function toPage<Row, Item>(
+  rows: readonly Row[],
+  limit: number,
+  toItem: (row: Row) => Item,
+  idOf: (row: Row) => string | number,
+): Page<Item> {
+  const shown = rows.slice(0, limit);
+  const hasMore = rows.length > limit;
+  return { data: shown.map(toItem), has_more: hasMore, next: hasMore ? String(idOf(shown.at(-1)!)) : null };
+}
+
+/** The refusal of a `starting_after` that is no id of this list. */
+export function badCursor(): ApiError {
+  return new ApiError('invalid_request', 'starting_after must be the next value of a previous page of this list', {
+    field: 'starting_after',
+  });
+}

@@ -1,0 +1,14 @@
+export * from './account-context.ts';
+export * from './bus.ts';
+export * from './config.ts';
+export * from './consumers.ts';
+export * from './database.ts';
+export * from './http.ts';
+export { idempotencyKey } from './idempotency.ts';
+export type { Job, WorkCall } from './jobs.ts';
+export { createLogger, type Logger } from './logging.ts';
+export * from './operation.ts';
+export * from './outbox.ts';
+export * from './service.ts';
+export * from './telemetry.ts';
+export * from './zoned-time.ts';

@@ -1,0 +1,176 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import { z } from 'zod';
+
+/** How deep a JSON body may nest. */
+const maxDepth = 32;
+
+/** Reads a JSON object from a body's bytes. Throws invalid_request with field body; an empty body counts as `{}`. */
+export function parseJsonObject(bytes: Buffer, contentType: string | undefined): Record<string, unknown> {
+  if (bytes.length === 0) return {};
+  if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
+    throw invalid('body', 'body must be JSON sent with Content-Type application/json');
+  }
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw invalid('body', 'body must be UTF-8', cause);
+  }
+  if (isTooDeep(text)) throw invalid('body', `body must not nest deeper than ${maxDepth} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid('body', 'body must be valid JSON', cause);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('body', 'body must be a JSON object');
+  }
+  if (/\\u(0000|d[89a-f])/i.test(text)) refuseUnstorableText(value, []);
+  return value as Record<string, unknown>;
+}
+
+function isTooDeep(text: string): boolean {
+  if (text.length < maxDepth) return false;
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (inString) {
+      if (unit === 92) index++;
+      else if (unit === 34) inString = false;
+    } else if (unit === 34) inString = true;
+    else if (unit === 123 || unit === 91) {
+      if (++depth > maxDepth) return true;
+    } else if (unit === 125 || unit === 93) depth--;
+  }
+  return false;
+}
+
+/** NUL and lone surrogates cannot be stored as text: refused with the path that holds them. */
+function refuseUnstorableText(value: unknown, path: PropertyKey[]): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) throw invalidAt(path, 'must not contain the character NUL');
+    if (!value.isWellFormed()) throw invalidAt(path, 'must be well-formed Unicode, without lone surrogates');
+  } else if (Array.isArray(value)) {
+    for (const [index, entry] of value.entries()) refuseUnstorableText(entry, [...path, index]);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, entry] of Object.entries(value)) {
+      refuseUnstorableText(key, [...path, key]);
+      refuseUnstorableText(entry, [...path, key]);
+    }
+  }
+}
+
+/** A parser of one input (params, query or body) made from its schema once, when the operation is bound. */
+export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json') {
+  if (!schema) return () => ({});
+  return (given: Record<string, unknown>): Record<string, unknown> => {
+    const prepared = source === 'text' ? numbersFromText(schema, given) : withoutNulls(schema, given);
+    const result = schema.safeParse(prepared);
+    if (result.success) return result.data;
+    const issue = result.error.issues[0]!;
+    throw invalidAt(issue.path, describe(issue, prepared));
+  };
+}
+
+/** Query and path values are text; those whose schema is a number become one where they are written as an integer. */
+function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
+  const prepared: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+      throw invalidAt([name], 'must not contain the character NUL');
+    }
+    const field = schema.shape[name] as z.ZodType | undefined;
+    const isNumber = field !== undefined && unwrapped(field) instanceof z.ZodNumber;
+    prepared[name] = isNumber && typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
+  }
+  return prepared;
+}
+
+/** An optional field given as null counts as left out, at every level whose shape the contract knows. */
+function withoutNulls(schema: z.ZodType, value: unknown): Record<string, unknown> {
+  return dropNulls(schema, value) as Record<string, unknown>;
+}
+
+function dropNulls(schema: z.ZodType, value: unknown): unknown {
+  const type = unwrapped(schema);
+  if (Array.isArray(value)) {
+    return type instanceof z.ZodArray ? value.map((entry) => dropNulls(type.element as z.ZodType, entry)) : value;
+  }
+  if (typeof value !== 'object' || value === null || !(type instanceof z.ZodObject)) return value;
+  const shape = type.shape as Record<string, z.ZodType>;
+  const entries = Object.entries(value).flatMap(([name, entry]) => {
+    const field = Object.hasOwn(shape, name) ? shape[name]! : undefined;
+    if (!field) return [[name, entry] as const];
+    if (entry === null && field.safeParse(undefined).success && !field.safeParse(null).success) return [];
+    return [[name, dropNulls(field, entry)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The schema under optional, nullable and default wrappers. */
+function unwrapped(schema: z.ZodType): z.ZodType {
+  let type = schema;
+  while (type instanceof z.ZodOptional || type instanceof z.ZodNullable || type instanceof z.ZodDefault) {
+    type = type.unwrap() as z.ZodType;
+  }
+  return type;
+}
+
+/** What would be right, as the end of a sentence that begins with the path. Messages of the contracts begin with "must". */
+function describe(issue: z.core.$ZodIssue, input: unknown): string {
+  const isMissing = valueAt(input, issue.path) === undefined;
+  if (isMissing && issue.code !== 'custom') return 'is required';
+  if (issue.message.startsWith('must')) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${withArticle(issue.expected)}`;
+    case 'invalid_value':
+      return `must be ${issue.values.map(String).join(' or ')}`;
+    case 'too_small':
+      return `must ${sizeVerb(issue.origin)} at least ${issue.minimum}${sizeUnit(issue.origin)}`;
+    case 'too_big':
+      return `must ${sizeVerb(issue.origin)} at most ${issue.maximum}${sizeUnit(issue.origin)}`;
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    default:
+      return `is not right: ${issue.message}`;
+  }
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const key of path) value = value == null ? undefined : (value as Record<PropertyKey, unknown>)[key];
+  return value;
+}
+
+function withArticle(expected: string): string {
+  if (expected === 'int') return 'an integer';
+  if (expected === 'record') return 'an object';
+  return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
+}
+
+function sizeVerb(origin: string): string {
+  return origin === 'array' || origin === 'set' ? 'have' : 'be';
+}
+
+function sizeUnit(origin: string): string {
+  if (origin === 'string') return ' characters long';
+  return origin === 'array' || origin === 'set' ? ' entries' : '';
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((key, index) => (typeof key === 'number' ? `[${key}]` : index ? `.${String(key)}` : String(key)))
+    .join('');
+}
+
+function invalidAt(path: readonly PropertyKey[], rule: string): ApiError {
+  const field = path.length === 0 ? 'body' : String(path[0]);
+  return invalid(field, `${path.length === 0 ? 'body' : pathText(path)} ${rule}`);
+}
+
+function invalid(field: string, message: string, cause?: unknown): ApiError {
+  return new ApiError('invalid_request', message, { field, cause });
+}

@@ -1,0 +1,43 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { trace } from '@opentelemetry/api';
+import { type Logger, pino } from 'pino';
+
+export type { Logger };
+
+/** What every log line of one piece of work carries. */
+export interface WorkContext {
+  requestId?: string;
+  eventId?: string;
+}
+
+const current = new AsyncLocalStorage<WorkContext>();
+
+/** Runs `work` so that every line logged in it carries the request's or the event's id. */
+export function withWorkContext<Result>(context: WorkContext, work: () => Result): Result {
+  return current.run(context, work);
+}
+
+const secrets = ['authorization', 'secret', 'password', 'api_key', 'key', 'token', 'cookie'];
+
+/**
+ * A JSON logger for one process. Lines carry service, request or event id, and trace and span ids;
+ * values under names that hold secrets are replaced, two levels deep.
+ */
+export function createLogger(service: string, level: string): Logger {
+  return pino({
+    level,
+    base: { service },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: { paths: secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    serializers: { err: pino.stdSerializers.err },
+    mixin() {
+      const span = trace.getActiveSpan()?.spanContext();
+      const work = current.getStore();
+      return {
+        ...(work?.requestId ? { request_id: work.requestId } : {}),
+        ...(work?.eventId ? { event_id: work.eventId } : {}),
+        ...(span ? { trace_id: span.traceId, span_id: span.spanId } : {}),
+      };
+    },
+  });
+}

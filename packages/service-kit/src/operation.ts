@@ -1,0 +1,87 @@
+import type {
+  AccountContext,
+  Answer,
+  Body,
+  ErrorsOf,
+  EventsOf,
+  InternalRequest,
+  Operation,
+  Params,
+  Query,
+} from '@customer-platform/contracts/core';
+import type { z } from 'zod';
+import type { Sql } from './database.ts';
+import type { Logger } from './logging.ts';
+import type { Emit } from './outbox.ts';
+
+/** Asks another service; see `Bus.ask`. */
+export type Ask = <Request extends InternalRequest>(
+  request: Request,
+  input: z.input<Request['input']>,
+) => Promise<z.output<Request['answer']>>;
+
+/** What work outside of a transaction gets. */
+export interface OutsideWork {
+  account: AccountContext;
+  sql: Sql;
+  ask: Ask;
+  now: Date;
+}
+
+/** What every handler gets. `Resources` is what the service's `main.ts` makes once at start. */
+export interface Call<O extends Operation, Resources = unknown> {
+  account: AccountContext;
+  params: Params<O>;
+  /** The transaction of a write; the pool of a read. */
+  tx: Sql;
+  /** The instant of the request: domain rules take the time from here only. */
+  now: Date;
+  log: Logger;
+  resources: Resources;
+  /** Refuses the request with an error that the operation declares, or with invalid_request for one input. */
+  fail: {
+    (code: ErrorsOf<O>, message: string): never;
+    (code: 'invalid_request', message: string, field: string): never;
+  };
+  /**
+   * For what a service learns from others on the way: the first time it is reached, the transaction is given up, `work` runs
+   * without one, and the handler starts over; the second time it does nothing.
+   */
+  outsideOnce(work: (outside: OutsideWork) => Promise<void>): void;
+}
+
+export interface HandlerCall<O extends Operation, Found, Resources> extends Call<O, Resources> {
+  query: Query<O>;
+  body: Body<O>;
+  /** What `find` found. */
+  found: Found;
+  /** Publishes an event with this transaction. */
+  emit: Emit<EventsOf<O>>;
+}
+
+/** How one operation is done. */
+export interface Implementation<O extends Operation, Found, Resources> {
+  /** Finds what the path names, before body and query are looked at; undefined answers 404 not_found. */
+  find?(call: Call<O, Resources>): Promise<Found | undefined>;
+  /** Does it, and returns what the contract's answer says. */
+  handle(call: HandlerCall<O, Found, Resources>): Promise<Answer<O>>;
+  /** Runs after the commit of a write that was not a replay: to wake work, never to change data. */
+  committed?(resources: Resources): void;
+}
+
+/** An operation with its implementation, ready to be bound. */
+export interface BoundOperation<Resources = never> {
+  operation: Operation;
+  implementation: Implementation<Operation, unknown, Resources>;
+}
+
+/** Makes the `implement` of a service: `implement(operation, { find, handle })` is what an operation's file exports. */
+export function implementer<Resources = undefined>() {
+  return <O extends Operation, Found = undefined>(
+    operation: O,
+    implementation: Implementation<O, Found, Resources>,
+  ): BoundOperation<Resources> => ({
+    operation,
+    implementation: implementation as unknown as Implementation<Operation, unknown, Resources>,
+  });
+}

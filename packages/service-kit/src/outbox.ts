@@ -1,0 +1,178 @@
+import type { AccountContext, Envelope, EventData, EventDefinition } from '@customer-platform/contracts/core';
+import { v7 as uuidv7 } from 'uuid';
+import type { Bus } from './bus.ts';
+import type { Database, Sql } from './database.ts';
+import type { Logger } from './logging.ts';
+import { inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
+import { formatInstant } from './zoned-time.ts';
+
+/** How many events go to the bus in one round. */
+const batchSize = 500;
+/** How often the relay looks without being woken: finds what a process left that died after its commit. */
+const pollMs = 1_000;
+
+/** The account whose event it is: what the envelope needs of it. */
+export type EventAccount = Pick<AccountContext, 'id' | 'mode' | 'timezone'>;
+
+/** An event that waits for its transaction's commit. */
+export interface OutboxRow {
+  account_id: string;
+  id: string;
+  kind: string;
+  audience: string;
+  envelope: string;
+  trace: TraceHeaders | null;
+}
+
+/** Publishes one event with the transaction it is called in: both commit or neither does. */
+export type Emit<Definition extends EventDefinition> = <Event extends Definition>(
+  event: Event,
+  data: EventData<Event>,
+) => void;
+
+/** Makes the row of one event: the envelope with a new id (UUID v7), its time in the account's zone, and the active trace. */
+export function outboxRow(event: EventDefinition, account: EventAccount, data: unknown, now: Date): OutboxRow {
+  const id = uuidv7();
+  const envelope: Envelope = {
+    id,
+    type: event.kind,
+    timestamp: formatInstant(now, account.timezone),
+    account: account.id,
+    mode: account.mode,
+    data,
+  };
+  const trace = traceHeaders();
+  return {
+    account_id: account.id,
+    id,
+    kind: event.kind,
+    audience: event.audience,
+    envelope: JSON.stringify(envelope),
+    trace: trace.traceparent ? trace : null,
+  };
+}
+
+/** Writes rows in the transaction that `tx` is: one statement for any number. */
+export async function writeOutbox(tx: Sql, rows: OutboxRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx`
+    insert into outbox (account_id, id, kind, audience, envelope, trace)
+    select * from unnest(${rows.map((row) => row.account_id)}::uuid[], ${rows.map((row) => row.id)}::uuid[],
+      ${rows.map((row) => row.kind)}::text[], ${rows.map((row) => row.audience)}::text[],
+      ${rows.map((row) => row.envelope)}::text[], ${rows.map((row) => (row.trace ? JSON.stringify(row.trace) : null))}::jsonb[])`;
+}
+
+interface StoredRow extends OutboxRow {
+  sequence: number;
+}
+
+/**
+ * Carries committed events to the bus, oldest first, and deletes them once the bus has acknowledged them. The message id is
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run.
+ */
+export class OutboxRelay {
+  readonly #sql: Database;
+  readonly #bus: Bus;
+  readonly #log: Logger;
+  #wake: (() => void) | undefined;
+  #woken = false;
+  #stopping = false;
+  #loop: Promise<void> | undefined;
+
+  constructor(sql: Database, bus: Bus, log: Logger) {
+    this.#sql = sql;
+    this.#bus = bus;
+    this.#log = log;
+    const pending = meter.createObservableGauge('outbox.pending', { description: 'Events not yet on the bus.' });
+    const age = meter.createObservableGauge('outbox.oldest_age', {
+      unit: 's',
+      description: 'Age of the oldest of them.',
+    });
+    meter.addBatchObservableCallback(
+      async (result) => {
+        const [row] = await this.#sql<{ pending: number; age: number }[]>`
+          select count(*)::int as pending, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as age from outbox`;
+        result.observe(pending, row!.pending);
+        result.observe(age, row!.age);
+      },
+      [pending, age],
+    );
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  /** Says that a transaction with events has committed. */
+  wake(): void {
+    this.#woken = true;
+    this.#wake?.();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#wake?.();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopping) {
+      this.#woken = false;
+      let published = 0;
+      try {
+        published = await this.#publishBatch();
+        failures = 0;
+      } catch (error) {
+        failures++;
+        if (failures === 1 || failures % 30 === 0) {
+          this.#log.warn(
+            { err: error, failures },
+            'events wait in the outbox: the bus or the database does not answer',
+          );
+        }
+      }
+      if (failures > 0) await this.#pause(Math.min(100 * 2 ** failures, pollMs), () => this.#stopping);
+      else if (published < batchSize) await this.#pause(pollMs, () => this.#woken || this.#stopping);
+    }
+  }
+
+  /** Waits until the time is over, or until something wakes the relay that `isReason` takes for one. */
+  #pause(delayMs: number, isReason: () => boolean): Promise<void> {
+    if (isReason()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, delayMs);
+      this.#wake = () => isReason() && end();
+    });
+  }
+
+  async #publishBatch(): Promise<number> {
+    if (!this.#bus.isConnected()) throw new Error('the bus is not connected');
+    return await this.#sql.begin(async (tx) => {
+      const rows = await tx<StoredRow[]>`
+        select sequence, account_id, id, kind, audience, envelope, trace from outbox
+        order by sequence limit ${batchSize} for update skip locked`;
+      if (rows.length === 0) return 0;
+      await Promise.all(rows.map((row) => this.#publish(row)));
+      await tx`delete from outbox where sequence = any(${rows.map((row) => row.sequence)}::bigint[])`;
+      return rows.length;
+    });
+  }
+
+  #publish(row: StoredRow): Promise<void> {
+    return inSpan(
+      `publish ${row.kind}`,
+      {
+        kind: SpanKind.PRODUCER,
+        attributes: { 'messaging.system': 'nats', 'messaging.message.id': row.id },
+        parent: row.trace ?? undefined,
+      },
+      () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),
+    );
+  }
+}

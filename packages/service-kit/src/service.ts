@@ -1,0 +1,247 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type AccountContext,
+  getAccountContext,
+  type InternalRequest,
+  type ServiceName,
+} from '@customer-platform/contracts/core';
+import express, { type Express } from 'express';
+import type { z } from 'zod';
+import { contextHeader, contextReader } from './account-context.ts';
+import { AccountDirectory, Bus } from './bus.ts';
+import { type BaseConfig, readConfig } from './config.ts';
+import { type Consumer, startConsumer } from './consumers.ts';
+import { type Database, migrate, openDatabase, type Sql } from './database.ts';
+import { bindOperations, endWithEnvelopes } from './http.ts';
+import { forgetAnswers } from './idempotency.ts';
+import { type Job, JobRunner, type WorkContext } from './jobs.ts';
+import { createLogger, type Logger } from './logging.ts';
+import type { Ask, BoundOperation } from './operation.ts';
+import { OutboxRelay } from './outbox.ts';
+import { startTelemetry } from './telemetry.ts';
+
+/** What a process is made of before its own parts come in. */
+export interface Foundation<Config extends BaseConfig = BaseConfig> {
+  config: Config;
+  log: Logger;
+  sql: Database;
+  bus: Bus;
+  clock: () => Date;
+  /** Says that a transaction with events has committed. */
+  eventsCommitted(): void;
+  findAccount(accountId: string): Promise<AccountContext>;
+}
+
+/** The answer that a service gives to one internal request. */
+export interface BoundRequest<Resources> {
+  request: InternalRequest;
+  handle(call: { sql: Sql; accountId: string; resources: Resources }, input: never): Promise<unknown>;
+}
+
+/** Binds an internal request to what answers it; reads only. */
+export function answerRequest<Request extends InternalRequest, Resources = undefined>(
+  request: Request,
+  handle: (
+    call: { sql: Sql; accountId: string; resources: Resources },
+    input: z.output<Request['input']>,
+  ) => Promise<z.input<Request['answer']>>,
+): BoundRequest<Resources> {
+  return { request, handle: handle as BoundRequest<Resources>['handle'] };
+}
+
+/** One service: its table of contents. */
+export interface ServiceDefinition<Schema extends z.ZodObject, Resources> {
+  name: ServiceName;
+  config: Schema;
+  /** The directory of its own migrations. */
+  migrations: URL;
+  operations: readonly BoundOperation<Resources>[];
+  requests?: readonly BoundRequest<Resources>[];
+  consumers?: readonly Consumer<Resources>[];
+  jobs?: readonly Job<Resources>[];
+  /** Makes what handlers share; `stop` ends what it started, after requests, consumers and jobs have ended. */
+  resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & { stop?(): Promise<void> }>;
+}
+
+/** A process that runs. */
+export interface Running {
+  /** Where it listens. */
+  url: string;
+  /** Stops taking requests, finishes those taken, then consumers, jobs and the relay; then closes what it opened. */
+  stop(): Promise<void>;
+}
+
+const kitMigrations = new URL('../migrations/', import.meta.url);
+/** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
+const keepAliveMs = 75_000;
+const inboxRetentionMs = 8 * 24 * 3_600_000;
+
+/** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
+export async function startFoundation<Config extends BaseConfig>(
+  name: ServiceName,
+  config: Config,
+  migrations: URL,
+  clock: () => Date,
+) {
+  const log = createLogger(name, config.LOG_LEVEL);
+  const stopTelemetry = await startTelemetry(name, config.OTEL_EXPORTER_OTLP_ENDPOINT);
+  await migrate(config.DATABASE_URL, name, [kitMigrations, migrations]);
+  const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name });
+  const bus = await Bus.connect(config.NATS_URL, { prefix: config.BUS_PREFIX, service: name, log });
+  void bus.watch();
+  const relay = new OutboxRelay(sql, bus, log);
+  const directory = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
+  const foundation: Foundation<Config> = {
+    config,
+    log,
+    sql,
+    bus,
+    clock,
+    eventsCommitted: () => relay.wake(),
+    findAccount: (id) => directory.find(id),
+  };
+  relay.start();
+  const stop = async () => {
+    await relay.stop();
+    await bus.close();
+    await sql.end({ timeout: 5 });
+    await stopTelemetry();
+  };
+  return { foundation, stop };
+}
+
+/** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */
+export async function startService<Schema extends z.ZodObject, Resources>(
+  definition: ServiceDefinition<Schema, Resources>,
+  env: NodeJS.ProcessEnv,
+  options: { clock?: () => Date } = {},
+): Promise<Running> {
+  const config = readConfig(definition.config, env) as z.output<Schema> & BaseConfig;
+  const { foundation, stop } = await startFoundation(
+    definition.name,
+    config,
+    definition.migrations,
+    options.clock ?? (() => new Date()),
+  );
+  const { sql, log, bus, clock, eventsCommitted, findAccount } = foundation;
+  const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
+  const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, findAccount };
+  const readContext = contextReader(config.CONTEXT_SECRET);
+  const app = createApp();
+  addHealth(app, async () => await sql`select 1`);
+  bindOperations(app, definition.operations, {
+    ...work,
+    authenticate: (request) => readContext(request.header(contextHeader), Date.now()),
+    askFor: (account) => askAs(bus, account.id),
+  });
+  endWithEnvelopes(app, log);
+  for (const { request, handle } of definition.requests ?? []) {
+    bus.answer(request, (accountId, input) => handle({ sql, accountId, resources }, input as never) as never);
+  }
+  const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
+  const jobs = [...(definition.jobs ?? []), forgetOldRecords].map((job) => new JobRunner(job, work));
+  const listener = await listen(app, config.PORT, config.HOST);
+  log.info({ url: listener.url }, 'listening');
+  return {
+    url: listener.url,
+    async stop() {
+      await listener.close(config.DRAIN_SECONDS * 1000);
+      await Promise.all([...consumers, ...jobs].map((running) => running.stop()));
+      await resources?.stop?.();
+      await stop();
+    },
+  };
+}
+
+/** Runs a process until SIGTERM or SIGINT, then drains it. A start that fails ends the process with 1 and says why. */
+export async function runProcess(start: () => Promise<Running>): Promise<void> {
+  const running = await start().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  });
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      running.stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          console.error('stopping failed:', error);
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+/** Asks other services in the name of one account. */
+export function askAs(bus: Bus, accountId: string): Ask {
+  return (request, input) => bus.ask(request, accountId, input);
+}
+
+/** An Express app as every listener of ours has it. */
+export function createApp(): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+  app.set('query parser', 'simple');
+  return app;
+}
+
+/** `/healthz` says that the process runs; `/readyz` that `check` holds: 200, else 503. */
+export function addHealth(app: Express, check: () => Promise<unknown>): void {
+  app.get('/healthz', (_request, response) => {
+    response.json({ status: 'ok' });
+  });
+  app.get('/readyz', async (_request, response) => {
+    const isReady = await check().then(
+      () => true,
+      () => false,
+    );
+    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not ready' });
+  });
+}
+
+/** Listens; `close` refuses new connections and waits at most `drainMs` for requests that were taken. */
+export async function listen(
+  handler: Express | Parameters<typeof createServer>[1],
+  port: number,
+  host: string,
+): Promise<{ url: string; server: Server; close(drainMs: number): Promise<void> }> {
+  const server = createServer({ keepAliveTimeout: keepAliveMs, requestTimeout: 60_000 }, handler as Express);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
+    server,
+    async close(drainMs) {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeIdleConnections();
+      const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+      await closed;
+      clearTimeout(deadline);
+    },
+  };
+}
+
+/** Keyed answers after 24 hours and inbox rows after 8 days, which is longer than the bus keeps their events. */
+const forgetOldRecords: Job<unknown> = {
+  name: 'forget-old-records',
+  everyMs: 60_000,
+  async run({ tx, now }) {
+    const limit = 5_000;
+    const answers = await forgetAnswers(tx, now, limit);
+    const taken = await tx`
+      delete from inbox where (account_id, event_id, consumer) in (
+        select account_id, event_id, consumer from inbox
+        where taken_at <= ${new Date(now.getTime() - inboxRetentionMs)} order by taken_at limit ${limit})`;
+    return answers === limit || taken.count === limit;
+  },
+};

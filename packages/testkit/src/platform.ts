@@ -1,0 +1,259 @@
+import { randomBytes } from 'node:crypto';
+import { type Client, createClient } from '@customer-platform/client';
+import { operationsByKey } from '@customer-platform/contracts';
+import type { Operation } from '@customer-platform/contracts/core';
+import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { MovableClock } from './clock.ts';
+import { waitFor } from './wait-for.ts';
+
+/** The services that a platform under test can have. */
+export type TestedService = 'calendar' | 'cdp' | 'webhooks';
+
+/** An answer as it came: status, headers, JSON body (undefined where there was none), and the body's exact text. */
+export interface RawAnswer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape, wrong ones too
+  body: any;
+  text: string;
+}
+
+/** One account of a test, with all scopes. */
+export interface TestAccount {
+  id: string;
+  sandboxId: string;
+  key: string;
+  testKey: string;
+  /** The typed client with the live key; every answer is held against its contract. */
+  client: Client;
+  testClient: Client;
+  /** Any request with the live key, or with another one given in `key` (null: none). */
+  request(method: string, path: string, options?: RequestOptions): Promise<RawAnswer>;
+}
+
+export interface RequestOptions {
+  body?: unknown;
+  /** A body as it is, in place of `body` as JSON. */
+  rawBody?: string | Uint8Array;
+  headers?: Record<string, string>;
+  key?: string | null;
+}
+
+/** A whole platform in this process: gateway and services over real HTTP, on a database and a bus prefix of its own. */
+export interface Platform {
+  gatewayUrl: string;
+  adminUrl: string;
+  adminToken: string;
+  clock: MovableClock;
+  /** The environment of one of its services, for starting a second process of it. */
+  env(service: string): Record<string, string>;
+  /** Makes an account; `settings` as POST /admin/accounts takes them. */
+  account(settings?: Record<string, unknown>): Promise<TestAccount>;
+  /** A request at the control plane. */
+  admin(method: string, path: string, body?: unknown): Promise<RawAnswer>;
+  /** Issues another key. */
+  issueKey(accountId: string, options?: Record<string, unknown>): Promise<string>;
+  /** Waits for the events of an account on the bus that `matches`; the envelopes, oldest first. */
+  // biome-ignore lint/suspicious/noExplicitAny: events of every kind
+  event(accountId: string, kind: string, matches?: (data: any) => boolean): Promise<any>;
+  // biome-ignore lint/suspicious/noExplicitAny: events of every kind
+  events(accountId: string): any[];
+  stop(): Promise<void>;
+}
+
+interface StartedProcess {
+  url: string;
+  adminUrl?: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the gateway and the named services (default: all) in this process.
+ * `env` adds settings for every process. Call `stop` in afterAll.
+ */
+export async function startPlatform(
+  options: { services?: readonly TestedService[]; env?: Record<string, string> } = {},
+): Promise<Platform> {
+  const services = options.services ?? (['cdp', 'calendar', 'webhooks'] as const);
+  const clock = new MovableClock();
+  const env = await environment([...services, 'gateway'], options.env ?? {});
+  const started: StartedProcess[] = [];
+  const urls: Record<string, string> = {};
+  for (const name of services) {
+    const module = (await import(`@customer-platform/${name}`)) as Record<string, never>;
+    const { startService } = await import('@customer-platform/service-kit');
+    const running = await startService(module[name]!, env(name), { clock: clock.now });
+    started.push(running);
+    urls[`${name.toUpperCase()}_URL`] = running.url;
+  }
+  const { startGateway } = (await import('@customer-platform/gateway')) as {
+    startGateway(
+      env: NodeJS.ProcessEnv,
+      options: { clock: () => Date },
+    ): Promise<StartedProcess & { adminUrl: string }>;
+  };
+  const gateway = await startGateway({ ...env('gateway'), ...urls }, { clock: clock.now });
+  started.push(gateway);
+  const probe = await EventProbe.start(env('gateway').BUS_PREFIX!);
+  const adminToken = env('gateway').ADMIN_TOKEN!;
+  const admin = (method: string, path: string, body?: unknown) =>
+    rawRequest(gateway.adminUrl, method, path, { body, key: adminToken });
+  const issueKey = async (accountId: string, key: Record<string, unknown> = {}) => {
+    const answer = await admin('POST', `/admin/accounts/${accountId}/keys`, {
+      name: 'test',
+      mode: 'live',
+      scopes: ['*'],
+      ...key,
+    });
+    if (answer.status !== 201) throw new Error(`no key was issued: ${answer.text}`);
+    return answer.body.key as string;
+  };
+  return {
+    gatewayUrl: gateway.url,
+    adminUrl: gateway.adminUrl,
+    adminToken,
+    clock,
+    env: (service) => ({ ...env(service), ...(service === 'gateway' ? urls : {}) }),
+    admin,
+    issueKey,
+    account: (settings = {}) => makeAccount(gateway.url, admin, issueKey, settings),
+    event: (accountId, kind, matches) => probe.wait(accountId, kind, matches),
+    events: (accountId) => probe.of(accountId),
+    async stop() {
+      await probe.stop();
+      for (const process of started.reverse()) await process.stop();
+    },
+  };
+}
+
+/** A database, roles, secrets and a bus prefix for one platform; answers the environment of each process. */
+async function environment(names: string[], extra: Record<string, string>) {
+  const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_REDIS_URL } = process.env as Record<string, string>;
+  const id = randomBytes(6).toString('hex');
+  const database = `test_${id}`;
+  const password = 'test-only';
+  await provision(TEST_DATABASE_URL!, { database, roles: names.map((name) => ({ name, password })) });
+  const admin = databaseUrl(TEST_DATABASE_URL!, database);
+  const common = {
+    HOST: '127.0.0.1',
+    NATS_URL: TEST_NATS_URL!,
+    BUS_PREFIX: `test-${id}`,
+    CONTEXT_SECRET: `test-context-secret-${id}-${'x'.repeat(16)}`,
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
+    DRAIN_SECONDS: '2',
+    REDIS_URL: TEST_REDIS_URL!,
+    REDIS_PREFIX: `test-${id}`,
+    GATEWAY_PORT: '0',
+    ADMIN_PORT: '0',
+    ADMIN_TOKEN: `test-admin-token-${id}-${'x'.repeat(16)}`,
+    WEBHOOKS_SECRET_KEY: randomBytes(32).toString('base64'),
+    WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128',
+    ...extra,
+  };
+  return (name: string): Record<string, string> => ({ ...common, DATABASE_URL: roleUrl(admin, name, password) });
+}
+
+async function makeAccount(
+  gatewayUrl: string,
+  admin: Platform['admin'],
+  issueKey: Platform['issueKey'],
+  settings: Record<string, unknown>,
+): Promise<TestAccount> {
+  const defaults = { name: 'Test', timezone: 'Europe/Berlin', rate_limit: { per_minute: 1_000_000, burst: 100_000 } };
+  const made = await admin('POST', '/admin/accounts', { ...defaults, ...settings });
+  if (made.status !== 201) throw new Error(`no account was made: ${made.text}`);
+  const [key, testKey] = [await issueKey(made.body.id), await issueKey(made.body.id, { mode: 'test' })];
+  return {
+    id: made.body.id,
+    sandboxId: made.body.sandbox_id,
+    key,
+    testKey,
+    client: checkedClient(gatewayUrl, key),
+    testClient: checkedClient(gatewayUrl, testKey),
+    request: (method, path, request = {}) => rawRequest(gatewayUrl, method, path, { key, ...request }),
+  };
+}
+
+/** The typed client; an answer that is not exactly what its contract says fails the test. */
+function checkedClient(baseUrl: string, apiKey: string): Client {
+  const client = createClient({ baseUrl, apiKey, retries: 0 });
+  const methods = Object.entries(client).map(([key, call]) => {
+    const operation = operationsByKey[key as keyof typeof operationsByKey] as Operation;
+    const checked = async (input: never) => {
+      const answer = await (call as (input: never) => Promise<unknown>)(input);
+      if (operation.answer) assertExact(operation.answer.parse(answer), answer, key);
+      return answer;
+    };
+    return [key, checked];
+  });
+  return Object.fromEntries(methods) as Client;
+}
+
+function assertExact(expected: unknown, given: unknown, path: string): void {
+  if (typeof given !== 'object' || given === null) return;
+  for (const [name, value] of Object.entries(given)) {
+    const known = (expected as Record<string, unknown>)[name];
+    if (known === undefined) throw new Error(`the answer has ${path}.${name}, which its contract does not know`);
+    assertExact(known, value, `${path}.${name}`);
+  }
+}
+
+/** Sends one request as it is said, and reads the answer whole. */
+export async function rawRequest(
+  baseUrl: string,
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<RawAnswer> {
+  const headers: Record<string, string> = {};
+  if (options.key) headers.authorization = `Bearer ${options.key}`;
+  const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: { ...headers, ...options.headers },
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body: body as string }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') && text !== '';
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+}
+
+/** Hears every event of one platform on the bus. */
+class EventProbe {
+  readonly #connection: NatsConnection;
+  // biome-ignore lint/suspicious/noExplicitAny: events of every kind
+  readonly #events: any[] = [];
+
+  private constructor(connection: NatsConnection, prefix: string) {
+    this.#connection = connection;
+    connection.subscribe(`${prefix}.event.>`, {
+      callback: (_error, message) => {
+        this.#events.push(message.json());
+      },
+    });
+  }
+
+  static async start(prefix: string): Promise<EventProbe> {
+    const connection = await connect({ servers: process.env.TEST_NATS_URL! });
+    const probe = new EventProbe(connection, prefix);
+    await connection.flush();
+    return probe;
+  }
+
+  of(accountId: string) {
+    return this.#events.filter((event) => event.account === accountId);
+  }
+
+  async wait(accountId: string, kind: string, matches: (data: never) => boolean = () => true) {
+    return await waitFor(`the event ${kind}`, () =>
+      this.of(accountId).find((event) => event.type === kind && matches(event.data as never)),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.#connection.close();
+  }
+}

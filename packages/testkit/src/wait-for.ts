@@ -1,0 +1,22 @@
+/**
+ * Asks `condition` again and again until it answers something truthy, and answers that.
+ * Throws after `timeoutMs` (10 s by default) with `what` was waited for and the last error, where there was one.
+ */
+export async function waitFor<Result>(
+  what: string,
+  condition: () => Promise<Result> | Result,
+  timeoutMs = 10_000,
+): Promise<NonNullable<Result>> {
+  const deadline = performance.now() + timeoutMs;
+  let failure: unknown;
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 100)) {
+    try {
+      const result = await condition();
+      if (result) return result;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`, { cause: failure });
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}

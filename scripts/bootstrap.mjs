@@ -1,0 +1,62 @@
+// Installs the packages when package.json files or the lock changed since the last time. Runs on Node 20, before Node 24 is there.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const hashFile = join(root, 'node_modules', '.bootstrap-hash');
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+/** The root's package.json and lock, and each workspace's package.json, in a stable order. */
+function manifests() {
+  const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const folders = workspaces.flatMap((pattern) => {
+    if (!pattern.endsWith('/*')) return [pattern];
+    const parent = pattern.slice(0, -2);
+    return existsSync(join(root, parent)) ? readdirSync(join(root, parent)).map((name) => join(parent, name)) : [];
+  });
+  const files = folders.map((folder) => join(folder, 'package.json')).sort();
+  return ['package.json', 'package-lock.json', ...files].filter((file) => existsSync(join(root, file)));
+}
+
+function currentHash() {
+  const hash = createHash('sha256');
+  for (const file of manifests())
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0');
+  return hash.digest('hex');
+}
+
+function install() {
+  console.log('Installing packages (npm ci); this takes about half a minute the first time.');
+  const npm = process.env.npm_execpath;
+  const args = ['ci', '--loglevel=error', '--include=dev', '--include=optional'];
+  const result = npm?.endsWith('.js')
+    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: 'inherit' })
+    : spawnSync('npm', args, { cwd: root, stdio: 'inherit' });
+  if (result.status !== 0)
+    fail(`npm ci failed${result.error ? ` (${result.error.message})` : ''}; its output is above.`);
+}
+
+if (Number(process.versions.node.split('.')[0]) < 20) {
+  fail(`Node.js 20 or newer is needed to start; this is ${process.version}. See https://nodejs.org.`);
+}
+const hash = currentHash();
+if (!existsSync(hashFile) || readFileSync(hashFile, 'utf8') !== hash) {
+  install();
+  writeFileSync(hashFile, hash);
+}
+// Node 24 comes with the packages on Linux; elsewhere the host's own must be new enough to run TypeScript.
+if (!existsSync(join(root, 'node_modules', '.bin', 'node')) && Number(process.versions.node.split('.')[0]) < 24) {
+  fail(
+    `No Node.js 24 package for ${process.platform}-${process.arch}: install Node.js 24 or newer (this is ${process.version}).`,
+  );
+}

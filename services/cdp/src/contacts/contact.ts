@@ -1,0 +1,76 @@
+import type { Contact, ContactSummary } from '@customer-platform/contracts/cdp';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { formatInstant } from '@customer-platform/service-kit';
+import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import type { ContactRow, ContactValues } from './contacts.sql.ts';
+
+/** A contact as the API shows it. */
+export function toContact(row: ContactRow, account: AccountContext): Contact {
+  return {
+    ...row,
+    created_at: formatInstant(row.created_at, account.timezone),
+    updated_at: formatInstant(row.updated_at, account.timezone),
+  };
+}
+
+/** A contact as other modules show it. */
+export function toSummary(row: Pick<ContactRow, 'id' | 'name' | 'phone'>): ContactSummary {
+  return { id: row.id, name: row.name, phone: row.phone ?? '' };
+}
+
+/** E.164 of a number as people write it, read as one of the account's country; "" is none. Throws invalid_request, field phone. */
+export function toE164(phone: string, account: AccountContext): string | null {
+  if (phone.trim() === '') return null;
+  const parsed = parsePhoneNumberFromString(phone, account.country as CountryCode);
+  if (parsed?.isValid() && !parsed.ext) return parsed.number;
+  throw new ApiError(
+    'invalid_request',
+    `phone must be a phone number, such as +4930901820, or one of ${account.country}`,
+    {
+      field: 'phone',
+    },
+  );
+}
+
+interface GivenValues {
+  external_id?: string | undefined;
+  name?: string | undefined;
+  phone?: string | undefined;
+  email?: string | undefined;
+  tags?: string[] | undefined;
+  fields?: Record<string, string | number | boolean | null> | undefined;
+}
+
+const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };
+
+/** What a contact becomes when `given` is laid over it: "" empties a text, `fields` merges by key and null removes one. */
+export function applyValues(
+  given: GivenValues,
+  account: AccountContext,
+  before: ContactValues = nothing,
+): ContactValues {
+  const fields = Object.entries({ ...before.fields, ...given.fields }).filter(([, value]) => value !== null);
+  if (fields.length > 100)
+    throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
+  return {
+    external_id: given.external_id === undefined ? before.external_id : given.external_id || null,
+    name: given.name ?? before.name,
+    phone: given.phone === undefined ? before.phone : toE164(given.phone, account),
+    email: given.email === undefined ? before.email : given.email || null,
+    tags: given.tags ? [...new Set(given.tags)] : before.tags,
+    fields: Object.fromEntries(fields) as ContactValues['fields'],
+  };
+}
+
+/** The former values of what changed, undefined where nothing did. Order of keys in `fields` is no change. */
+export function changedValues(before: ContactValues, after: ContactValues): Partial<ContactValues> | undefined {
+  const names = (['external_id', 'name', 'phone', 'email', 'tags', 'fields'] as const).filter(
+    (name) => canonical(before[name]) !== canonical(after[name]),
+  );
+  return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, before[name]]));
+}
+
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
+  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

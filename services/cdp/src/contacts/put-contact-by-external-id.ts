@@ -1,0 +1,22 @@
+import * as contract from '@customer-platform/contracts/cdp';
+import { implementer } from '@customer-platform/service-kit';
+import { applyValues, changedValues, toContact } from './contact.ts';
+import { findOldestByExternalId, insertContact, updateContactRow } from './contacts.sql.ts';
+
+export const putContactByExternalId = implementer()(contract.putContactByExternalId, {
+  async handle({ account, params, body, tx, emit, now }) {
+    const before = await findOldestByExternalId(tx, account.id, params.external_id);
+    if (!before) {
+      const values = { ...applyValues(body, account), external_id: params.external_id };
+      const contact = toContact(await insertContact(tx, account.id, values, now), account);
+      emit(contract.contactCreated, { contact });
+      return contact;
+    }
+    const values = applyValues(body, account, before);
+    const previous = changedValues(before, values);
+    if (!previous) return toContact(before, account);
+    const contact = toContact(await updateContactRow(tx, account.id, before.id, values, now), account);
+    emit(contract.contactUpdated, { contact, previous });
+    return contact;
+  },
+});
