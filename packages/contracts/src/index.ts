@@ -2,6 +2,7 @@ import * as accountEvents from './accounts/events.ts';
 import * as accounts from './accounts/operations.ts';
 import * as calendarEvents from './calendar/events.ts';
 import * as calendar from './calendar/operations.ts';
+import * as calendarSetup from './calendar/setup-operations.ts';
 import * as cdpEvents from './cdp/events.ts';
 import * as cdp from './cdp/operations.ts';
 import type { EventDefinition } from './core/event.ts';
@@ -10,7 +11,7 @@ import * as webhookEvents from './webhooks/events.ts';
 import * as webhooks from './webhooks/operations.ts';
 
 /** Every public operation under its key: what the client's methods are. A module comes in with two lines here. */
-export const operationsByKey = { ...accounts, ...cdp, ...calendar, ...webhooks };
+export const operationsByKey = { ...accounts, ...cdp, ...calendar, ...calendarSetup, ...webhooks };
 
 /** Every public operation: what gateway, OpenAPI, client and conformance suite iterate over. */
 export const operations: readonly Operation[] = Object.values(operationsByKey).filter(isOperation);

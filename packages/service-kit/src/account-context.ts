@@ -49,3 +49,24 @@ function verify(secret: string, header: string): { account: AccountContext; exp:
 function macOf(secret: string, payload: string): string {
   return createHmac('sha256', secret).update(payload).digest('base64url');
 }
+
+/** Finds an account for work that no request started; answers are kept for a minute. */
+export class AccountDirectory {
+  readonly #known = new Map<string, { account: AccountContext; until: number }>();
+  readonly #fetch: (accountId: string) => Promise<AccountContext | null>;
+
+  constructor(fetch: (accountId: string) => Promise<AccountContext | null>) {
+    this.#fetch = fetch;
+  }
+
+  /** Throws 503 where the gateway does not answer, and an Error where there is no such account. */
+  async find(accountId: string): Promise<AccountContext> {
+    const known = this.#known.get(accountId);
+    if (known && known.until > performance.now()) return known.account;
+    const account = await this.#fetch(accountId);
+    if (!account) throw new Error(`there is no account ${accountId}`);
+    if (this.#known.size >= 10_000) this.#known.clear();
+    this.#known.set(accountId, { account, until: performance.now() + 60_000 });
+    return account;
+  }
+}

@@ -1,7 +1,8 @@
-import type { AccountContext, Envelope, InternalRequest } from '@customer-platform/contracts/core';
-import { type ConsumerMessages, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, type Msg, type MsgHdrs, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node';
+import type { InternalRequest } from '@customer-platform/contracts/core';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect, type Msg, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
+import { ConsumeLoop, type Delivery, traceOf } from './consume-loop.ts';
 import { serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
@@ -17,15 +18,6 @@ const ackWaitMs = 30_000;
 
 const nanoseconds = (ms: number) => ms * 1_000_000;
 
-/** One event as a consumer gets it. */
-export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
-  /** Order of the publishing service's events; of two events of one resource, the later change has the greater. */
-  sequence: number;
-  /** The envelope's exact text. */
-  text: string;
-  trace: TraceHeaders | undefined;
-}
-
 export interface PublishedEvent {
   id: string;
   kind: string;
@@ -33,14 +25,6 @@ export interface PublishedEvent {
   sequence: number;
   envelope: string;
   trace: TraceHeaders | undefined;
-}
-
-/** A batch of events with their acknowledgements. */
-export interface Delivery {
-  event: ReceivedEvent;
-  acknowledge(): void;
-  /** Gives it back to the bus, to come again after `delayMs`. */
-  giveBack(delayMs: number): void;
 }
 
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
@@ -233,106 +217,5 @@ export class Bus {
     if (this.#connection.isClosed()) return;
     if (this.#connected) await this.#connection.drain();
     else await this.#connection.close();
-  }
-}
-
-/** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
-class ConsumeLoop {
-  readonly #batchSize: number;
-  readonly #take: (batch: Delivery[]) => Promise<void>;
-  readonly #log: Logger;
-  readonly #open: () => Promise<ConsumerMessages>;
-  readonly #loop: Promise<void>;
-  #messages: ConsumerMessages | undefined;
-  #stopping = false;
-
-  constructor(
-    batchSize: number,
-    take: (batch: Delivery[]) => Promise<void>,
-    log: Logger,
-    open: () => Promise<ConsumerMessages>,
-  ) {
-    this.#batchSize = batchSize;
-    this.#take = take;
-    this.#log = log;
-    this.#open = open;
-    this.#loop = this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    this.#messages?.stop();
-    await this.#loop;
-  }
-
-  async #run(): Promise<void> {
-    for (let failures = 0; !this.#stopping; ) {
-      try {
-        this.#messages = await this.#open();
-        failures = 0;
-        await this.#drainInBatches(this.#messages);
-      } catch (error) {
-        failures++;
-        if (failures === 1 || failures % 30 === 0)
-          this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
-      }
-      if (!this.#stopping) await new Promise((resolve) => setTimeout(resolve, Math.min(100 * 2 ** failures, 1_000)));
-    }
-  }
-
-  async #drainInBatches(messages: ConsumerMessages): Promise<void> {
-    const waiting: JsMsg[] = [];
-    let taking: Promise<void> | undefined;
-    const takeAll = async () => {
-      while (waiting.length > 0) await this.#take(waiting.splice(0, this.#batchSize).map(deliveryOf));
-      taking = undefined;
-    };
-    for await (const message of messages) {
-      waiting.push(message);
-      if (waiting.length >= this.#batchSize * 2) await taking;
-      taking ??= Promise.resolve().then(takeAll);
-    }
-    await taking;
-  }
-}
-
-function deliveryOf(message: JsMsg): Delivery {
-  const text = message.string();
-  const event: ReceivedEvent = {
-    ...(JSON.parse(text) as Envelope),
-    text,
-    sequence: Number(message.headers?.get('Event-Sequence') ?? 0),
-    trace: traceOf(message.headers),
-  };
-  return {
-    event,
-    acknowledge: () => message.ack(),
-    giveBack: (delayMs) => message.nak(delayMs),
-  };
-}
-
-function traceOf(headers: MsgHdrs | undefined): TraceHeaders | undefined {
-  const traceparent = headers?.get('traceparent');
-  return traceparent ? { traceparent } : undefined;
-}
-
-/** Finds an account for work that no request started; answers are kept for a minute. */
-export class AccountDirectory {
-  readonly #known = new Map<string, { account: AccountContext; until: number }>();
-  readonly #fetch: (accountId: string) => Promise<AccountContext | null>;
-
-  constructor(fetch: (accountId: string) => Promise<AccountContext | null>) {
-    this.#fetch = fetch;
-  }
-
-  /** Throws 503 where the gateway does not answer, and an Error where there is no such account. */
-  async find(accountId: string): Promise<AccountContext> {
-    const known = this.#known.get(accountId);
-    if (known && known.until > performance.now()) return known.account;
-    const account = await this.#fetch(accountId);
-    if (!account) throw new Error(`there is no account ${accountId}`);
-    if (this.#known.size >= 10_000) this.#known.clear();
-    this.#known.set(accountId, { account, until: performance.now() + 60_000 });
-    return account;
   }
 }

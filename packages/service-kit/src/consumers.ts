@@ -1,5 +1,6 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
-import type { Bus, Delivery, ReceivedEvent } from './bus.ts';
+import type { Bus } from './bus.ts';
+import type { Delivery, ReceivedEvent } from './consume-loop.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
 import { inSpan, meter, SpanKind } from './telemetry.ts';

@@ -1,6 +1,8 @@
 export * from './account-context.ts';
+export * from './answers.ts';
 export * from './bus.ts';
 export * from './config.ts';
+export type { Delivery, ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';
 export * from './database.ts';
 export * from './http.ts';

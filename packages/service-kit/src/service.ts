@@ -8,12 +8,13 @@ import {
 } from '@customer-platform/contracts/core';
 import express, { type Express } from 'express';
 import type { z } from 'zod';
-import { contextHeader, contextReader } from './account-context.ts';
-import { AccountDirectory, Bus } from './bus.ts';
+import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
+import { endWithEnvelopes } from './answers.ts';
+import { Bus } from './bus.ts';
 import { type BaseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer } from './consumers.ts';
 import { type Database, migrate, openDatabase, type Sql } from './database.ts';
-import { bindOperations, endWithEnvelopes } from './http.ts';
+import { bindOperations } from './http.ts';
 import { forgetAnswers } from './idempotency.ts';
 import { type Job, JobRunner, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';

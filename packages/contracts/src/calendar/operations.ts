@@ -18,28 +18,14 @@ import {
   AppointmentWithHistory,
   appointmentPath,
   appointmentStatus,
-  BookingType,
-  BookingTypeChange,
-  BookingTypeInput,
-  bookingTypePath,
   dateOrInstant,
   Explanation,
   FreeTimes,
-  Settings,
-  SettingsChange,
-  Staff,
-  StaffChange,
-  StaffInput,
-  staffPath,
-  TimeOff,
-  TimeOffInput,
-  timeOffPath,
 } from './resources.ts';
 
 const operation = operationsOf('calendar', 'calendar');
 const read = 'calendar:read';
 const write = 'calendar:write';
-const list = z.object(pageQuery);
 
 export const bookAppointment = operation('bookAppointment', {
   method: 'POST',
@@ -196,161 +182,5 @@ export const explainFreeTime = operation('explainFreeTime', {
   query: z.object({ booking_type: integerId, starts_at: instant, staff: email.optional() }),
   status: 200,
   answer: Explanation,
-  errors: [],
-});
-
-export const listBookingTypes = operation('listBookingTypes', {
-  method: 'GET',
-  path: '/v1/calendar/booking-types',
-  scope: read,
-  summary: 'Lists booking types, newest first',
-  query: list,
-  status: 200,
-  answer: pageOf(BookingType),
-  errors: [],
-});
-
-export const createBookingType = operation('createBookingType', {
-  method: 'POST',
-  path: '/v1/calendar/booking-types',
-  scope: write,
-  summary: 'Adds a booking type',
-  body: BookingTypeInput,
-  status: 201,
-  answer: BookingType,
-  errors: [],
-});
-
-export const getBookingType = operation('getBookingType', {
-  method: 'GET',
-  path: '/v1/calendar/booking-types/{booking_type_id}',
-  scope: read,
-  summary: 'Reads a booking type',
-  params: bookingTypePath,
-  status: 200,
-  answer: BookingType,
-  errors: ['not_found'],
-});
-
-export const updateBookingType = operation('updateBookingType', {
-  method: 'PATCH',
-  path: '/v1/calendar/booking-types/{booking_type_id}',
-  scope: write,
-  summary: 'Changes a booking type; appointments already booked keep theirs',
-  params: bookingTypePath,
-  body: BookingTypeChange,
-  status: 200,
-  answer: BookingType,
-  errors: ['not_found'],
-});
-
-export const deleteBookingType = operation('deleteBookingType', {
-  method: 'DELETE',
-  path: '/v1/calendar/booking-types/{booking_type_id}',
-  scope: write,
-  summary: 'Deletes a booking type; one with appointments is switched off and kept',
-  params: bookingTypePath,
-  status: 204,
-  errors: ['not_found'],
-});
-
-export const listStaff = operation('listStaff', {
-  method: 'GET',
-  path: '/v1/calendar/staff',
-  scope: read,
-  summary: 'Lists teammates who take bookings, newest first; the cursor is an email',
-  query: list,
-  status: 200,
-  answer: pageOf(Staff),
-  errors: [],
-});
-
-export const createStaff = operation('createStaff', {
-  method: 'POST',
-  path: '/v1/calendar/staff',
-  scope: write,
-  summary: 'Makes a team member a teammate who takes bookings',
-  body: StaffInput,
-  status: 201,
-  answer: Staff,
-  errors: ['invalid_state'],
-});
-
-export const getStaff = operation('getStaff', {
-  method: 'GET',
-  path: '/v1/calendar/staff/{email}',
-  scope: read,
-  summary: "Reads a teammate's profile",
-  params: staffPath,
-  status: 200,
-  answer: Staff,
-  errors: ['not_found'],
-});
-
-export const updateStaff = operation('updateStaff', {
-  method: 'PATCH',
-  path: '/v1/calendar/staff/{email}',
-  scope: write,
-  summary: "Changes a teammate's profile",
-  description: '`hours` and `overrides` merge by key; null removes one.',
-  params: staffPath,
-  body: StaffChange,
-  status: 200,
-  answer: Staff,
-  errors: ['not_found'],
-});
-
-export const listTimeOff = operation('listTimeOff', {
-  method: 'GET',
-  path: '/v1/calendar/staff/{email}/time-off',
-  scope: read,
-  summary: "Lists a teammate's time off, latest first",
-  params: staffPath,
-  query: list,
-  status: 200,
-  answer: pageOf(TimeOff),
-  errors: ['not_found'],
-});
-
-export const createTimeOff = operation('createTimeOff', {
-  method: 'POST',
-  path: '/v1/calendar/staff/{email}/time-off',
-  scope: write,
-  summary: 'Takes a teammate out for a while; appointments already booked stay',
-  params: staffPath,
-  body: TimeOffInput,
-  status: 201,
-  answer: TimeOff,
-  errors: ['not_found'],
-});
-
-export const deleteTimeOff = operation('deleteTimeOff', {
-  method: 'DELETE',
-  path: '/v1/calendar/staff/{email}/time-off/{time_off_id}',
-  scope: write,
-  summary: 'Removes time off',
-  params: timeOffPath,
-  status: 204,
-  errors: ['not_found'],
-});
-
-export const getSettings = operation('getSettings', {
-  method: 'GET',
-  path: '/v1/calendar/settings',
-  scope: read,
-  summary: "Reads the account's Calendar settings",
-  status: 200,
-  answer: Settings,
-  errors: [],
-});
-
-export const updateSettings = operation('updateSettings', {
-  method: 'PATCH',
-  path: '/v1/calendar/settings',
-  scope: write,
-  summary: "Changes the account's Calendar settings",
-  body: SettingsChange,
-  status: 200,
-  answer: Settings,
   errors: [],
 });

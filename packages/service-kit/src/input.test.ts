@@ -1,0 +1,131 @@
+import { ApiError, instant, text, uuid } from '@customer-platform/contracts/core';
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { inputParser, parseJsonObject } from './input.ts';
+
+const json = (value: string | Uint8Array, type = 'application/json') =>
+  parseJsonObject(Buffer.from(value as string), type);
+
+function refusalOf(work: () => unknown): { field: string | undefined; message: string } {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'invalid_request')
+      return { field: error.field, message: error.message };
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a body', () => {
+  it('may be empty, or JSON with a charset', () => {
+    expect(json('', 'text/plain')).toEqual({});
+    expect(json('{"a":1}', 'application/json; charset=utf-8')).toEqual({ a: 1 });
+  });
+
+  it.each([['[]'], ['1'], ['null'], ['"x"'], ['{'], ['{"a":1} x']])('is refused when it is %s', (body) => {
+    expect(refusalOf(() => json(body)).field).toBe('body');
+  });
+
+  it('may nest 32 levels, not 33', () => {
+    const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    expect(json(nested(32))).toBeDefined();
+    expect(refusalOf(() => json(nested(33)))).toEqual({
+      field: 'body',
+      message: 'body must not nest deeper than 32 levels',
+    });
+    expect(json(`{"a":"${'['.repeat(100)}"}`)).toBeDefined();
+  });
+
+  it('names the path of NUL and of lone surrogates, in keys too', () => {
+    expect(refusalOf(() => json('{"a":{"b":["x","\\u0000"]}}'))).toEqual({
+      field: 'a',
+      message: 'a.b[1] must not contain the character NUL',
+    });
+    expect(refusalOf(() => json('{"a":"\\ud83d"}')).field).toBe('a');
+    expect(refusalOf(() => json('{"a":{"\\u0000":1}}')).field).toBe('a');
+    expect(json('{"a":"\\ud83d\\ude00"}')).toEqual({ a: '😀' });
+  });
+});
+
+describe('an input', () => {
+  const schema = z.object({
+    name: text(5, 2),
+    count: z.int().min(1).max(10).optional(),
+    kind: z.enum(['a', 'b']).default('a'),
+    list: z.array(z.object({ days: z.int().nullable(), note: z.string().optional() })).optional(),
+    at: instant.optional(),
+    id: uuid.optional(),
+  });
+  const parse = inputParser(schema, 'json');
+  const parseText = inputParser(z.object({ limit: z.int().max(100).default(50), q: z.string().optional() }), 'text');
+
+  it('counts code points, not UTF-16 units', () => {
+    expect(parse({ name: '😀😀😀😀😀' }).name).toHaveLength(10);
+    expect(refusalOf(() => parse({ name: '😀😀😀😀😀😀' })).message).toBe('name must be a text of 2 to 5 characters');
+    expect(refusalOf(() => parse({ name: '😀' })).field).toBe('name');
+  });
+
+  it('takes null for an optional field as left out, at every level, and keeps it where it is a value', () => {
+    expect(parse({ name: 'abc', count: null, kind: null, list: [{ days: null, note: null }] })).toEqual({
+      name: 'abc',
+      kind: 'a',
+      list: [{ days: null }],
+    });
+    expect(refusalOf(() => parse({ name: null })).field).toBe('name');
+  });
+
+  it.each<[Record<string, unknown>, string, string]>([
+    [{}, 'name', 'name is required'],
+    [{ name: 'abc', count: 11 }, 'count', 'count must be at most 10'],
+    [{ name: 'abc', count: 1.5 }, 'count', 'count must be an integer'],
+    [{ name: 'abc', kind: 'c' }, 'kind', 'kind must be a or b'],
+    [{ name: 'abc', list: [{ days: 1 }, {}] }, 'list', 'list[1].days is required'],
+    [{ name: 'abc', list: {} }, 'list', 'list must be an array'],
+    [{ name: 'abc', id: 'x' }, 'id', 'id must be an id in UUID form'],
+    [
+      { name: 'abc', at: '2026-01-01T00:00:00' },
+      'at',
+      'at must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00',
+    ],
+  ])('%j is refused at %s: %s', (given, field, message) => {
+    expect(refusalOf(() => parse(given))).toEqual({ field, message });
+  });
+
+  it('reads numbers from text only where they are written as integers', () => {
+    expect(parseText({ limit: '7' })).toEqual({ limit: 7 });
+    expect(parseText({})).toEqual({ limit: 50 });
+    for (const limit of ['', ' 7', '7.0', '1e1', '0x7', ['1', '2']])
+      expect(refusalOf(() => parseText({ limit })).field).toBe('limit');
+    expect(refusalOf(() => parseText({ q: 'a\0' })).field).toBe('q');
+  });
+
+  it('does not let a body reach the prototype', () => {
+    const parsed = parse({ name: 'abc', ...(JSON.parse('{"__proto__":{"x":1}}') as object) });
+    expect((parsed as { x?: number }).x).toBeUndefined();
+  });
+});
+
+describe('an instant', () => {
+  const parse = inputParser(z.object({ at: instant }), 'json');
+  it.each([
+    '2026-02-28T09:00:00+01:00',
+    '2026-02-28T09:00Z',
+    '2026-02-28t09:00:00.123456z',
+    '2026-02-28T09:00:00+0530',
+  ])('%s is one', (at) => {
+    expect(parse({ at }).at).toBeInstanceOf(Date);
+  });
+  it.each([
+    '2026-02-30T09:00:00Z',
+    '2026-02-28',
+    '2026-02-28 09:00:00Z',
+    '2026-02-28T25:00:00Z',
+    '1899-12-31T00:00:00Z',
+    '2026-02-28T09:00:00+99:99',
+    'x',
+    '',
+  ])('%s is none', (at) => {
+    expect(refusalOf(() => parse({ at })).field).toBe('at');
+  });
+});

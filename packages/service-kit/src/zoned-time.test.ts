@@ -1,0 +1,27 @@
+import { expect, it } from '@jest/globals';
+import { formatInstant, zoneOffsetMs } from './zoned-time.ts';
+
+it.each([
+  ['2026-07-01T10:00:00Z', 'Europe/Berlin', '2026-07-01T12:00:00+02:00'],
+  ['2026-12-01T10:00:00.250Z', 'Europe/Berlin', '2026-12-01T11:00:00.250+01:00'],
+  ['2026-12-01T10:00:00Z', 'UTC', '2026-12-01T10:00:00+00:00'],
+  ['2026-12-01T10:00:00Z', 'Asia/Kathmandu', '2026-12-01T15:45:00+05:45'],
+  ['2026-12-01T02:00:00Z', 'America/New_York', '2026-11-30T21:00:00-05:00'],
+  ['2011-12-30T09:59:59Z', 'Pacific/Apia', '2011-12-29T23:59:59-10:00'],
+  ['2011-12-30T10:00:00Z', 'Pacific/Apia', '2011-12-31T00:00:00+14:00'],
+])('%s in %s is %s', (instant, zone, expected) => {
+  expect(formatInstant(new Date(instant), zone)).toBe(expected);
+});
+
+it('changes the offset at the very instant of a clock change', () => {
+  const change = Date.parse('2026-03-29T01:00:00Z');
+  expect([change - 1, change].map((ms) => zoneOffsetMs('Europe/Berlin', ms) / 3_600_000)).toEqual([1, 2]);
+});
+
+it('names the same instant whatever the zone', () => {
+  for (const zone of ['Australia/Lord_Howe', 'America/St_Johns', 'Africa/Cairo', 'Asia/Tokyo']) {
+    for (let ms = Date.UTC(2026, 0, 1); ms < Date.UTC(2027, 0, 1); ms += 7_777_777_000) {
+      expect(Date.parse(formatInstant(new Date(ms), zone))).toBe(ms);
+    }
+  }
+});

@@ -1,0 +1,102 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+/** A room of the house: where it is, and which packages of ours its code and its tests may import. */
+interface Room {
+  folder: string;
+  name: string;
+  mayImport: (specifier: string) => boolean;
+}
+
+const scope = '@customer-platform/';
+const [contracts, kit, core] = [`${scope}contracts`, `${scope}service-kit`, `${scope}contracts/core`];
+const within =
+  (...packages: string[]) =>
+  (specifier: string) =>
+    packages.some((name) => specifier === name || specifier.startsWith(`${name}/`));
+
+const services = globSync('services/*').map((folder): Room => {
+  return { folder, name: folder.slice('services/'.length), mayImport: within(contracts, kit) };
+});
+
+/** Who may import whom. A service never imports another. */
+const rooms: Room[] = [
+  { folder: 'packages/contracts', name: 'contracts', mayImport: () => false },
+  { folder: 'packages/service-kit', name: 'service-kit', mayImport: (specifier) => specifier === core },
+  { folder: 'packages/client', name: 'client', mayImport: within(contracts) },
+  {
+    folder: 'packages/testkit',
+    name: 'testkit',
+    mayImport: within(contracts, kit, `${scope}client`, `${scope}deploy`, `${scope}gateway`),
+  },
+  { folder: 'gateway', name: 'gateway', mayImport: within(contracts, kit) },
+  { folder: 'deploy', name: 'deploy', mayImport: () => false },
+  {
+    folder: 'bench',
+    name: 'bench',
+    mayImport: within(contracts, kit, `${scope}client`, `${scope}deploy`, `${scope}testkit`, `${scope}gateway`),
+  },
+  {
+    folder: 'tests',
+    name: 'tests',
+    mayImport: within(contracts, `${scope}client`, `${scope}deploy`, `${scope}testkit`),
+  },
+  { folder: 'scripts', name: 'scripts', mayImport: () => true },
+  ...services,
+];
+
+/** What tests may import beyond their room's code. */
+const forTests = within(`${scope}testkit`, `${scope}client`, `${scope}deploy`, contracts, kit);
+
+const maxLines = { code: 300, test: 500 };
+
+/** What one file does against the rules, in sentences; empty where nothing. `file` is relative to the repository's root. */
+export function faultsOf(file: string, text: string): { faults: string[]; imports: number } {
+  const room = rooms.find(({ folder }) => file.startsWith(`${folder}/`));
+  if (!room) return { faults: [`${file}: stands in no room that scripts/check-house.ts knows`], imports: 0 };
+  const isTest = /\.test\.ts$/.test(file);
+  const specifiers = importsOf(text);
+  const faults = specifiers.flatMap((specifier) => {
+    if (specifier.startsWith('.')) {
+      const target = relative('.', resolve(dirname(file), specifier));
+      return target.startsWith(`${room.folder}/`) ? [] : [`${file}: reaches out of ${room.folder} to ${target}`];
+    }
+    if (!specifier.startsWith(scope) || within(`${scope}${room.name}`)(specifier)) return [];
+    const allowed = room.mayImport(specifier) || (isTest && room.name !== 'contracts' && forTests(specifier));
+    return allowed ? [] : [`${file}: ${room.name} must not import ${specifier}`];
+  });
+  const lines = text.split('\n').length - 1;
+  const most = isTest ? maxLines.test : maxLines.code;
+  if (lines > most) faults.push(`${file}: has ${lines} lines; ${most} are the most`);
+  return { faults, imports: specifiers.length };
+}
+
+/** Every module a file names in an import or export, types and literal dynamic imports too. */
+function importsOf(text: string): string[] {
+  const statements =
+    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm;
+  return [...text.matchAll(statements)].map((match) => (match[1] ?? match[2] ?? match[3])!);
+}
+
+if (import.meta.main) {
+  process.chdir(join(import.meta.dirname, '..'));
+  const read = rooms.map((room) => {
+    const files = globSync(`${room.folder}/**/*.ts`, { exclude: ['**/node_modules/**'] });
+    const results = files.map((file) => faultsOf(file, readFileSync(file, 'utf8')));
+    return {
+      room,
+      files: files.length,
+      imports: results.reduce((sum, { imports }) => sum + imports, 0),
+      faults: results.flatMap(({ faults }) => faults),
+    };
+  });
+  // A check that read nothing proves nothing.
+  const unread = read
+    .filter(({ files, imports }) => files === 0 || imports === 0)
+    .map(({ room }) => `${room.folder}: no files or no imports were read`);
+  const faults = [...unread, ...read.flatMap((result) => result.faults)];
+  for (const fault of faults) console.error(fault);
+  const total = read.reduce((sum, { files }) => sum + files, 0);
+  console.log(`house: ${total} files in ${rooms.length} rooms read, ${faults.length} faults`);
+  process.exit(faults.length === 0 ? 0 : 1);
+}

@@ -1,0 +1,227 @@
+import { operations } from '@customer-platform/contracts';
+import { ErrorEnvelope, type Operation } from '@customer-platform/contracts/core';
+import { type Platform, type RawAnswer, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { pathOf, seed } from './seed.ts';
+
+/** Whatever is sent, every operation answers with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
+let platform: Platform;
+let account: TestAccount;
+let params: Record<string, string | number>;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  account = await platform.account({ timezone: 'UTC' });
+  await platform.admin('POST', `/admin/accounts/${account.id}/members`, { name: 'Ada', email: 'ada@example.com' });
+  params = await seed(account, platform.clock.now());
+}, 60_000);
+afterAll(() => platform.stop());
+
+function expectSound(answer: RawAnswer): void {
+  expect(answer.status).toBeGreaterThanOrEqual(200);
+  expect(answer.status).toBeLessThan(500);
+  if (answer.status < 300) return;
+  const { error } = ErrorEnvelope.parse(answer.body);
+  expect(error.message).not.toMatch(/ at .*\.[jt]s|node_modules|postgres|syntax error/i);
+}
+
+type JsonSchema = {
+  type?: string;
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  prefixItems?: JsonSchema[];
+  additionalProperties?: JsonSchema | boolean;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  format?: string;
+};
+
+const schemaOf = (schema: z.ZodType): JsonSchema =>
+  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+
+const instants = fc
+  .date({ min: new Date('2026-01-01'), max: new Date('2027-12-31'), noInvalidDate: true })
+  .map((date) => date.toISOString());
+const formats: Record<string, fc.Arbitrary<unknown>> = {
+  uuid: fc.constantFrom(...[1, 2, 3].map(() => crypto.randomUUID())),
+  email: fc.constantFrom('ada@example.com', 'nobody@example.com'),
+  'date-time': instants,
+  date: instants.map((text) => text.slice(0, 10)),
+};
+
+/** Values that a schema takes, more or less: patterns are not followed, so that some are refused deep inside. */
+function valid(schema: JsonSchema): fc.Arbitrary<unknown> {
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  if ('const' in schema) return fc.constant(schema.const);
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(valid));
+  if (schema.format && formats[schema.format]) return formats[schema.format]!;
+  switch (schema.type) {
+    case 'string':
+      return fc.string({ unit: 'grapheme', maxLength: Math.min(schema.maxLength ?? 20, 20) });
+    case 'integer':
+    case 'number':
+      return fc.integer({
+        min: Math.max(schema.minimum ?? 0, -1_000),
+        max: Math.min(schema.maximum ?? 100_000, 100_000),
+      });
+    case 'boolean':
+      return fc.boolean();
+    case 'array':
+      if (schema.prefixItems) return fc.tuple(...schema.prefixItems.map(valid));
+      return fc.array(valid(schema.items ?? {}), { maxLength: 3 });
+    case 'object':
+      return fc.record(
+        Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, value]) => [name, valid(value)])),
+        {
+          requiredKeys: schema.required ?? [],
+        },
+      );
+    default:
+      return fc.jsonValue();
+  }
+}
+
+const hostile = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom<unknown>(
+    null,
+    '',
+    '\0',
+    'a\0b',
+    '\ud800',
+    -1,
+    0,
+    1.5,
+    1e308,
+    2 ** 53,
+    -(2 ** 53),
+    2 ** 31,
+    9.9e99,
+    true,
+    [],
+    {},
+    [[]],
+    [null],
+    { __proto__: null },
+    { constructor: 1 },
+    'x'.repeat(70_000),
+    '😀'.repeat(6_000),
+    "'; drop table contacts; --",
+    '%',
+    '\\',
+    '‮',
+    '2026-02-30T00:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '9999-12-31T23:59:59Z',
+    '2026-01-01T00:00:00',
+    '00000000-0000-0000-0000-000000000000',
+  ),
+);
+
+/** A body that is right but for some of its fields. */
+function almost(schema: JsonSchema): fc.Arbitrary<unknown> {
+  const names = Object.keys(schema.properties ?? {});
+  if (names.length === 0) return hostile;
+  return fc
+    .tuple(valid(schema), fc.subarray(names, { maxLength: 3 }), fc.array(hostile, { minLength: 3, maxLength: 3 }))
+    .map(([base, wrong, values]) => ({
+      ...(base as object),
+      ...Object.fromEntries(wrong.map((name, index) => [name, values[index]])),
+    }));
+}
+
+const rawBodies: [string, string | Uint8Array, Record<string, string>][] = [
+  ['no JSON', '{', {}],
+  ['an array', '[]', {}],
+  ['a text', '"x"', {}],
+  ['null', 'null', {}],
+  ['JSON nested 100,000 deep', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, {}],
+  ['a number beyond all bounds', '{"limit":1e999,"duration_minutes":1e999}', {}],
+  ['bytes that are not UTF-8', Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), {}],
+  ['another Content-Type', '{}', { 'content-type': 'text/plain' }],
+  ['a form', 'a=b', { 'content-type': 'application/x-www-form-urlencoded' }],
+  ['a compressed body', '{}', { 'content-encoding': 'gzip' }],
+];
+
+const writes = operations.filter((operation) => operation.method !== 'GET' && operation.service !== 'gateway');
+const byKey = (list: readonly Operation[]) => list.map((operation) => [operation.key, operation] as const);
+const sendBody = (operation: Operation, body: unknown) =>
+  account.request(operation.method, pathOf(operation.path, params), { body });
+
+describe.each(byKey(writes.filter(({ body }) => body)))('%s', (_key, operation) => {
+  it('answers any body soundly', async () => {
+    const schema = schemaOf(operation.body!);
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(almost(schema), valid(schema), hostile), async (body) =>
+        expectSound(await sendBody(operation, body)),
+      ),
+      { numRuns: 40 },
+    );
+  }, 60_000);
+
+  it('refuses each text that is one code point too long, naming it', async () => {
+    const { properties = {} } = schemaOf(operation.body!);
+    const texts = Object.entries(properties).filter(
+      ([, schema]) => schema.type === 'string' && schema.maxLength && !schema.format,
+    );
+    for (const [name, { maxLength }] of texts) {
+      const answer = await sendBody(operation, { ...required(operation), [name]: '😀'.repeat(maxLength! + 1) });
+      expect([answer.status, answer.body.error?.field]).toEqual([400, name]);
+    }
+  });
+
+  it.each(rawBodies)('refuses %s with 400, field body', async (_what, rawBody, headers) => {
+    const answer = await account.request(operation.method, pathOf(operation.path, params), { rawBody, headers });
+    expectSound(answer);
+    expect(answer.status).toBe(400);
+  });
+});
+
+/** The required fields of a body with values of the right form, so that only the field under test is at fault. */
+function required(operation: Operation): Record<string, unknown> {
+  const schema = schemaOf(operation.body!);
+  const fields = (schema.required ?? []).map((name) => [
+    name,
+    fc.sample(valid(schema.properties![name]!), { numRuns: 1, seed: 1 })[0],
+  ]);
+  return Object.fromEntries(fields);
+}
+
+describe.each(byKey(operations.filter(({ query }) => query)))('%s', (_key, operation) => {
+  it('answers any query soundly', async () => {
+    const names = Object.keys(operation.query!.shape);
+    const value = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      hostile.map((entry) => String(JSON.stringify(entry)).slice(0, 2_000)),
+      instants,
+    );
+    const query = fc.array(fc.tuple(fc.constantFrom(...names, 'unknown'), value), { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(query, async (pairs) => {
+        const text = pairs.map(([name, entry]) => `${name}=${encodeURIComponent(entry.toWellFormed())}`).join('&');
+        expectSound(await account.request('GET', `${pathOf(operation.path, params)}?${text}`));
+      }),
+      { numRuns: 40 },
+    );
+  }, 60_000);
+});
+
+it('answers any path soundly', async () => {
+  const segment = fc.oneof(
+    fc.constantFrom('v1', 'calendar', 'appointments', '..', '.', '%2e%2e', '%2f', '%00', '%', '%zz', '\\', ';', '*'),
+    fc.webSegment(),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(segment, { maxLength: 6 }), async (segments) => {
+      expectSound(await account.request('GET', `/${segments.join('/')}`));
+    }),
+    { numRuns: 100 },
+  );
+});

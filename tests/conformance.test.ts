@@ -1,0 +1,210 @@
+import { operations } from '@customer-platform/contracts';
+import { ErrorEnvelope, moduleNames, type Operation } from '@customer-platform/contracts/core';
+import { type Platform, type RawAnswer, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pathOf, seed } from './seed.ts';
+
+/** What every operation promises, from its contract alone: a new operation is tested here without a line. */
+let platform: Platform;
+let owner: TestAccount;
+let stranger: TestAccount;
+let moduleless: TestAccount;
+let params: Record<string, string | number>;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  owner = await accountWithMember({});
+  stranger = await accountWithMember({});
+  moduleless = await platform.account({
+    modules: Object.fromEntries(moduleNames.map((name) => [name, { on: false }])),
+  });
+  params = await seed(owner, platform.clock.now());
+}, 60_000);
+afterAll(() => platform.stop());
+
+async function accountWithMember(settings: Record<string, unknown>): Promise<TestAccount> {
+  const account = await platform.account({ timezone: 'UTC', ...settings });
+  await platform.admin('POST', `/admin/accounts/${account.id}/members`, { name: 'Ada', email: 'ada@example.com' });
+  return account;
+}
+
+function expectRefusal(answer: RawAnswer, status: number, code: string, field?: string): void {
+  expect({ status: answer.status, ...ErrorEnvelope.parse(answer.body).error }).toMatchObject({
+    status,
+    code,
+    ...(field ? { field } : {}),
+  });
+  expect(answer.headers.get('request-id')).toBeTruthy();
+}
+
+const some = (operation: Operation, account = owner, path = pathOf(operation.path, params)) => {
+  const body = operation.method === 'GET' ? undefined : {};
+  return account.request(operation.method, path, { body });
+};
+const isWrite = (operation: Operation) => ['POST', 'PATCH', 'DELETE'].includes(operation.method);
+const hasPathId = (operation: Operation) => operation.errors.includes('not_found');
+const requiresFields = (operation: Operation) => operation.body !== undefined && !operation.body.safeParse({}).success;
+const requiresQuery = (operation: Operation) => operation.query !== undefined && !operation.query.safeParse({}).success;
+
+const each = (
+  what: string,
+  which: (operation: Operation) => boolean,
+  test: (operation: Operation) => Promise<void>,
+) => {
+  const chosen = operations.filter(which).map((operation) => [operation.key, operation] as const);
+  describe(what, () => {
+    it.each(chosen)('%s', async (_key, operation) => await test(operation));
+  });
+};
+
+it('reads the contracts of every module that stands', () => {
+  expect(new Set(operations.map((operation) => operation.service))).toEqual(
+    new Set(['gateway', 'cdp', 'calendar', 'webhooks']),
+  );
+  expect(new Set(operations.map((operation) => operation.key)).size).toBe(operations.length);
+});
+
+each(
+  'refuses a request without a key',
+  () => true,
+  async (operation) => {
+    const answer = await owner.request(operation.method, pathOf(operation.path, params), { key: null });
+    expectRefusal(answer, 401, 'key_required');
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+  },
+);
+
+each(
+  'refuses a key without its scope',
+  (operation) => operation.scope !== null,
+  async (operation) => {
+    const scope = operation.scope === 'messages:read' ? 'messages:write' : 'messages:read';
+    const key = await platform.issueKey(owner.id, { scopes: [scope] });
+    const answer = await owner.request(operation.method, pathOf(operation.path, params), { key });
+    expectRefusal(answer, 403, 'scope_missing');
+  },
+);
+
+each(
+  'answers module_off where its module is off',
+  (operation) => operation.gate !== null,
+  async (operation) => {
+    expectRefusal(await some(operation, moduleless), 404, 'module_off');
+  },
+);
+
+each("answers not_found for another account's resource, before it looks at the body", hasPathId, async (operation) => {
+  expectRefusal(await some(operation, stranger), 404, 'not_found');
+});
+
+each('answers not_found for an id that is none', hasPathId, async (operation) => {
+  const path = operation.path.replace(/\{\w+\}/g, '%20nope%20');
+  expectRefusal(await some(operation, owner, path), 404, 'not_found');
+});
+
+each('names the field that an empty body lacks', requiresFields, async (operation) => {
+  const answer = await some(operation);
+  expectRefusal(answer, 400, 'invalid_request');
+  expect(Object.keys(operation.body!.shape)).toContain(answer.body.error.field);
+});
+
+each('names the field that an empty query lacks', requiresQuery, async (operation) => {
+  const answer = await some(operation);
+  expectRefusal(answer, 400, 'invalid_request');
+  expect(Object.keys(operation.query!.shape)).toContain(answer.body.error.field);
+});
+
+each('refuses a limit of 0 and above its most, and a cursor that is none', isList, async (operation) => {
+  const path = pathOf(operation.path, params);
+  const required = requiresQuery(operation) ? `booking_type=${params.booking_type_id}&` : '';
+  const most = operation.key === 'listFreeTimes' ? 1_000 : 100;
+  for (const limit of [0, most + 1, 'x', '', 1.5]) {
+    expectRefusal(await owner.request('GET', `${path}?${required}limit=${limit}`), 400, 'invalid_request', 'limit');
+  }
+  for (const limit of [1, most]) {
+    expect((await owner.request('GET', `${path}?${required}limit=${limit}`)).status).toBe(200);
+  }
+  for (const cursor of ['', 'nope', crypto.randomUUID(), '0', '-1', '99999999999999999999']) {
+    expectRefusal(
+      await owner.request('GET', `${path}?${required}starting_after=${cursor}`),
+      400,
+      'invalid_request',
+      'starting_after',
+    );
+  }
+});
+function isList(operation: Operation): boolean {
+  return operation.query !== undefined && 'starting_after' in operation.query.shape;
+}
+
+each('repeats its first answer for the same Idempotency-Key, byte by byte', isWrite, async (operation) => {
+  const account = await accountWithMember({});
+  const own = await seed(account, platform.clock.now());
+  const send = (body: unknown) =>
+    account.request(operation.method, pathOf(operation.path, own), { body, headers: { 'idempotency-key': 'once' } });
+  const first = await send({});
+  const second = await send({});
+  expect(first.headers.get('idempotent-replayed')).toBeNull();
+  expect(second.headers.get('idempotent-replayed')).toBe('true');
+  expect([second.status, second.text]).toEqual([first.status, first.text]);
+  expectRefusal(await send({ another: 'body' }), 400, 'invalid_request', 'Idempotency-Key');
+});
+
+each('refuses an Idempotency-Key that is none', isWrite, async (operation) => {
+  for (const key of ['', 'é', 'x'.repeat(256)]) {
+    const answer = await owner.request(operation.method, pathOf(operation.path, params), {
+      body: {},
+      headers: { 'idempotency-key': key },
+    });
+    expectRefusal(answer, 400, 'invalid_request', 'Idempotency-Key');
+  }
+});
+
+each(
+  'answers 405 with Allow to a wrong method, and OPTIONS with 204',
+  () => true,
+  async (operation) => {
+    const path = pathOf(operation.path, params);
+    const methods = operations.filter((other) => samePlace(other, operation)).map((other) => other.method as string);
+    const wrong = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((method) => !methods.includes(method))!;
+    const answer = await owner.request(wrong, path);
+    expectRefusal(answer, 405, 'invalid_request');
+    const options = await owner.request('OPTIONS', path);
+    expect(options.status).toBe(204);
+    for (const allow of [answer, options]) {
+      expect(allow.headers.get('allow')!.split(', ')).toEqual(expect.arrayContaining([...methods, 'OPTIONS']));
+    }
+  },
+);
+function samePlace(one: Operation, other: Operation): boolean {
+  return one.path === other.path;
+}
+
+each(
+  'answers not_found with a slash at the end',
+  () => true,
+  async (operation) => {
+    expectRefusal(await some(operation, owner, `${pathOf(operation.path, params)}/`), 404, 'not_found');
+  },
+);
+
+each(
+  'carries Request-Id and rate limit headers, and answers HEAD as GET',
+  (operation) => operation.method === 'GET',
+  async (operation) => {
+    const required =
+      operation.key === 'explainFreeTime' ? `&starts_at=${encodeURIComponent('2030-01-01T00:00:00Z')}` : '';
+    const query = requiresQuery(operation) ? `?booking_type=${params.booking_type_id}${required}` : '';
+    const path = pathOf(operation.path, params) + query;
+    const answer = await owner.request('GET', path);
+    expect(answer.status).toBe(200);
+    operation.answer!.parse(answer.body);
+    for (const name of ['request-id', 'ratelimit', 'ratelimit-policy']) expect(answer.headers.get(name)).toBeTruthy();
+    const head = await owner.request('HEAD', path);
+    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
+      200,
+      '',
+      String(Buffer.byteLength(answer.text)),
+    ]);
+  },
+);
