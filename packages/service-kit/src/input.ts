@@ -64,7 +64,7 @@ function refuseUnstorableText(value: unknown, path: PropertyKey[]): void {
 
 /** A parser of one input (params, query or body) made from its schema once, when the operation is bound. */
 export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json') {
-  if (!schema) return () => ({});
+  if (!schema) return (): Record<string, unknown> => ({});
   return (given: Record<string, unknown>): Record<string, unknown> => {
     const prepared = source === 'text' ? numbersFromText(schema, given) : withoutNulls(schema, given);
     const result = schema.safeParse(prepared);

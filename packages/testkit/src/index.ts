@@ -1,5 +1,6 @@
 export * from './clock.ts';
 export * from './platform.ts';
+export * from './process-platform.ts';
 export * from './receiver.ts';
 export { type Servers, startServers } from './servers.ts';
 export * from './wait-for.ts';

@@ -1,0 +1,129 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeProcess, gateway, readyFile, services } from '@customer-platform/deploy/deployables';
+import { freePort } from '@customer-platform/deploy/local-port';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
+import { natsServer } from '@customer-platform/deploy/nats';
+import { choosePorts, loadSecrets } from '@customer-platform/deploy/platform-directory';
+import { postgresServer } from '@customer-platform/deploy/postgres';
+import { runningRecord } from '@customer-platform/deploy/process-record';
+import { databaseUrl, provision } from '@customer-platform/deploy/provision';
+import { redisServer } from '@customer-platform/deploy/redis';
+import { createSupervisor } from '@customer-platform/deploy/supervisor';
+import { rawRequest } from './platform.ts';
+
+export type ServerName = 'postgres' | 'nats' | 'redis';
+
+/** The platform as `npm start` runs it: every process and server real and on its own, with servers of this test alone. */
+export interface ProcessPlatform {
+  gatewayUrl: string;
+  adminUrl: string;
+  adminToken: string;
+  natsUrl: string;
+  databaseUrl: string;
+  /** Of the gateway and each service. */
+  processNames: string[];
+  /** Ends a process or server with SIGKILL; processes are started again by their supervisor, servers by `startServer`. */
+  kill(name: string): void;
+  stopServer(name: ServerName): Promise<void>;
+  startServer(name: ServerName): Promise<void>;
+  /** Process id of the gateway or a service, undefined while it does not run. */
+  pidOf(name: string): number | undefined;
+  /** What the supervisor and the processes said. */
+  output: string[];
+  /** Makes an account with a member ada@example.com and a live key with all scopes. */
+  account(settings?: Record<string, unknown>): Promise<{ id: string; key: string }>;
+  stop(): Promise<void>;
+}
+
+const root = join(import.meta.dirname, '../../..');
+
+/** Starts everything; `env` is added to every process's environment. Durable: the servers write as in production. */
+export async function startProcessPlatform(env: Record<string, string> = {}): Promise<ProcessPlatform> {
+  mkdirSync(join(root, '.platform'), { recursive: true, mode: 0o700 });
+  const directory = mkdtempSync(join(root, '.platform', 'test-'));
+  const output: string[] = [];
+  const names = services.map(({ name }) => name);
+  const ports = await choosePorts(directory, ['postgres', 'nats', 'redis', ...names]);
+  const secrets = loadSecrets(directory, [gateway.name, ...names]);
+  const place = (name: ServerName) => ({
+    directory: join(directory, name),
+    port: ports[name]!,
+    cacheDirectory: join(root, '.platform', 'debian'),
+  });
+  const servers: Record<ServerName, ServerProcess> = {
+    postgres: await postgresServer(place('postgres')),
+    nats: await natsServer(place('nats')),
+    redis: await redisServer(place('redis')),
+  };
+  const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
+  const start = async (name: ServerName) => {
+    started.set(name, await startServer(servers[name]));
+  };
+  const supervisor = createSupervisor({ write: (line) => output.push(line) });
+  const stop = async () => {
+    await supervisor.stop();
+    for (const server of started.values()) await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  const pidOf = (name: string) => runningRecord(join(directory, 'run', `${name}.json`))?.pid;
+  try {
+    await Promise.all([start('postgres'), start('nats'), start('redis')]);
+    const roles = [gateway.name, ...names].map((name) => ({ name, password: secrets.roles[name]! }));
+    await provision(servers.postgres.url, { database: 'platform', roles });
+    const [gatewayPort, adminPort] = [await freePort(), await freePort()];
+    const platform = {
+      root,
+      directory,
+      databaseUrl: databaseUrl(servers.postgres.url, 'platform'),
+      natsUrl: servers.nats.url,
+      redisUrl: servers.redis.url,
+      gatewayPort,
+      adminPort,
+      ports,
+      secrets,
+    };
+    const describe = (deployable: typeof gateway) => {
+      const described = describeProcess(deployable, platform);
+      return { ...described, env: { ...described.env, ...env } };
+    };
+    await supervisor.start(services.map(describe));
+    await supervisor.start([describe(gateway)]);
+    writeFileSync(readyFile(platform), '');
+    const adminUrl = `http://127.0.0.1:${adminPort}`;
+    return {
+      gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
+      adminUrl,
+      adminToken: secrets.ADMIN_TOKEN,
+      natsUrl: servers.nats.url,
+      databaseUrl: platform.databaseUrl,
+      processNames: [gateway.name, ...names],
+      output,
+      pidOf,
+      kill: (name) => {
+        const pid = started.get(name as ServerName)?.pid ?? pidOf(name);
+        if (pid !== undefined) process.kill(pid, 'SIGKILL');
+      },
+      stopServer: async (name) => await started.get(name)!.stop(),
+      startServer: start,
+      account: (settings = {}) => makeAccount(adminUrl, secrets.ADMIN_TOKEN, settings),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw new Error(`the platform did not start: ${output.slice(-20).join('\n')}`, { cause: error });
+  }
+}
+
+async function makeAccount(adminUrl: string, adminToken: string, settings: Record<string, unknown>) {
+  const admin = async (path: string, body: unknown) => {
+    const answer = await rawRequest(adminUrl, 'POST', path, { body, key: adminToken });
+    if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
+    return answer.body;
+  };
+  const rate_limit = { per_minute: 1_000_000, burst: 100_000 };
+  const { id } = await admin('/admin/accounts', { name: 'Test', timezone: 'UTC', rate_limit, ...settings });
+  await admin(`/admin/accounts/${id}/members`, { name: 'Ada', email: 'ada@example.com' });
+  const { key } = await admin(`/admin/accounts/${id}/keys`, { name: 'test', mode: 'live', scopes: ['*'] });
+  return { id: id as string, key: key as string };
+}

@@ -1,0 +1,30 @@
+import { type Client, createClient } from '@customer-platform/client';
+import { waitFor } from '@customer-platform/testkit';
+
+/** How many starts a day the booking type of `openCalendar` has: every five minutes, at any hour. */
+export const startsPerDay = 288;
+
+/** A calendar that is always open: one contact, and a booking type of five minutes that `teammates` take. */
+export async function openCalendar(
+  client: Client,
+): Promise<{ contact: string; bookingType: number; startAt(index: number): string }> {
+  const always = [['00:00', '24:00']] as [string, string][];
+  const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, always]));
+  const contact = await client.createContact({ body: { name: 'Ada', phone: '+4930901820' } });
+  // The member may have joined a moment ago: the service hears of it through the bus.
+  await waitFor('the teammate', () => client.createStaff({ body: { email: 'ada@example.com', hours } }));
+  const type = await client.createBookingType({
+    body: { name: 'Call', duration_minutes: 5, slot_interval_minutes: 5, staff: ['ada@example.com'], window_days: 365 },
+  });
+  const tomorrow = Math.floor(Date.now() / 86_400_000 + 1) * 86_400_000;
+  return {
+    contact: contact.id,
+    bookingType: type.id,
+    startAt: (index) => new Date(tomorrow + index * 300_000).toISOString(),
+  };
+}
+
+/** A client that goes on trying, as one should that must not lose a change. */
+export function patientClient(baseUrl: string, apiKey: string): Client {
+  return createClient({ baseUrl, apiKey, retries: 300, timeoutMs: 20_000 });
+}
