@@ -1,0 +1,210 @@
+import { eachOf } from '@customer-platform/client';
+import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+let platform: Platform;
+let account: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  account = await platform.account();
+}, 60_000);
+afterAll(() => platform.stop());
+
+const refusal = (status: number, field?: string) => expect.objectContaining({ status, ...(field ? { field } : {}) });
+
+describe('a contact', () => {
+  it('is added with its phone in E.164, its email in lower case and its tags once, and tells of it', async () => {
+    const made = await account.client.createContact({
+      body: {
+        name: 'Ada',
+        phone: '030 901820',
+        email: ' ADA@Example.com ',
+        tags: ['vip', 'vip', 'new'],
+        fields: { age: 36, member: true },
+      },
+    });
+    expect(made).toMatchObject({
+      phone: '+4930901820',
+      email: 'ada@example.com',
+      tags: ['vip', 'new'],
+      fields: { age: 36, member: true },
+    });
+    expect(await account.client.getContact({ params: { contact_id: made.id } })).toEqual(made);
+    const event = await platform.event(account.id, 'contact.created', (data) => data.contact.id === made.id);
+    expect(event).toMatchObject({ mode: 'live', account: account.id, data: { contact: made } });
+  });
+
+  it("takes the account's country for a number without a country code", async () => {
+    const french = await platform.account({ timezone: 'Europe/Paris', country: 'FR' });
+    expect((await french.client.createContact({ body: { phone: '01 70 18 99 00' } })).phone).toBe('+33170189900');
+  });
+
+  it.each(['12', 'abc', '+49', '+4930901820 ext. 5'])('is refused with the phone %s', async (phone) => {
+    await expect(account.client.createContact({ body: { phone } })).rejects.toEqual(refusal(400, 'phone'));
+  });
+
+  it('has at most 100 fields and 100 tags', async () => {
+    const fields = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, index]));
+    const made = await account.client.createContact({ body: { fields: fields(100) } });
+    await expect(account.client.createContact({ body: { fields: fields(101) } })).rejects.toEqual(
+      refusal(400, 'fields'),
+    );
+    const more = account.client.updateContact({ params: { contact_id: made.id }, body: { fields: { another: 1 } } });
+    await expect(more).rejects.toEqual(refusal(400, 'fields'));
+    const tags = Array.from({ length: 101 }, (_, index) => `t${index}`);
+    await expect(account.client.createContact({ body: { tags } })).rejects.toEqual(refusal(400, 'tags'));
+  });
+
+  it('changes where PATCH names it: fields merge, null removes one, an empty text empties', async () => {
+    const made = await account.client.createContact({
+      body: { name: 'Bo', email: 'bo@example.com', external_id: 'b-1', fields: { a: 1, b: 2 } },
+    });
+    const params = { contact_id: made.id };
+    const changed = await account.client.updateContact({
+      params,
+      body: { name: 'Bob', email: '', fields: { a: null, c: 'x' } },
+    });
+    expect(changed).toMatchObject({ name: 'Bob', email: null, external_id: 'b-1', fields: { b: 2, c: 'x' } });
+    const event = await platform.event(account.id, 'contact.updated', (data) => data.contact.id === made.id);
+    expect(event.data).toEqual({
+      contact: changed,
+      previous: { name: 'Bo', email: 'bo@example.com', fields: { a: 1, b: 2 } },
+    });
+  });
+
+  it('does not change, and tells nothing, where PATCH is empty or says what it has', async () => {
+    const made = await account.client.createContact({ body: { name: 'Cy', fields: { a: 1, b: 2 } } });
+    for (const body of [{}, { name: 'Cy', fields: { b: 2, a: 1 } }, { name: undefined }]) {
+      expect(await account.client.updateContact({ params: { contact_id: made.id }, body })).toEqual(made);
+    }
+    const marker = await account.client.updateContact({ params: { contact_id: made.id }, body: { name: 'Cyd' } });
+    await platform.event(account.id, 'contact.updated', (data) => data.contact.name === marker.name);
+    const told = platform
+      .events(account.id)
+      .filter((event) => event.type === 'contact.updated' && event.data.contact.id === made.id);
+    expect(told).toHaveLength(1);
+  });
+
+  it('is gone once deleted', async () => {
+    const { id } = await account.client.createContact({ body: { name: 'Di' } });
+    await account.client.deleteContact({ params: { contact_id: id } });
+    for (const call of [account.client.getContact, account.client.deleteContact]) {
+      await expect(call({ params: { contact_id: id } })).rejects.toEqual(refusal(404));
+    }
+    expect(
+      (await platform.event(account.id, 'contact.deleted', (data) => data.contact.id === id)).data.contact.name,
+    ).toBe('Di');
+  });
+
+  it('belongs to its account: live and test keys see different ones', async () => {
+    const { id } = await account.testClient.createContact({ body: { name: 'Sandbox' } });
+    await expect(account.client.getContact({ params: { contact_id: id } })).rejects.toEqual(refusal(404));
+  });
+});
+
+describe('PUT by external id', () => {
+  it('creates one, then updates the oldest that has it', async () => {
+    const params = { external_id: 'crm 7/ö'.replace('/', '-') };
+    const made = await account.client.putContactByExternalId({ params, body: { name: 'Eve' } });
+    const younger = await account.client.createContact({
+      body: { name: 'Eve again', external_id: params.external_id },
+    });
+    const updated = await account.client.putContactByExternalId({ params, body: { name: 'Eva' } });
+    expect([updated.id, updated.name]).toEqual([made.id, 'Eva']);
+    expect((await account.client.getContact({ params: { contact_id: younger.id } })).name).toBe('Eve again');
+  });
+
+  it('creates one contact when twenty ask at once', async () => {
+    const calls = Array.from({ length: 20 }, () =>
+      account.client.putContactByExternalId({ params: { external_id: 'race' }, body: { name: 'R' } }),
+    );
+    expect(new Set((await Promise.all(calls)).map(({ id }) => id)).size).toBe(1);
+  });
+});
+
+describe('the list', () => {
+  it('pages newest first; what is added meanwhile is neither repeated nor in the way', async () => {
+    const { client } = await platform.account();
+    const made: string[] = [];
+    for (let index = 0; index < 5; index++)
+      made.unshift((await client.createContact({ body: { name: `P${index}` } })).id);
+    const seen: string[] = [];
+    for await (const contact of eachOf((page) => client.listContacts({ query: { limit: 2, ...page } }))) {
+      seen.push(contact.id);
+      await client.createContact({ body: { name: 'meanwhile' } });
+    }
+    expect(seen).toEqual(made);
+  });
+
+  it('finds by part of a name, phone, email or external id in any case, literally', async () => {
+    const { client } = await platform.account();
+    const made = await client.createContact({
+      body: { name: 'Grace 100%_Hopper', phone: '+4930901820', email: 'grace@navy.example', external_id: 'X\\9' },
+    });
+    await client.createContact({ body: { name: 'Other' } });
+    const found = async (q: string) => (await client.listContacts({ query: { q } })).data.map(({ id }) => id);
+    for (const q of ['HOPPER', '100%_h', '901820', 'NAVY', 'x\\9']) expect(await found(q)).toEqual([made.id]);
+    for (const q of ['100_', 'nobody', '%%%']) expect(await found(q)).toEqual([]);
+  });
+
+  it('filters by phone, email, external id and tag', async () => {
+    const { client } = await platform.account();
+    const made = await client.createContact({
+      body: { phone: '030 901820', email: 'h@example.com', external_id: 'h', tags: ['a', 'b'] },
+    });
+    await client.createContact({ body: { tags: ['b'] } });
+    for (const query of [
+      { phone: '+49 30 901820' },
+      { phone: '030901820' },
+      { email: 'H@example.com' },
+      { external_id: 'h' },
+      { tag: 'a' },
+    ]) {
+      expect((await client.listContacts({ query })).data.map(({ id }) => id)).toEqual([made.id]);
+    }
+    await expect(client.listContacts({ query: { phone: 'x' } })).rejects.toEqual(refusal(400, 'phone'));
+  });
+
+  it("takes no other account's contact as a cursor", async () => {
+    const { id } = await account.client.createContact({ body: {} });
+    const other = await platform.account();
+    await expect(other.client.listContacts({ query: { starting_after: id } })).rejects.toEqual(
+      refusal(400, 'starting_after'),
+    );
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('leads to one change when fifty requests race with it', async () => {
+    const { client, request } = await platform.account();
+    const send = () =>
+      request('POST', '/v1/cdp/contacts', { body: { name: 'once' }, headers: { 'idempotency-key': 'race' } });
+    const answers = await Promise.all(Array.from({ length: 30 }, send));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
+    expect((await client.listContacts({})).data).toHaveLength(1);
+  });
+
+  it('belongs to account, method and path; a refusal is repeated too, though it would succeed now', async () => {
+    const { request } = await platform.account();
+    const headers = { 'idempotency-key': 'k' };
+    const first = await request('POST', '/v1/cdp/contacts', { body: { name: 7 }, headers });
+    const again = await request('POST', '/v1/cdp/contacts?x=1', { body: { name: 7 }, headers });
+    expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([400, first.text, 'true']);
+    const other = await platform.account();
+    expect((await other.request('POST', '/v1/cdp/contacts', { body: { name: 'x' }, headers })).status).toBe(201);
+  });
+
+  it('is forgotten after 24 hours', async () => {
+    const { request, client } = await platform.account();
+    const send = () => request('POST', '/v1/cdp/contacts', { body: {}, headers: { 'idempotency-key': 'day' } });
+    await send();
+    platform.clock.advance(24 * 3_600_000 - 60_000);
+    expect((await send()).headers.get('idempotent-replayed')).toBe('true');
+    platform.clock.advance(120_000);
+    expect((await send()).headers.get('idempotent-replayed')).toBeNull();
+    expect((await client.listContacts({})).data).toHaveLength(2);
+  });
+});
