@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   params = await seed(owner, platform.clock.now());
 }, 60_000);
-afterAll(() => platform.stop());
+afterAll(() => platform?.stop());
 
 async function accountWithMember(settings: Record<string, unknown>): Promise<TestAccount> {
   const account = await platform.account({ timezone: 'UTC', ...settings });

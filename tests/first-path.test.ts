@@ -21,8 +21,8 @@ beforeAll(async () => {
   await platform.admin('POST', `/admin/accounts/${account.id}/members`, { name: 'Ada', email: 'ada@example.com' });
 }, 60_000);
 afterAll(async () => {
-  await platform.stop();
-  await receiver.stop();
+  await platform?.stop();
+  await receiver?.stop();
 });
 
 it('books an appointment, and a webhook receiver is told with a signature that holds', async () => {

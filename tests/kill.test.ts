@@ -21,13 +21,13 @@ let receiver: Receiver;
 let client: Client;
 
 beforeAll(async () => {
-  platform = await startProcessPlatform({ WEBHOOKS_RETRY_SCHEDULE: `0${',1s'.repeat(60)}` });
+  platform = await startProcessPlatform({ WEBHOOKS_RETRY_SCHEDULE: `0${',1s'.repeat(49)}` });
   receiver = await startReceiver();
   client = patientClient(platform.gatewayUrl, (await platform.account()).key);
 }, 120_000);
 afterAll(async () => {
-  await platform.stop();
-  await receiver.stop();
+  await platform?.stop();
+  await receiver?.stop();
 }, 60_000);
 
 /** Kills one process and sees it back. */

@@ -23,8 +23,8 @@ beforeAll(async () => {
   await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
 }, 120_000);
 afterAll(async () => {
-  await platform.stop();
-  await receiver.stop();
+  await platform?.stop();
+  await receiver?.stop();
 }, 60_000);
 
 let count = 0;

@@ -44,8 +44,8 @@ beforeAll(async () => {
   });
 }, 120_000);
 afterAll(async () => {
-  await platform.stop();
-  await receiver.stop();
+  await platform?.stop();
+  await receiver?.stop();
   collector.closeAllConnections();
   await new Promise((resolve) => collector.close(resolve));
 }, 60_000);
@@ -81,7 +81,7 @@ it('draws one trace from the request to the delivery try', async () => {
     ['calendar sql', `calendar ${path}`],
     ['calendar publish appointment.booked', `calendar ${path}`],
     ['webhooks consume', 'calendar publish appointment.booked'],
-    ['webhooks try', 'webhooks consume'],
+    ['webhooks deliver webhook', 'webhooks consume'],
   ];
   const begins = (start: string) => (span: Span) => `${span.service} ${span.name}`.startsWith(start);
   const { traceId } = await waitFor('the span of the booking', () => spans.filter(begins(`gateway ${path}`)).at(-1));

@@ -13,7 +13,7 @@ import {
 export interface ClientOptions {
   baseUrl: string;
   apiKey: string;
-  /** How often a request that met 429, 503 or a broken connection is sent again; default 2. Writes are safe to repeat: they carry an Idempotency-Key. */
+  /** How often a request that met 429, 503, a broken connection or no answer in time is sent again; default 2. Writes are safe to repeat: they carry an Idempotency-Key. */
   retries?: number;
   /** Most milliseconds to wait for one answer; default 30,000. */
   timeoutMs?: number;
@@ -110,7 +110,7 @@ async function send(operation: Operation, input: AnyInput, options: ClientOption
     const timeout = AbortSignal.timeout(options.timeoutMs ?? 30_000);
     const signal = input.signal ? AbortSignal.any([input.signal, timeout]) : timeout;
     const response = await fetch(url, { ...request, signal }).catch((error: unknown) => {
-      if (retriesLeft <= 0 || signal.aborted) throw error;
+      if (retriesLeft <= 0 || input.signal?.aborted) throw error;
       return undefined;
     });
     const isTemporary = response === undefined || response.status === 429 || response.status === 503;

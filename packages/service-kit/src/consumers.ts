@@ -3,7 +3,7 @@ import type { Bus } from './bus.ts';
 import type { Delivery, ReceivedEvent } from './consume-loop.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
-import { inSpan, meter, SpanKind } from './telemetry.ts';
+import { inSpans, meter } from './telemetry.ts';
 
 /** How long a failed event waits before it comes again. */
 const retryDelayMs = 2_000;
@@ -71,8 +71,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
 
 async function takeOnce<Resources>(consumer: Consumer<Resources>, context: WorkContext<Resources>, batch: Delivery[]) {
   const events = batch.map((delivery) => delivery.event);
-  const first = events[0]!;
-  const work = () =>
+  const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
       const fresh = await call.tx<{ event_id: string }[]>`
         insert into inbox (account_id, event_id, consumer)
@@ -80,18 +79,14 @@ async function takeOnce<Resources>(consumer: Consumer<Resources>, context: WorkC
         from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
         on conflict do nothing returning event_id`;
       const ids = new Set(fresh.map((row) => row.event_id));
-      const unseen = events.filter((event) => ids.delete(event.id));
+      const unseen = received.filter((event) => ids.delete(event.id));
       if (unseen.length > 0) await consumer.take(call, unseen);
     });
-  await withWorkContext(events.length === 1 ? { eventId: first.id } : {}, () =>
-    inSpan(
-      `consume ${consumer.name}`,
-      {
-        kind: SpanKind.CONSUMER,
-        attributes: { 'messaging.system': 'nats', 'messaging.batch.message_count': events.length },
-        parent: first.trace,
-      },
-      work,
+  const attributes = { 'messaging.system': 'nats', 'messaging.batch.message_count': events.length };
+  const traces = events.map((event) => event.trace);
+  await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
+    inSpans(`consume ${consumer.name}`, attributes, traces, (continued) =>
+      work(events.map((event, index) => ({ ...event, trace: continued[index] }))),
     ),
   );
   consumer.committed?.(context.resources);

@@ -43,9 +43,26 @@ export function openDatabase(url: string, options: { pool: number; service: stri
   return sql;
 }
 
-/** Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws. */
+/**
+ * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws.
+ *
+ * Where the connection breaks, postgres.js rejects `begin` by itself, but would also send a rollback into the closed socket
+ * if `work` ended, and that write ends the process (its issues 1154 and 1208). So work that failed by a broken connection
+ * never ends: nothing refers to it any more, and `begin` has its own rejection.
+ */
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
-  return (await sql.begin((tx) => work(tx))) as Result;
+  const begun = sql.begin((tx) =>
+    work(tx).catch((error: unknown) => {
+      if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
+      throw error;
+    }),
+  );
+  return (await begun) as Result;
+}
+
+/** Whether a statement failed since its connection broke; the driver then rejects everything on that connection. */
+function isConnectionBroken(error: unknown): boolean {
+  return isDatabaseAway(error) && typeof error === 'object' && error !== null && 'query' in error;
 }
 
 /** The name of the constraint that a statement broke, where its error says one. */

@@ -1,7 +1,7 @@
+import { randomUUIDv7 } from 'node:crypto';
 import type { AccountContext, Envelope, EventData, EventDefinition } from '@customer-platform/contracts/core';
-import { v7 as uuidv7 } from 'uuid';
 import type { Bus } from './bus.ts';
-import type { Database, Sql } from './database.ts';
+import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
 import { formatInstant } from './zoned-time.ts';
@@ -32,7 +32,7 @@ export type Emit<Definition extends EventDefinition> = <Event extends Definition
 
 /** Makes the row of one event: the envelope with a new id (UUID v7), its time in the account's zone, and the active trace. */
 export function outboxRow(event: EventDefinition, account: EventAccount, data: unknown, now: Date): OutboxRow {
-  const id = uuidv7();
+  const id = randomUUIDv7();
   const envelope: Envelope = {
     id,
     type: event.kind,
@@ -57,9 +57,13 @@ export async function writeOutbox(tx: Sql, rows: OutboxRow[]): Promise<void> {
   if (rows.length === 0) return;
   await tx`
     insert into outbox (account_id, id, kind, audience, envelope, trace)
-    select * from unnest(${rows.map((row) => row.account_id)}::uuid[], ${rows.map((row) => row.id)}::uuid[],
+    select account_id, id, kind, audience, envelope, trace::jsonb
+    from unnest(${rows.map((row) => row.account_id)}::uuid[], ${rows.map((row) => row.id)}::uuid[],
       ${rows.map((row) => row.kind)}::text[], ${rows.map((row) => row.audience)}::text[],
-      ${rows.map((row) => row.envelope)}::text[], ${rows.map((row) => (row.trace ? JSON.stringify(row.trace) : null))}::jsonb[])`;
+      ${rows.map((row) => row.envelope)}::text[],
+      ${rows.map((row) => (row.trace ? JSON.stringify(row.trace) : null))}::text[]
+    ) with ordinality as event (account_id, id, kind, audience, envelope, trace, position)
+    order by position`;
 }
 
 interface StoredRow extends OutboxRow {
@@ -153,7 +157,7 @@ export class OutboxRelay {
 
   async #publishBatch(): Promise<number> {
     if (!this.#bus.isConnected()) throw new Error('the bus is not connected');
-    return await this.#sql.begin(async (tx) => {
+    return await inTransaction(this.#sql, async (tx) => {
       const rows = await tx<StoredRow[]>`
         select sequence, account_id, id, kind, audience, envelope, trace from outbox
         order by sequence limit ${batchSize} for update skip locked`;

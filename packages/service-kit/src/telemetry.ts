@@ -1,8 +1,13 @@
 import {
   type Attributes,
+  type BatchObservableCallback,
   type Context,
+  type Counter,
   context,
+  type Histogram,
+  type MetricOptions,
   metrics,
+  type Observable,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -20,8 +25,37 @@ export type TraceHeaders = Record<string, string>;
 let enabled = false;
 const tracer = trace.getTracer('customer-platform');
 
-/** The process's meter; its instruments cost nothing while telemetry is off. */
-export const meter = metrics.getMeter('customer-platform');
+const sdkMeter = () => metrics.getMeter('customer-platform');
+
+/**
+ * The process's meter. Counters and histograms may be made when a module loads: they come into being with their first value,
+ * since the API has no meter that waits for its SDK, and cost nothing while telemetry is off. Gauges are made after start.
+ */
+export const meter = {
+  createCounter(name: string, options: MetricOptions) {
+    let counter: Counter | undefined;
+    return {
+      add(value: number, attributes?: Attributes): void {
+        if (!enabled) return;
+        counter ??= sdkMeter().createCounter(name, options);
+        counter.add(value, attributes);
+      },
+    };
+  },
+  createHistogram(name: string, options: MetricOptions) {
+    let histogram: Histogram | undefined;
+    return {
+      record(value: number, attributes?: Attributes): void {
+        if (!enabled) return;
+        histogram ??= sdkMeter().createHistogram(name, options);
+        histogram.record(value, attributes);
+      },
+    };
+  },
+  createObservableGauge: (name: string, options: MetricOptions) => sdkMeter().createObservableGauge(name, options),
+  addBatchObservableCallback: (callback: BatchObservableCallback, gauges: Observable[]) =>
+    sdkMeter().addBatchObservableCallback(callback, gauges),
+};
 
 /** Whether spans are recorded: hot paths skip their work for telemetry where not. */
 export function telemetryEnabled(): boolean {
@@ -71,6 +105,33 @@ export async function inSpan<Result>(
   }
 }
 
+/**
+ * Runs one piece of work that serves several traces, such as a batch of events: a consumer span in each of them, active is
+ * the first. `work` gets the headers that continue each trace from its span (undefined: no trace, or telemetry is off).
+ */
+export async function inSpans<Result>(
+  name: string,
+  attributes: Attributes,
+  parents: readonly (TraceHeaders | undefined)[],
+  work: (continued: readonly (TraceHeaders | undefined)[]) => Promise<Result>,
+): Promise<Result> {
+  if (!enabled) return work(parents);
+  const contexts = parents.map((parent) => {
+    const from = parent ? contextFrom(parent) : ROOT_CONTEXT;
+    return trace.setSpan(from, tracer.startSpan(name, { kind: SpanKind.CONSUMER, attributes }, from));
+  });
+  const spans = contexts.map((each) => trace.getSpan(each)!);
+  try {
+    const continued = contexts.map((each) => headersOf(each));
+    return await context.with(contexts[0] ?? ROOT_CONTEXT, () => work(continued));
+  } catch (error) {
+    for (const span of spans) failSpan(span, error);
+    throw error;
+  } finally {
+    for (const span of spans) span.end();
+  }
+}
+
 /** Marks a span as failed by `error`. */
 export function failSpan(span: Span, error: unknown): void {
   span.recordException(error instanceof Error ? error : String(error));
@@ -79,8 +140,12 @@ export function failSpan(span: Span, error: unknown): void {
 
 /** The active trace as headers; empty while telemetry is off. */
 export function traceHeaders(): TraceHeaders {
+  return enabled ? headersOf(context.active()) : {};
+}
+
+function headersOf(from: Context): TraceHeaders {
   const headers: TraceHeaders = {};
-  if (enabled) propagation.inject(context.active(), headers);
+  propagation.inject(from, headers);
   return headers;
 }
 

@@ -6,13 +6,13 @@ export async function waitFor<Result>(
   what: string,
   condition: () => Promise<Result> | Result,
   timeoutMs = 10_000,
-): Promise<NonNullable<Result>> {
+): Promise<Exclude<NonNullable<Result>, false>> {
   const deadline = performance.now() + timeoutMs;
   let failure: unknown;
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 100)) {
     try {
       const result = await condition();
-      if (result) return result;
+      if (result) return result as Exclude<NonNullable<Result>, false>;
     } catch (error) {
       failure = error;
     }

@@ -33,7 +33,10 @@ export const dateOrInstant = z
   .refine((value) => isRealDate(value) || parseInstant(value) !== undefined, {
     error: 'must be a date, such as 2026-12-24, or a date-time with offset, such as 2026-12-24T09:00:00+01:00',
   })
-  .meta({ description: "A date (its first instant in the account's zone), or a date-time with offset." });
+  .meta({
+    description: "A date (its first instant in the account's zone), or a date-time with offset.",
+    examples: ['2026-12-24', '2026-12-24T09:00:00+01:00'],
+  });
 
 const clock = (last: string) =>
   z.string().regex(last === '24:00' ? /^(([01]\d|2[0-3]):[0-5]\d|24:00)$/ : /^([01]\d|2[0-3]):[0-5]\d$/, {
