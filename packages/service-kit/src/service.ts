@@ -155,25 +155,31 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   };
 }
 
-/** Runs a process until SIGTERM or SIGINT, then drains it. A start that fails ends the process with 1 and says why. */
+/**
+ * Runs a process until SIGTERM or SIGINT, then drains it; one that is still starting ends at once. A start that fails ends the
+ * process with 1 and says why.
+ */
 export async function runProcess(start: () => Promise<Running>): Promise<void> {
-  const running = await start().catch((error: unknown) => {
+  let running: Running | undefined;
+  let stopping = false;
+  const stop = () => {
+    if (stopping) return;
+    stopping = true;
+    if (!running) process.exit(143);
+    running.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        console.error('stopping failed:', error);
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  try {
+    running = await start();
+  } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
-  });
-  let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (stopping) return;
-      stopping = true;
-      running.stop().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          console.error('stopping failed:', error);
-          process.exit(1);
-        },
-      );
-    });
   }
 }
 
@@ -224,9 +230,11 @@ export async function listen(
     server,
     async close(drainMs) {
       const closed = new Promise((resolve) => server.close(resolve));
-      server.closeIdleConnections();
+      // A connection that answered its last request becomes idle only now and then: it is swept, not waited for.
+      const sweep = setInterval(() => server.closeIdleConnections(), 50);
       const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
       await closed;
+      clearInterval(sweep);
       clearTimeout(deadline);
     },
   };

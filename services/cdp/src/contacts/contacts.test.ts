@@ -9,7 +9,7 @@ beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
   account = await platform.account();
 }, 60_000);
-afterAll(() => platform.stop());
+afterAll(() => platform?.stop());
 
 const refusal = (status: number, field?: string) => expect.objectContaining({ status, ...(field ? { field } : {}) });
 

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** An answer, its body parsed where it is JSON. */
+export interface Answer<Body> {
+  status: number;
+  headers: Headers;
+  text: string;
+  body: Body;
+}
+
+/** Sends JSON to one address with one bearer token. Nothing is sent twice. */
+export type Send = <Body = unknown>(
+  method: string,
+  path: string,
+  options?: { body?: object; headers?: Record<string, string>; token?: string },
+) => Promise<Answer<Body>>;
+
+/** A `Send` to the address; a request that takes over 15 s fails. */
+export function sender(url: string, token: string): Send {
+  return async <Body>(method: string, path: string, options: Parameters<Send>[2] = {}) => {
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${options.token ?? token}`,
+        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      signal: AbortSignal.timeout(15_000),
+    });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return { status: answer.status, headers: answer.headers, text, body: (isJson ? JSON.parse(text) : null) as Body };
+  };
+}
+
+/**
+ * Asks until `isRight` holds, every 100 ms for timeoutMs.
+ * @throws Error that shows the last answer
+ */
+export async function askUntil<Value>(
+  ask: () => Promise<Value>,
+  isRight: (value: Value) => boolean,
+  describe: (value: Value) => string,
+  timeoutMs: number,
+): Promise<Value> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const value = await ask();
+    if (isRight(value)) return value;
+    if (performance.now() > deadline) throw new Error(`after ${timeoutMs / 1_000} s still ${describe(value)}`);
+    await sleep(100);
+  }
+}

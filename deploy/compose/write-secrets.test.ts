@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { missingSecrets, secretMakers, writeSecrets } from './write-secrets.ts';
+
+describe('the secrets of the containers', () => {
+  let directory = '';
+  let file = '';
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'secrets-'));
+    file = join(directory, '.env');
+  });
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  const values = () =>
+    Object.fromEntries(
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => /^[A-Z]/.test(line))
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    );
+
+  it('are all written, to a file that only its owner may read', () => {
+    writeSecrets(file, false);
+    expect(missingSecrets(readFileSync(file, 'utf8'))).toEqual([]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('are long, of their own each, and need no quoting in a URL or a shell', () => {
+    writeSecrets(file, false);
+    const { COMPOSE_PROJECT_NAME: _, WEBHOOKS_SECRET_KEY: key = '', ...others } = values();
+    expect(Buffer.from(key, 'base64')).toHaveLength(32);
+    expect(Object.values(others).filter((value) => !/^[A-Za-z0-9_-]{32,}$/.test(value))).toEqual([]);
+    expect(new Set(Object.values(others)).size).toBe(Object.values(others).length);
+  });
+
+  it('are never overwritten', () => {
+    writeSecrets(file, false);
+    const before = readFileSync(file, 'utf8');
+    expect(() => writeSecrets(file, false)).toThrow(/is there already and was left as it is; it has every secret/);
+    expect(writeSecrets(file, true)).toEqual([]);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  it('that a file lacks are named, and added on request behind what it has', () => {
+    writeFileSync(file, 'GATEWAY_PORT=9000\nCONTEXT_SECRET=\nPOSTGRES_PASSWORD=mine', { mode: 0o644 });
+    expect(() => writeSecrets(file, false)).toThrow(/it lacks .*CONTEXT_SECRET, .*--add-missing/);
+    writeSecrets(file, true);
+    expect(values()).toMatchObject({ GATEWAY_PORT: '9000', POSTGRES_PASSWORD: 'mine' });
+    expect(values().CONTEXT_SECRET).toHaveLength(64);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('docker-compose.yml', () => {
+  const compose = readFileSync(join(import.meta.dirname, '../../docker-compose.yml'), 'utf8');
+  const blocks = new Map(
+    compose
+      .slice(compose.indexOf('\nservices:\n'), compose.indexOf('\nvolumes:\n'))
+      .split(/\n {2}(?=[a-z]+:\n)/)
+      .slice(1)
+      .map((block) => [block.slice(0, block.indexOf(':')), block]),
+  );
+  const deployables = [...secretMakers().keys()].flatMap((name) => /^ROLE_PASSWORD_(.+)$/.exec(name)?.[1] ?? []);
+
+  it('requires every secret that is written, and no other', () => {
+    const required = new Set([...compose.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name));
+    expect([...required].sort()).toEqual([...secretMakers().keys()].sort());
+  });
+
+  it.each(deployables)('has %s under its own database role, which provision makes', (name) => {
+    const block = blocks.get(name.toLowerCase()) ?? '';
+    expect(block).toContain(`SERVICE: ${name.toLowerCase()} `);
+    expect(block).toContain('<<: *process');
+    expect(block).toContain(`//platform_${name.toLowerCase()}:\${ROLE_PASSWORD_${name}:?`);
+    expect(blocks.get('provision')).toContain(`ROLE_PASSWORD_${name}: \${ROLE_PASSWORD_${name}}`);
+  });
+
+  it('lets the gateway alone be reached from outside, and by default from this machine alone', () => {
+    expect([...blocks].filter(([, block]) => block.includes('ports:')).map(([name]) => name)).toEqual(['gateway']);
+    const published = blocks.get('gateway')?.match(/- '.+:\d+'/g);
+    expect(published).toEqual([
+      `- '\${GATEWAY_ADDRESS:-127.0.0.1}:\${GATEWAY_PORT:-8080}:8080'`,
+      `- '127.0.0.1:\${ADMIN_PORT:-8081}:8081'`,
+    ]);
+  });
+
+  it('hardens every container', () => {
+    const soft = [...blocks].filter(([, block]) => !/<<: \*(process|hardened)/.test(block));
+    expect(blocks.size).toBeGreaterThan(7);
+    expect(soft.map(([name]) => name)).toEqual([]);
+  });
+});

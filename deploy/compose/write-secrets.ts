@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { gateway, services } from '../local/deployables.ts';
+
+const preface = `# Secrets of the platform in containers: keep this file from others, and back it up apart from the data.
+# docs/deployment.md tells how each is changed.
+COMPOSE_PROJECT_NAME=customer-platform
+`;
+
+/** What docker-compose.yml needs: every variable's name, and how its value is made. Values need no quoting in .env. */
+export function secretMakers(): Map<string, () => string> {
+  const password = () => randomBytes(24).toString('base64url');
+  const roles = [gateway, ...services].map(({ name }) => `ROLE_PASSWORD_${name.toUpperCase()}`);
+  return new Map([
+    ['POSTGRES_PASSWORD', password],
+    ...roles.map((role) => [role, password] as const),
+    ['CONTEXT_SECRET', () => randomBytes(32).toString('hex')],
+    ['ADMIN_TOKEN', () => randomBytes(32).toString('base64url')],
+    ['WEBHOOKS_SECRET_KEY', () => randomBytes(32).toString('base64')],
+  ]);
+}
+
+/** The secrets that a file's text does not set. */
+export function missingSecrets(text: string): string[] {
+  const set = new Set(text.split('\n').flatMap((line) => /^\s*([A-Z0-9_]+)\s*=\s*\S/.exec(line)?.[1] ?? []));
+  return [...secretMakers().keys()].filter((name) => !set.has(name));
+}
+
+/**
+ * Writes new secrets to a file that only this user may read.
+ * @param addMissing writes what an existing file lacks behind what it has; no value that is there ever changes
+ * @returns the names of the secrets written
+ * @throws Error when the file is there and addMissing is not asked for
+ */
+export function writeSecrets(file: string, addMissing: boolean): string[] {
+  const found = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  const names = missingSecrets(found ?? '');
+  if (found !== undefined && !addMissing) {
+    const lacks = names.length === 0 ? 'has every secret' : `lacks ${names.join(', ')}: -- --add-missing adds them`;
+    throw new Error(`${file} is there already and was left as it is; it ${lacks}`);
+  }
+  const makers = secretMakers();
+  const lines = names.map((name) => `${name}=${makers.get(name)?.()}\n`).join('');
+  if (found === undefined) {
+    writeFileSync(file, preface + lines, { mode: 0o600, flag: 'wx' });
+  } else {
+    chmodSync(file, 0o600);
+    appendFileSync(file, found.endsWith('\n') || found === '' ? lines : `\n${lines}`);
+  }
+  return names;
+}
+
+if (import.meta.main) {
+  try {
+    const { values } = parseArgs({ options: { 'add-missing': { type: 'boolean', default: false } } });
+    const file = resolve(import.meta.dirname, '../../.env');
+    const names = writeSecrets(file, values['add-missing']);
+    console.log(names.length === 0 ? `${file} lacks nothing` : `${file} has new secrets: ${names.join(', ')}`);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
+}
