@@ -1,0 +1,96 @@
+import type { ModuleName } from '@customer-platform/contracts/core';
+import type { Sql } from '@customer-platform/service-kit';
+
+export interface AccountRow {
+  account_id: string;
+  /** Set on a sandbox: the account whose twin it is. */
+  parent_id: string | null;
+  name: string;
+  status: 'active' | 'suspended';
+  timezone: string;
+  country: string;
+  language: string;
+  currency: string;
+  plan_name: string;
+  plan_api: boolean;
+  plan_modules: ModuleName[];
+  modules_off: ModuleName[];
+  per_minute: number;
+  burst: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** An account with the id of its sandbox, null on a sandbox. */
+export interface AccountWithSandbox extends AccountRow {
+  sandbox_id: string | null;
+}
+
+/** What PATCH can change, every column of it. */
+export type AccountSettings = Pick<
+  AccountRow,
+  'name' | 'status' | 'timezone' | 'plan_name' | 'plan_api' | 'plan_modules' | 'modules_off' | 'per_minute' | 'burst'
+>;
+
+export type NewAccount = Omit<AccountRow, 'account_id' | 'status' | 'created_at' | 'updated_at'>;
+
+export async function insertAccount(tx: Sql, account: NewAccount, now: Date): Promise<AccountRow> {
+  const [row] = await tx<AccountRow[]>`
+    insert into accounts (parent_id, name, timezone, country, language, currency, plan_name, plan_api, plan_modules,
+      modules_off, per_minute, burst, created_at, updated_at)
+    values (${account.parent_id}, ${account.name}, ${account.timezone}, ${account.country}, ${account.language},
+      ${account.currency}, ${account.plan_name}, ${account.plan_api}, ${account.plan_modules}::text[],
+      ${account.modules_off}::text[], ${account.per_minute}, ${account.burst}, ${now}, ${now})
+    returning *`;
+  return row!;
+}
+
+export async function findAccountRow(sql: Sql, id: string): Promise<AccountWithSandbox | undefined> {
+  const [row] = await sql<AccountWithSandbox[]>`
+    select accounts.*, sandbox.account_id as sandbox_id
+    from accounts left join accounts as sandbox on sandbox.parent_id = accounts.account_id
+    where accounts.account_id = ${id}`;
+  return row;
+}
+
+/** Locks an account until the transaction ends: changes of one account are made one after the other. */
+export async function lockAccount(tx: Sql, id: string): Promise<void> {
+  await tx`select 1 from accounts where account_id = ${id} for update`;
+}
+
+/** Writes an account's settings and, in the same statement, its sandbox's, which follow; answers both rows. */
+export async function updateAccountRows(
+  tx: Sql,
+  id: string,
+  settings: AccountSettings,
+  now: Date,
+): Promise<AccountRow[]> {
+  return await tx<AccountRow[]>`
+    update accounts
+    set name = case when account_id = ${id} then ${settings.name} else ${sandboxName(settings.name)} end,
+      status = ${settings.status}, timezone = ${settings.timezone}, plan_name = ${settings.plan_name},
+      plan_api = ${settings.plan_api}, plan_modules = ${settings.plan_modules}::text[],
+      modules_off = ${settings.modules_off}::text[], per_minute = ${settings.per_minute}, burst = ${settings.burst},
+      updated_at = ${now}
+    where account_id = ${id} or parent_id = ${id}
+    returning *`;
+}
+
+/** Newest first, sandboxes left out. One row more than `limit` says that there are more. */
+export async function selectAccounts(
+  sql: Sql,
+  limit: number,
+  after: AccountRow | undefined,
+): Promise<AccountWithSandbox[]> {
+  return await sql<AccountWithSandbox[]>`
+    select accounts.*, sandbox.account_id as sandbox_id
+    from accounts left join accounts as sandbox on sandbox.parent_id = accounts.account_id
+    where accounts.parent_id is null
+      ${after ? sql`and (accounts.created_at, accounts.account_id) < (${after.created_at}, ${after.account_id})` : sql``}
+    order by accounts.created_at desc, accounts.account_id desc limit ${limit + 1}`;
+}
+
+/** What a sandbox is called. */
+export function sandboxName(name: string): string {
+  return `${name} (sandbox)`;
+}

@@ -1,0 +1,41 @@
+import { accountCreated, adminOperations, defaultRateLimit } from '@customer-platform/contracts/accounts';
+import { type ModuleName, moduleNames } from '@customer-platform/contracts/core';
+import { emitFor, implement, publishEvents } from '../admin-operation.ts';
+import { toAccount, toContext } from './account-shape.ts';
+import { insertAccount, type NewAccount, sandboxName } from './accounts.sql.ts';
+import { countryOfZone } from './country-of-zone.ts';
+
+/** Makes an account and its sandbox. */
+export const createAccount = implement(adminOperations.createAccount, {
+  async handle({ tx, body, now }) {
+    const plan = body.plan ?? { name: 'standard', api: true, modules: [...moduleNames] };
+    const limit = body.rate_limit ?? defaultRateLimit;
+    const wanted: NewAccount = {
+      parent_id: null,
+      name: body.name,
+      timezone: body.timezone,
+      country: body.country ?? countryOfZone(body.timezone),
+      language: body.language,
+      currency: body.currency,
+      plan_name: plan.name,
+      plan_api: plan.api,
+      plan_modules: inOrder(plan.modules),
+      modules_off: moduleNames.filter((name) => body.modules?.[name]?.on === false),
+      per_minute: limit.per_minute,
+      burst: limit.burst,
+    };
+    const account = await insertAccount(tx, wanted, now);
+    const twin = { ...wanted, parent_id: account.account_id, name: sandboxName(body.name) };
+    const sandbox = await insertAccount(tx, twin, now);
+    for (const context of [toContext(account), toContext(sandbox)]) {
+      await emitFor(tx, accountCreated, context, { account: context }, now);
+    }
+    return toAccount({ ...account, sandbox_id: sandbox.account_id });
+  },
+  committed: publishEvents,
+});
+
+/** Each module once, in the order that the platform lists them. */
+export function inOrder(modules: readonly ModuleName[]): ModuleName[] {
+  return moduleNames.filter((name) => modules.includes(name));
+}

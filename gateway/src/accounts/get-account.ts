@@ -1,0 +1,10 @@
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import { implement } from '../admin-operation.ts';
+import { toAccount } from './account-shape.ts';
+import { findAccountRow } from './accounts.sql.ts';
+
+/** Reads one account, or a sandbox by its own id. */
+export const getAccount = implement(adminOperations.getAccount, {
+  find: ({ tx, params }) => findAccountRow(tx, params.account_id),
+  handle: async ({ found }) => toAccount(found),
+});

@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { commands } from './cli/commands.ts';
+import { runCommand } from './cli.ts';
+
+let platform: Platform;
+let nowhere: string;
+
+beforeAll(async () => {
+  nowhere = mkdtempSync(join(tmpdir(), 'admin-'));
+  platform = await startPlatform({ services: [] });
+});
+
+afterAll(async () => {
+  await platform?.stop();
+  rmSync(nowhere, { recursive: true });
+});
+
+const env = () => ({ ADMIN_URL: platform.adminUrl, ADMIN_TOKEN: platform.adminToken });
+
+async function run(...args: string[]) {
+  return await runCommand(args, env(), nowhere);
+}
+
+/** Runs a command for machines and reads what it prints. */
+async function json(...args: string[]) {
+  const { exitCode, output } = await run(...args, '--json');
+  expect([exitCode, output]).toEqual([0, expect.any(String)]);
+  return JSON.parse(output);
+}
+
+describe('the admin tool', () => {
+  it('has a command for every admin operation', () => {
+    expect(commands.map(({ noun, verb }) => `${noun} ${verb}`)).toEqual([
+      'accounts create',
+      'accounts list',
+      'accounts get',
+      'accounts update',
+      'keys create',
+      'keys list',
+      'keys rotate',
+      'keys revoke',
+      'members add',
+      'members list',
+      'members remove',
+    ]);
+    expect(commands.map((command) => command.operation)).toEqual(Object.values(adminOperations));
+  });
+
+  it('makes, shows, changes and lists accounts', async () => {
+    const account = await json(
+      'accounts',
+      'create',
+      '--name',
+      'Acme',
+      '--timezone',
+      'Europe/Berlin',
+      '--plan',
+      '{"name":"x"}',
+    );
+    expect(account).toMatchObject({ name: 'Acme', timezone: 'Europe/Berlin', country: 'DE', plan: { name: 'x' } });
+    await json('accounts', 'update', account.id, '--status', 'suspended', '--rate-limit', '{"burst":5}');
+    expect(await json('accounts', 'get', account.id)).toMatchObject({ status: 'suspended', rate_limit: { burst: 5 } });
+    await json('accounts', 'create', '--name', 'Later');
+    const page = await json('accounts', 'list', '--limit', '1');
+    expect(page.data).toHaveLength(1);
+    const next = await json('accounts', 'list', '--limit', '1', '--starting-after', page.next);
+    expect(next.data[0].id).toBe(account.id);
+  });
+
+  it('issues, rotates and revokes keys', async () => {
+    const account = await json('accounts', 'create', '--name', 'Keys');
+    const flags = [
+      '--name',
+      'k',
+      '--mode',
+      'live',
+      '--scopes',
+      'calendar:read,calendar:write',
+      '--scopes',
+      'crm.deals:read',
+    ];
+    const key = await json('keys', 'create', account.id, ...flags, '--allowed-addresses', '10.0.0.0/8');
+    expect(key).toMatchObject({
+      scopes: ['calendar:read', 'calendar:write', 'crm.deals:read'],
+      allowed_addresses: ['10.0.0.0/8'],
+    });
+    const successor = await json('keys', 'rotate', key.id, '--overlap-seconds', '0');
+    expect(await json('keys', 'revoke', successor.id)).toEqual({});
+    const { data } = await json('keys', 'list', account.id);
+    expect(data.map((each: { id: string }) => each.id)).toEqual([successor.id, key.id]);
+    expect(data[0].revoked_at).not.toBeNull();
+  });
+
+  it('keeps teams', async () => {
+    const account = await json('accounts', 'create', '--name', 'Team');
+    const member = await json('members', 'add', account.id, '--name', 'Ada', '--email', 'ada@example.com');
+    await json('members', 'remove', account.id, member.id);
+    expect((await json('members', 'list', account.id)).data).toEqual([{ ...member, active: false }]);
+  });
+
+  it('prints for people: a line a field, a table for lists', async () => {
+    const one = await run('accounts', 'create', '--name', 'Readable');
+    expect(one.output).toMatch(/^id\s+[0-9a-f-]{36}$/m);
+    expect(one.output).toMatch(/^name\s+Readable$/m);
+    const list = await run('accounts', 'list', '--limit', '1');
+    expect(list.output).toMatch(/^id\s+name\s+status/);
+    expect(list.output).toMatch(/^more: --starting-after [0-9a-f-]{36}$/m);
+  });
+
+  it('ends with 1 and the reason where it is refused', async () => {
+    const refused = await run('accounts', 'get', 'nobody');
+    expect(refused.exitCode).toBe(1);
+    expect(refused.output).toMatch(/^refused \(404 not_found\): /);
+    const machines = await run('accounts', 'create', '--name', '', '--json');
+    expect([machines.exitCode, JSON.parse(machines.output).error.field]).toEqual([1, 'name']);
+    const locked = await runCommand(['accounts', 'list'], { ...env(), ADMIN_TOKEN: 'wrong' }, nowhere);
+    expect([locked.exitCode, locked.output]).toEqual([1, expect.stringContaining('401 invalid_key')]);
+    const away = await runCommand(['accounts', 'list'], { ...env(), ADMIN_URL: 'http://127.0.0.1:1' }, nowhere);
+    expect([away.exitCode, away.output]).toEqual([1, expect.stringContaining('does not answer')]);
+    const tokenless = await runCommand(['accounts', 'list'], {}, nowhere);
+    expect([tokenless.exitCode, tokenless.output]).toEqual([1, expect.stringContaining('ADMIN_TOKEN')]);
+  });
+
+  it('ends with 2 and its usage where it is used wrongly', async () => {
+    const wrong = [
+      [],
+      ['accounts'],
+      ['accounts', 'explode'],
+      ['accounts', 'create'],
+      ['accounts', 'create', '--nmae', 'x'],
+      ['accounts', 'get'],
+      ['accounts', 'list', '--limit', 'many'],
+      ['accounts', 'create', '--name', 'x', '--plan', 'big'],
+    ];
+    for (const args of wrong) {
+      const { exitCode, output } = await run(...args);
+      expect([args, exitCode]).toEqual([args, 2]);
+      expect(output).toContain('accounts');
+    }
+    expect((await run('--help')).exitCode).toBe(0);
+    const help = await run('keys', 'create', '--help');
+    expect([help.exitCode, help.output]).toEqual([0, expect.stringContaining('--allowed-addresses')]);
+  });
+
+  it('finds a local start by what that has written', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'platform-'));
+    try {
+      writeFileSync(join(directory, 'secrets.json'), JSON.stringify({ ADMIN_TOKEN: platform.adminToken }));
+      const port = new URL(platform.adminUrl).port;
+      expect((await runCommand(['accounts', 'list'], { ADMIN_PORT: port }, directory)).exitCode).toBe(0);
+      writeFileSync(
+        join(directory, 'demo.json'),
+        JSON.stringify({ admin: platform.adminUrl, admin_token: platform.adminToken }),
+      );
+      expect((await runCommand(['accounts', 'list'], {}, directory)).exitCode).toBe(0);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it('is a program that prints to standard output and says by its exit code how it went', async () => {
+    const entry = join(import.meta.dirname, 'cli.ts');
+    const start = (...args: string[]) =>
+      new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+        execFile(process.execPath, [entry, ...args], { env: { ...process.env, ...env() } }, (error, stdout, stderr) => {
+          resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
+        });
+      });
+    const made = await start('accounts', 'create', '--name', 'From outside', '--json');
+    expect([made.code, JSON.parse(made.stdout).name]).toEqual([0, 'From outside']);
+    const wrong = await start('accounts');
+    expect([wrong.code, wrong.stdout]).toEqual([2, '']);
+    expect(wrong.stderr).toContain('accounts create');
+  });
+});

@@ -1,0 +1,109 @@
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import type { Operation } from '@customer-platform/contracts/core';
+import { z } from 'zod';
+
+/** What one flag takes, read from the contract. */
+export interface Flag {
+  /** The field's name in the contract: `allowed_addresses`; on the command line `--allowed-addresses`. */
+  field: string;
+  kind: 'text' | 'number' | 'boolean' | 'list' | 'json';
+  isRequired: boolean;
+  description: string;
+}
+
+/** One command: `accounts create`, made of the operation createAccount. */
+export interface Command {
+  noun: string;
+  verb: string;
+  operation: Operation;
+  /** Path parameters, given in this order as plain arguments. */
+  parameters: string[];
+  flags: Flag[];
+}
+
+/** Every command, in the order of the contracts. */
+export const commands: Command[] = Object.values<Operation>(adminOperations).map((operation) => {
+  const [, verb, noun] = /^([a-z]+)([A-Z]\w*)$/.exec(operation.key)!;
+  return {
+    noun: noun!.toLowerCase().replace(/s?$/, 's'),
+    verb: verb!,
+    operation,
+    parameters: [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
+    flags: flagsOf(operation.body ?? operation.query),
+  };
+});
+
+/** A flag as it is written: `--allowed-addresses`. */
+export function flagName(field: string): string {
+  return field.replaceAll('_', '-');
+}
+
+/** Reads a flag's text as its field's value. Throws an Error that says what would be right. */
+export function flagValue(flag: Flag, texts: string[]): unknown {
+  const text = texts.at(-1)!;
+  switch (flag.kind) {
+    case 'list':
+      return texts.flatMap((entry) => entry.split(',')).filter((entry) => entry !== '');
+    case 'number':
+      if (Number.isFinite(Number(text)) && text.trim() !== '') return Number(text);
+      throw new Error(`--${flagName(flag.field)} must be a number, not "${text}"`);
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true';
+      throw new Error(`--${flagName(flag.field)} must be true or false, not "${text}"`);
+    case 'json':
+      try {
+        return JSON.parse(text);
+      } catch (cause) {
+        throw new Error(`--${flagName(flag.field)} must be JSON, such as '{"per_minute":60,"burst":10}'`, { cause });
+      }
+    default:
+      return text;
+  }
+}
+
+interface JsonSchema {
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
+  type?: string;
+  enum?: unknown[];
+  items?: JsonSchema;
+  default?: unknown;
+  description?: string;
+  examples?: unknown[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+}
+
+function flagsOf(schema: z.ZodObject | undefined): Flag[] {
+  if (!schema) return [];
+  const whole = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const { properties = {}, required = [] } = whole;
+  return Object.entries(properties).map(([field, property]) => {
+    const named = property.$ref === undefined ? undefined : whole.$defs?.[property.$ref.replace('#/$defs/', '')];
+    const described = { ...named, ...property };
+    return {
+      field,
+      kind: kindOf(described),
+      isRequired: required.includes(field),
+      description: describe(described),
+    };
+  });
+}
+
+function kindOf({ type, items }: JsonSchema): Flag['kind'] {
+  if (type === 'array') return items?.type === 'object' ? 'json' : 'list';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'boolean') return 'boolean';
+  return type === 'object' ? 'json' : 'text';
+}
+
+function describe(property: JsonSchema): string {
+  const choices = property.enum ?? property.items?.enum;
+  const parts = [
+    property.description,
+    choices ? `one of ${choices.join(', ')}` : undefined,
+    property.examples ? `such as ${property.examples.join(', ')}` : undefined,
+    property.default === undefined ? undefined : `default ${JSON.stringify(property.default)}`,
+  ];
+  return parts.flatMap((part) => (part === undefined ? [] : [part.replace(/\.$/, '')])).join('; ');
+}

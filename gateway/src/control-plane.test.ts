@@ -1,0 +1,458 @@
+import { createHash } from 'node:crypto';
+import { adminOperations, getMember } from '@customer-platform/contracts/accounts';
+import { getAccountContext, type Operation } from '@customer-platform/contracts/core';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, type RawAnswer, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import postgres from 'postgres';
+
+const nobody = '00000000-0000-7000-8000-000000000000';
+
+let platform: Platform;
+let bus: Bus;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: [] });
+  const { NATS_URL, BUS_PREFIX } = platform.env('gateway') as { NATS_URL: string; BUS_PREFIX: string };
+  bus = await Bus.connect(NATS_URL, { prefix: BUS_PREFIX, service: 'calendar', log: createLogger('test', 'silent') });
+});
+
+afterAll(async () => {
+  await bus?.close();
+  await platform?.stop();
+});
+
+function expectRefusal(answer: RawAnswer, status: number, code: string, field?: string): void {
+  expect({ status: answer.status, ...answer.body.error, message: '' }).toEqual({
+    status,
+    code,
+    message: '',
+    ...(field ? { field } : {}),
+  });
+}
+
+async function make(settings: object = {}) {
+  const answer = await platform.admin('POST', '/admin/accounts', { name: 'Acme', ...settings });
+  expect(answer.status).toBe(201);
+  return answer.body;
+}
+
+async function addKey(accountId: string, settings: object = {}) {
+  const body = { name: 'k', mode: 'live', scopes: ['*'], ...settings };
+  const answer = await platform.admin('POST', `/admin/accounts/${accountId}/keys`, body);
+  expect(answer.status).toBe(201);
+  return answer.body;
+}
+
+const me = (key: string) => rawRequest(platform.gatewayUrl, 'GET', '/v1/me', { key });
+
+describe('the control plane', () => {
+  const filled = (operation: Operation) => operation.path.replace(/\{\w+\}/g, nobody);
+
+  it('is for the holder of the admin token alone, whatever the path', async () => {
+    const paths = [
+      ...Object.values<Operation>(adminOperations).map((each) => [each.method, filled(each)]),
+      ['GET', '/x'],
+    ];
+    for (const [method, path] of paths as [string, string][]) {
+      const without = await rawRequest(platform.adminUrl, method, path);
+      expectRefusal(without, 401, 'key_required');
+      expect(without.headers.get('www-authenticate')).toBe('Bearer');
+      const wrong = await rawRequest(platform.adminUrl, method, path, { key: `${platform.adminToken}x` });
+      expectRefusal(wrong, 401, 'invalid_key');
+      expect(wrong.headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it('cannot be reached through the public port, nor the API through its own', async () => {
+    const { key } = await addKey((await make()).id);
+    expectRefusal(await rawRequest(platform.gatewayUrl, 'GET', '/admin/accounts', { key }), 404, 'not_found');
+    const admin = await rawRequest(platform.gatewayUrl, 'GET', '/admin/accounts', { key: platform.adminToken });
+    expectRefusal(admin, 401, 'invalid_key');
+    expectRefusal(await platform.admin('GET', '/v1/me'), 404, 'not_found');
+  });
+
+  it('says without a token that it is ready', async () => {
+    for (const path of ['/healthz', '/readyz'])
+      expect((await rawRequest(platform.adminUrl, 'GET', path)).status).toBe(200);
+  });
+
+  it('answers 404 for what does not exist and for ids that are none', async () => {
+    for (const operation of Object.values<Operation>(adminOperations).filter((each) => each.path.includes('{'))) {
+      for (const id of [nobody, 'none']) {
+        const path = operation.path.replace(/\{\w+\}/g, id);
+        expectRefusal(await platform.admin(operation.method, path, operation.body ? {} : undefined), 404, 'not_found');
+      }
+    }
+  });
+});
+
+describe('an account', () => {
+  it('is made with a sandbox and sensible defaults', async () => {
+    const account = await make();
+    expect(account).toEqual({
+      id: expect.any(String),
+      name: 'Acme',
+      status: 'active',
+      timezone: 'UTC',
+      country: 'ZZ',
+      language: 'en',
+      currency: 'EUR',
+      plan: { name: 'standard', api: true, modules: ['calendar', 'agents', 'cdp', 'catalogue', 'crm'] },
+      modules: {
+        calendar: { on: true },
+        agents: { on: true },
+        cdp: { on: true },
+        catalogue: { on: true },
+        crm: { on: true },
+      },
+      rate_limit: { per_minute: 600, burst: 100 },
+      sandbox_id: expect.any(String),
+      created_at: expect.stringMatching(/\+00:00$/),
+      updated_at: account.created_at,
+    });
+    const sandbox = (await platform.admin('GET', `/admin/accounts/${account.sandbox_id}`)).body;
+    expect(sandbox).toEqual({ ...account, id: account.sandbox_id, name: 'Acme (sandbox)', sandbox_id: null });
+  });
+
+  it('takes what is given, and its country from its zone', async () => {
+    const account = await make({
+      timezone: 'Asia/Kolkata',
+      language: 'pt-BR',
+      currency: 'INR',
+      plan: { name: 'small', modules: ['crm', 'calendar', 'crm'] },
+      modules: { crm: { on: false } },
+      rate_limit: { per_minute: 5, burst: 2 },
+    });
+    expect(account).toMatchObject({
+      country: 'IN',
+      language: 'pt-BR',
+      currency: 'INR',
+      plan: { name: 'small', api: true, modules: ['calendar', 'crm'] },
+      modules: { crm: { on: false }, calendar: { on: true } },
+      rate_limit: { per_minute: 5, burst: 2 },
+    });
+    expect(account.created_at).toMatch(/\+05:30$/);
+    expect((await make({ timezone: 'Europe/Berlin', country: 'AT' })).country).toBe('AT');
+  });
+
+  it('is refused with the field at fault', async () => {
+    const wrong: [object, string][] = [
+      [{}, 'name'],
+      [{ name: '' }, 'name'],
+      [{ name: 'x', timezone: 'Mars/Base' }, 'timezone'],
+      [{ name: 'x', country: 'Germany' }, 'country'],
+      [{ name: 'x', currency: 'euro' }, 'currency'],
+      [{ name: 'x', plan: { name: 'p', modules: ['nothing'] } }, 'plan'],
+      [{ name: 'x', rate_limit: { per_minute: 0, burst: 1 } }, 'rate_limit'],
+    ];
+    for (const [body, field] of wrong) {
+      expectRefusal(await platform.admin('POST', '/admin/accounts', body), 400, 'invalid_request', field);
+    }
+  });
+
+  it('is changed by key, and its sandbox follows', async () => {
+    const account = await make();
+    platform.clock.advance(1_000);
+    const changed = await platform.admin('PATCH', `/admin/accounts/${account.id}`, {
+      name: 'Bigger',
+      status: 'suspended',
+      timezone: 'America/New_York',
+      plan: { api: false },
+      modules: { cdp: { on: false } },
+      rate_limit: { burst: 9 },
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({
+      name: 'Bigger',
+      status: 'suspended',
+      timezone: 'America/New_York',
+      country: account.country,
+      plan: { ...account.plan, api: false },
+      modules: { ...account.modules, cdp: { on: false } },
+      rate_limit: { per_minute: 600, burst: 9 },
+    });
+    expect(Date.parse(changed.body.updated_at)).toBeGreaterThan(Date.parse(account.updated_at));
+    const sandbox = (await platform.admin('GET', `/admin/accounts/${account.sandbox_id}`)).body;
+    expect(sandbox).toEqual({ ...changed.body, id: account.sandbox_id, name: 'Bigger (sandbox)', sandbox_id: null });
+    for (const id of [account.id, account.sandbox_id]) {
+      const event = await platform.event(id, 'account.updated');
+      expect(event.data.account).toMatchObject({ id, timezone: 'America/New_York' });
+      expect(event.data.account.modules).not.toContain('cdp');
+    }
+  });
+
+  it('stays as it is, and nothing is published, where nothing changes', async () => {
+    const account = await make();
+    for (const body of [{}, { name: 'Acme', plan: { api: true }, modules: { cdp: { on: true } } }, { name: null }]) {
+      const answer = await platform.admin('PATCH', `/admin/accounts/${account.id}`, body);
+      expect([answer.status, answer.body]).toEqual([200, account]);
+    }
+    await platform.admin('PATCH', `/admin/accounts/${account.id}`, { name: 'Last' });
+    await platform.event(account.id, 'account.updated');
+    expect(platform.events(account.id).map((event) => event.type)).toEqual(['account.created', 'account.updated']);
+  });
+
+  it('is followed by its sandbox, which cannot be changed alone', async () => {
+    const account = await make();
+    const answer = await platform.admin('PATCH', `/admin/accounts/${account.sandbox_id}`, { name: 'x' });
+    expectRefusal(answer, 409, 'invalid_state');
+    expect(answer.body.error.message).toContain(account.id);
+  });
+
+  it('is made once under one Idempotency-Key', async () => {
+    const send = () =>
+      rawRequest(platform.adminUrl, 'POST', '/admin/accounts', {
+        key: platform.adminToken,
+        body: { name: 'Once' },
+        headers: { 'idempotency-key': 'make-once' },
+      });
+    const [first, again] = [await send(), await send()];
+    expect(again.text).toBe(first.text);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('is listed newest first, page by page, sandboxes left out', async () => {
+    const made = [];
+    for (let count = 0; count < 5; count++) made.unshift((await make({ name: `Listed ${count}` })).id);
+    const listed: string[] = [];
+    let after = '';
+    while (listed.length < 5) {
+      const { body } = await platform.admin('GET', `/admin/accounts?limit=2${after && `&starting_after=${after}`}`);
+      expect(body.data).toHaveLength(2);
+      expect(body.has_more).toBe(true);
+      listed.push(...body.data.map((each: { id: string }) => each.id));
+      after = body.next;
+    }
+    expect(listed.slice(0, 5)).toEqual(made);
+    const sandboxId = (await make()).sandbox_id;
+    for (const cursor of ['', 'x', nobody, sandboxId]) {
+      const answer = await platform.admin('GET', `/admin/accounts?starting_after=${cursor}`);
+      expectRefusal(answer, 400, 'invalid_request', 'starting_after');
+    }
+    expectRefusal(await platform.admin('GET', '/admin/accounts?limit=101'), 400, 'invalid_request', 'limit');
+  });
+
+  it('is known to other services under both ids, with what it may do', async () => {
+    const account = await make({ timezone: 'Europe/Berlin', modules: { crm: { on: false } } });
+    const known = await bus.ask(getAccountContext, account.id, {});
+    expect(known.account).toEqual({
+      id: account.id,
+      name: 'Acme',
+      mode: 'live',
+      timezone: 'Europe/Berlin',
+      country: 'DE',
+      language: 'en',
+      currency: 'EUR',
+      modules: ['calendar', 'agents', 'cdp', 'catalogue'],
+    });
+    const sandbox = await bus.ask(getAccountContext, account.sandbox_id, {});
+    expect(sandbox.account).toMatchObject({ id: account.sandbox_id, mode: 'test' });
+    expect(await bus.ask(getAccountContext, nobody, {})).toEqual({ account: null });
+    const created = await platform.event(account.sandbox_id, 'account.created');
+    expect(created).toMatchObject({ mode: 'test', data: { account: sandbox.account } });
+  });
+});
+
+describe('a key', () => {
+  it('is shown once, and only its hash is kept', async () => {
+    const account = await make();
+    const expires_at = '2199-01-01T00:00:00+02:00';
+    const settings = {
+      scopes: ['cdp.contacts:read', 'cdp.contacts:read'],
+      allowed_addresses: ['203.0.113.0/24'],
+      expires_at,
+    };
+    const { key, ...shown } = await addKey(account.id, settings);
+    expect(key).toMatch(/^cp_live_[0-9A-Za-z]{40}$/);
+    expect(shown).toEqual({
+      id: expect.any(String),
+      name: 'k',
+      mode: 'live',
+      scopes: ['cdp.contacts:read'],
+      allowed_addresses: ['203.0.113.0/24'],
+      rate_limit: null,
+      last4: key.slice(-4),
+      created_at: expect.any(String),
+      last_used_at: null,
+      expires_at: '2198-12-31T22:00:00+00:00',
+      revoked_at: null,
+    });
+    const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);
+    expect(body).toEqual({ data: [shown], has_more: false, next: null });
+    const sql = postgres(platform.env('gateway').DATABASE_URL!, { max: 1, connection: { search_path: 'gateway' } });
+    try {
+      const [row] = await sql`select hash, to_jsonb(keys)::text as text from keys where id = ${shown.id}`;
+      expect(row!.hash).toEqual(createHash('sha256').update(key).digest());
+      expect(row!.text).not.toContain(key);
+      const body = { name: 'k', mode: 'test', scopes: ['*'] };
+      const request = { key: platform.adminToken, body, headers: { 'idempotency-key': 'secret' } };
+      const issued = await rawRequest(platform.adminUrl, 'POST', `/admin/accounts/${account.id}/keys`, request);
+      expect(issued.status).toBe(201);
+      const [stored] =
+        await sql`select count(*)::int as count from idempotency where answer like ${`%${issued.body.key}%`}`;
+      expect(stored!.count).toBe(0);
+    } finally {
+      await sql.end();
+    }
+  });
+
+  it('is refused with the field at fault', async () => {
+    const { id } = await make();
+    const wrong: [object, string][] = [
+      [{}, 'name'],
+      [{ mode: 'other' }, 'mode'],
+      [{ scopes: [] }, 'scopes'],
+      [{ scopes: ['calendar:all'] }, 'scopes'],
+      [{ allowed_addresses: ['300.1.1.1'] }, 'allowed_addresses'],
+      [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
+      [{ expires_at: '2030-01-01' }, 'expires_at'],
+    ];
+    for (const [body, field] of wrong) {
+      const whole = field === 'name' ? {} : { name: 'k', mode: 'live', scopes: ['*'], ...body };
+      expectRefusal(await platform.admin('POST', `/admin/accounts/${id}/keys`, whole), 400, 'invalid_request', field);
+    }
+  });
+
+  it('of mode test is issued to the account, not to its sandbox', async () => {
+    const account = await make();
+    const body = { name: 'k', mode: 'test', scopes: ['*'] };
+    const refused = await platform.admin('POST', `/admin/accounts/${account.sandbox_id}/keys`, body);
+    expectRefusal(refused, 409, 'invalid_state');
+    const { key } = await addKey(account.id, { mode: 'test' });
+    expect(key).toMatch(/^cp_test_/);
+    expect((await me(key)).body.account.id).toBe(account.sandbox_id);
+    const { body: none } = await platform.admin('GET', `/admin/accounts/${account.sandbox_id}/keys`);
+    expect(none).toEqual({ data: [], has_more: false, next: null });
+  });
+
+  it('is rotated: the successor has its rights, the old one works for the overlap', async () => {
+    const account = await make();
+    const old = await addKey(account.id, { scopes: ['crm.deals:read'], rate_limit: { per_minute: 60, burst: 6 } });
+    const rotated = await platform.admin('POST', `/admin/keys/${old.id}/rotate`, { overlap_seconds: 60 });
+    expect(rotated.status).toBe(201);
+    const same = {
+      name: 'k',
+      mode: 'live',
+      scopes: old.scopes,
+      rate_limit: old.rate_limit,
+      expires_at: null,
+      last_used_at: null,
+    };
+    expect(rotated.body).toMatchObject(same);
+    expect(rotated.body.id).not.toBe(old.id);
+    for (const key of [old.key, rotated.body.key]) expect((await me(key)).status).toBe(200);
+    platform.clock.advance(60_001);
+    expect((await me(old.key)).body.error.code).toBe('invalid_key');
+    expect((await me(rotated.body.key)).status).toBe(200);
+    expectRefusal(await platform.admin('POST', `/admin/keys/${old.id}/rotate`, {}), 409, 'invalid_state');
+    const tooLong = await platform.admin('POST', `/admin/keys/${rotated.body.id}/rotate`, { overlap_seconds: 604_801 });
+    expectRefusal(tooLong, 400, 'invalid_request', 'overlap_seconds');
+  });
+
+  it('without overlap ends at once, and a later end never outlives its own', async () => {
+    const account = await make();
+    const first = await addKey(account.id);
+    await platform.admin('POST', `/admin/keys/${first.id}/rotate`, { overlap_seconds: 0 });
+    expect((await me(first.key)).status).toBe(401);
+    const soon = new Date(platform.clock.now().getTime() + 30_000).toISOString();
+    const second = await addKey(account.id, { expires_at: soon });
+    await platform.admin('POST', `/admin/keys/${second.id}/rotate`, {});
+    platform.clock.advance(30_001);
+    expect((await me(second.key)).status).toBe(401);
+  });
+
+  it('is revoked at once, again without complaint, and then cannot be rotated', async () => {
+    const account = await make();
+    const { id, key } = await addKey(account.id);
+    expect((await me(key)).status).toBe(200);
+    for (let count = 0; count < 2; count++) {
+      const answer = await platform.admin('DELETE', `/admin/keys/${id}`);
+      expect([answer.status, answer.text]).toEqual([204, '']);
+    }
+    expect((await me(key)).status).toBe(401);
+    expectRefusal(await platform.admin('POST', `/admin/keys/${id}/rotate`, {}), 409, 'invalid_state');
+    const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);
+    expect(body.data[0].revoked_at).toEqual(expect.any(String));
+  });
+
+  it('is listed newest first, page by page', async () => {
+    const account = await make();
+    const made: string[] = [];
+    for (let count = 0; count < 3; count++) made.unshift((await addKey(account.id)).id);
+    const list = (query: string) => platform.admin('GET', `/admin/accounts/${account.id}/keys?limit=2${query}`);
+    const first = (await list('')).body;
+    const second = (await list(`&starting_after=${first.next}`)).body;
+    expect([...first.data, ...second.data].map((each: { id: string }) => each.id)).toEqual(made);
+    expect(second).toMatchObject({ has_more: false, next: null });
+    const others = await addKey((await make()).id);
+    expectRefusal(await list(`&starting_after=${others.id}`), 400, 'invalid_request', 'starting_after');
+  });
+});
+
+describe('a team member', () => {
+  const add = (accountId: string, body: object) => platform.admin('POST', `/admin/accounts/${accountId}/members`, body);
+
+  it('is added, is told to others, leaves and comes back under the same id', async () => {
+    const { id } = await make();
+    const added = await add(id, { name: 'Ada', email: ' Ada@Example.com ' });
+    expect(added.status).toBe(201);
+    const member = { id: expect.any(String), name: 'Ada', email: 'ada@example.com', active: true };
+    expect(added.body).toEqual(member);
+    expect((await platform.event(id, 'member.added')).data).toEqual({ member: added.body });
+    expect(await bus.ask(getMember, id, { email: 'ADA@example.com' })).toEqual({ member: added.body });
+    const path = `/admin/accounts/${id}/members/${added.body.id}`;
+    expect((await platform.admin('DELETE', path)).status).toBe(204);
+    expect((await platform.event(id, 'member.removed')).data).toEqual({ member: { ...added.body, active: false } });
+    expectRefusal(await platform.admin('DELETE', path), 404, 'not_found');
+    expect(await bus.ask(getMember, id, { email: 'ada@example.com' })).toEqual({
+      member: { ...added.body, active: false },
+    });
+    const back = await add(id, { name: 'Ada L.', email: 'ada@example.com' });
+    expect([back.status, back.body]).toEqual([201, { ...added.body, name: 'Ada L.' }]);
+    expect((await add(id, { name: 'Ada L.', email: 'ada@example.com' })).body).toEqual(back.body);
+    await platform.event(id, 'member.added', (data) => data.member.name === 'Ada L.');
+    expect(platform.events(id).map((event) => event.type)).toEqual([
+      'account.created',
+      'member.added',
+      'member.removed',
+      'member.added',
+    ]);
+  });
+
+  it('belongs to one account: a sandbox has a team of its own', async () => {
+    const account = await make();
+    const added = (await add(account.sandbox_id, { name: 'Sam', email: 'sam@example.com' })).body;
+    expect((await platform.event(account.sandbox_id, 'member.added')).mode).toBe('test');
+    const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/members`);
+    expect(body.data).toEqual([]);
+    expectRefusal(
+      await platform.admin('DELETE', `/admin/accounts/${account.id}/members/${added.id}`),
+      404,
+      'not_found',
+    );
+    expect(await bus.ask(getMember, account.id, { email: 'sam@example.com' })).toEqual({ member: null });
+  });
+
+  it('is refused with the field at fault, and listed newest first', async () => {
+    const { id } = await make();
+    expectRefusal(await add(id, { email: 'a@b.example' }), 400, 'invalid_request', 'name');
+    expectRefusal(await add(id, { name: 'x', email: 'nobody' }), 400, 'invalid_request', 'email');
+    const made: string[] = [];
+    for (const name of ['a', 'b', 'c']) made.unshift((await add(id, { name, email: `${name}@x.example` })).body.id);
+    const list = (query: string) => platform.admin('GET', `/admin/accounts/${id}/members?limit=2${query}`);
+    const first = (await list('')).body;
+    const second = (await list(`&starting_after=${first.next}`)).body;
+    expect([...first.data, ...second.data].map((each: { id: string }) => each.id)).toEqual(made);
+    expectRefusal(await list('&starting_after=x'), 400, 'invalid_request', 'starting_after');
+  });
+
+  it('is one, however often added at once', async () => {
+    const { id } = await make();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => add(id, { name: 'Ada', email: 'ada@x.example' })),
+    );
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
+    expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
+  });
+});

@@ -1,0 +1,88 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { operations } from '@customer-platform/contracts';
+import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startGateway } from '../main.ts';
+
+let platform: Platform;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: [] });
+});
+
+afterAll(async () => {
+  await platform?.stop();
+});
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  rawRequest(platform.gatewayUrl, 'GET', path, { headers });
+
+describe('without a key', () => {
+  it('the OpenAPI document has every operation with its scope', async () => {
+    const { status, body, headers } = await get('/v1/openapi.json');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('application/json');
+    expect(body.openapi).toMatch(/^3\.1/);
+    for (const operation of operations) {
+      const described = body.paths[operation.path][operation.method.toLowerCase()];
+      expect([described.operationId, described['x-scope']]).toEqual([operation.key, operation.scope]);
+    }
+  });
+
+  it('the document is not sent again to who has it', async () => {
+    const etag = (await get('/v1/openapi.json')).headers.get('etag')!;
+    const again = await get('/v1/openapi.json', { 'if-none-match': etag });
+    expect([again.status, again.text]).toEqual([304, '']);
+    expect((await get('/v1/openapi.json', { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  it('the documentation page and all that it loads come from here', async () => {
+    const page = await get('/docs');
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
+    expect(loaded.length).toBeGreaterThan(3);
+    for (const path of loaded) {
+      expect(path).toMatch(/^\/docs\//);
+      const asset = await get(path);
+      expect([path, asset.status]).toEqual([path, 200]);
+      expect(asset.text.length).toBeGreaterThan(50);
+    }
+    expect((await get('/docs/start.js')).text).toContain('validatorUrl: null');
+  });
+
+  it('nothing else is there', async () => {
+    for (const path of [
+      '/docs/',
+      '/docs/package.json',
+      '/docs/../package.json',
+      '/docs/constructor',
+      '/v1/openapi.yaml',
+      '/',
+    ]) {
+      expect([path, (await get(path)).status]).toEqual([path, 401]);
+    }
+    expect((await rawRequest(platform.gatewayUrl, 'POST', '/docs', { body: {} })).status).toBe(401);
+  });
+});
+
+describe('/readyz', () => {
+  it('is 503 until the launcher says that all is up, while /healthz is 200', async () => {
+    const readyFile = join(tmpdir(), `ready-${process.pid}-${Date.now()}`);
+    expect(existsSync(readyFile)).toBe(false);
+    const gateway = await startGateway({ ...platform.env('gateway'), READY_FILE: readyFile });
+    try {
+      const ask = async (path: string) => (await rawRequest(gateway.url, 'GET', path)).status;
+      expect(await ask('/healthz')).toBe(200);
+      expect(await ask('/readyz')).toBe(503);
+      expect((await rawRequest(gateway.adminUrl, 'GET', '/readyz')).status).toBe(200);
+      writeFileSync(readyFile, '');
+      expect(await ask('/readyz')).toBe(200);
+    } finally {
+      rmSync(readyFile, { force: true });
+      await gateway.stop();
+    }
+  });
+});

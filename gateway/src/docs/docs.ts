@@ -1,0 +1,88 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { openApiDocument } from '@customer-platform/contracts/openapi';
+
+/** Everything comes from here: the page works without the internet and can load nothing else. */
+const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Customer Platform API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" href="/docs/favicon-32x32.png">
+</head>
+<body>
+<div id="api"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+const startScript = `SwaggerUIBundle({
+  url: '/v1/openapi.json',
+  dom_id: '#api',
+  deepLinking: true,
+  validatorUrl: null,
+});
+`;
+
+interface Document {
+  type: string;
+  body: Buffer;
+  etag: string;
+}
+
+/** What there is, by path; each is made when it is first asked for and kept. */
+const makers: Record<string, () => { type: string; body: string | Buffer }> = {
+  '/v1/openapi.json': () => ({ type: 'application/json; charset=utf-8', body: JSON.stringify(openApiDocument()) }),
+  '/docs': () => ({ type: 'text/html; charset=utf-8', body: page }),
+  '/docs/start.js': () => ({ type: 'text/javascript; charset=utf-8', body: startScript }),
+  '/docs/swagger-ui.css': () => distributed('swagger-ui.css', 'text/css; charset=utf-8'),
+  '/docs/swagger-ui-bundle.js': () => distributed('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+  '/docs/favicon-32x32.png': () => distributed('favicon-32x32.png', 'image/png'),
+};
+
+const made = new Map<string, Document>();
+
+/** Serves the OpenAPI document and its page; answers whether the path was one of theirs. */
+export function serveDocs(request: IncomingMessage, response: ServerResponse): boolean {
+  const url = request.url!;
+  if (!(url.startsWith('/docs') || url.startsWith('/v1/openapi.json'))) return false;
+  if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+  const path = url.split('?', 1)[0]!;
+  if (!Object.hasOwn(makers, path)) return false;
+  const document = documentAt(path);
+  response.setHeader('ETag', document.etag);
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('Content-Security-Policy', contentSecurityPolicy);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  if (request.headers['if-none-match'] === document.etag) {
+    response.writeHead(304).end();
+    return true;
+  }
+  response.writeHead(200, { 'Content-Type': document.type, 'Content-Length': document.body.length });
+  response.end(document.body);
+  return true;
+}
+
+function documentAt(path: string): Document {
+  const known = made.get(path);
+  if (known) return known;
+  const { type, body } = makers[path]!();
+  const bytes = Buffer.from(body);
+  const document = { type, body: bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` };
+  made.set(path, document);
+  return document;
+}
+
+/** A file of Swagger UI's package, found without loading the package, which would keep all of it in memory. */
+function distributed(file: string, type: string) {
+  const directory = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  return { type, body: readFileSync(join(directory, file)) };
+}

@@ -1,0 +1,31 @@
+import type { Job } from '@customer-platform/service-kit';
+import { forgetAnswers } from '@customer-platform/service-kit/idempotency';
+import { forgetChanges } from './keys/changes.sql.ts';
+import type { UseLog } from './keys/use-log.ts';
+
+/** Longer than any gateway goes without looking: one that does reads everything anew. */
+const changesKeptMs = 3_600_000;
+
+/** Writes when keys were last used. */
+export function saveKeyUses(uses: UseLog): Job<undefined> {
+  return {
+    name: 'save-key-uses',
+    everyMs: 30_000,
+    async run({ tx }) {
+      await uses.save(tx);
+      return false;
+    },
+  };
+}
+
+/** Keyed answers of the control plane after 24 hours, and changes that every gateway has seen. */
+export const forgetOldRecords: Job<undefined> = {
+  name: 'forget-old-records',
+  everyMs: 60_000,
+  async run({ tx, now }) {
+    const limit = 5_000;
+    const answers = await forgetAnswers(tx, now, limit);
+    const changes = await forgetChanges(tx, new Date(now.getTime() - changesKeptMs), limit);
+    return answers === limit || changes === limit;
+  },
+};

@@ -1,0 +1,31 @@
+import type { Sql } from '@customer-platform/service-kit';
+
+/** Records, in the transaction that makes it, that what gateways know of an account's keys is no longer so. */
+export async function recordChange(tx: Sql, accountId: string): Promise<void> {
+  await tx`
+    with counted as (update change_counter set number = number + 1 returning number)
+    insert into changes (number, account_id) select number, ${accountId} from counted`;
+}
+
+/** The number of the latest change. */
+export async function latestChange(sql: Sql): Promise<number> {
+  const [row] = await sql<{ number: number }[]>`select number from change_counter`;
+  return row!.number;
+}
+
+/** Changes after `number`, oldest first, at most `limit`. */
+export async function changesAfter(
+  sql: Sql,
+  number: number,
+  limit: number,
+): Promise<{ number: number; account_id: string }[]> {
+  return await sql<{ number: number; account_id: string }[]>`
+    select number, account_id from changes where number > ${number} order by number limit ${limit}`;
+}
+
+/** Deletes changes from before `before`, at most `limit`; answers how many. */
+export async function forgetChanges(tx: Sql, before: Date, limit: number): Promise<number> {
+  const result = await tx`
+    delete from changes where number in (select number from changes where at < ${before} order by number limit ${limit})`;
+  return result.count;
+}

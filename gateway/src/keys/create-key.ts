@@ -1,0 +1,33 @@
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import { findAccountRow } from '../accounts/accounts.sql.ts';
+import { implement } from '../admin-operation.ts';
+import { hashOfKey, newKey } from './key-format.ts';
+import { toKey } from './key-shape.ts';
+import { insertKey } from './keys.sql.ts';
+
+/** Issues a key. A sandbox has none of its own: the test keys of its account act on it. */
+export const createKey = implement(adminOperations.createKey, {
+  find: ({ tx, params }) => findAccountRow(tx, params.account_id),
+  async handle({ tx, found, body, now, fail }) {
+    if (found.parent_id !== null) {
+      fail('invalid_state', `This is a sandbox; issue a key of mode test to its account ${found.parent_id}`);
+    }
+    if (body.expires_at && body.expires_at <= now)
+      fail('invalid_request', 'expires_at must be in the future', 'expires_at');
+    const key = newKey(body.mode);
+    const row = await insertKey(tx, {
+      account_id: found.account_id,
+      name: body.name,
+      mode: body.mode,
+      scopes: [...new Set(body.scopes)],
+      allowed_addresses: body.allowed_addresses,
+      per_minute: body.rate_limit?.per_minute ?? null,
+      burst: body.rate_limit?.burst ?? null,
+      hash: Buffer.from(hashOfKey(key), 'base64'),
+      last4: key.slice(-4),
+      created_at: now,
+      expires_at: body.expires_at ?? null,
+    });
+    return { ...toKey(row, found.timezone), key };
+  },
+});

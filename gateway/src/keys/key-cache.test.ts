@@ -1,0 +1,150 @@
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Relay, startRelay } from '../../test/relay.ts';
+import { startGateway } from '../main.ts';
+
+/** The promise is one second; the rest is what a busy machine may take to notice. */
+const promisedMs = 1_000;
+const slackMs = 500;
+
+type Gateway = Awaited<ReturnType<typeof startGateway>>;
+
+let platform: Platform;
+let account: TestAccount;
+let second: Gateway;
+let cutOff: Gateway;
+let database: Relay;
+let bus: Relay;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: [], env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  const env = platform.env('gateway');
+  second = await startGateway(env);
+  database = await startRelay(env.DATABASE_URL!);
+  bus = await startRelay(env.NATS_URL!);
+  cutOff = await startGateway({ ...env, DATABASE_URL: database.url, NATS_URL: bus.url });
+});
+
+afterAll(async () => {
+  database?.mend();
+  bus?.mend();
+  await cutOff?.stop();
+  await second?.stop();
+  await platform?.stop();
+  await database?.stop();
+  await bus?.stop();
+});
+
+beforeEach(async () => {
+  account = await platform.account();
+});
+
+let asked = 0;
+
+/** Each from an address of its own, so that none is refused for having tried too many keys. */
+const ask = (gateway: { url: string }, key: string) => {
+  const from = `10.0.${asked >> 8}.${asked++ & 255}`;
+  return rawRequest(gateway.url, 'GET', '/v1/me', { key, headers: { 'x-forwarded-for': from } });
+};
+
+const statusAt = async (gateway: { url: string }, key: string) => (await ask(gateway, key)).status;
+
+const keyIdOf = async (key: string) => {
+  const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);
+  return body.data.find((each: { last4: string }) => each.last4 === key.slice(-4)).id as string;
+};
+
+/** How long it takes, from now, until every one of these gateways answers `status`. */
+async function timeUntil(gateways: { url: string }[], key: string, status: number): Promise<number> {
+  const began = performance.now();
+  await waitFor(`status ${status} everywhere`, async () => {
+    const statuses = await Promise.all(gateways.map((gateway) => statusAt(gateway, key)));
+    return statuses.every((each) => each === status);
+  });
+  return performance.now() - began;
+}
+
+describe('a change', () => {
+  it('of a key or an account takes effect on every gateway within a second', async () => {
+    const gateways = [{ url: platform.gatewayUrl }, second];
+    for (const gateway of gateways) expect(await statusAt(gateway, account.key)).toBe(200);
+    await platform.admin('PATCH', `/admin/accounts/${account.id}`, { status: 'suspended' });
+    expect(await statusAt(gateways[0]!, account.key)).toBe(403);
+    expect(await timeUntil(gateways, account.key, 403)).toBeLessThan(promisedMs);
+    await platform.admin('PATCH', `/admin/accounts/${account.id}`, { status: 'active' });
+    expect(await timeUntil(gateways, account.testKey, 200)).toBeLessThan(promisedMs);
+    await platform.admin('DELETE', `/admin/keys/${await keyIdOf(account.key)}`);
+    expect(await statusAt(gateways[0]!, account.key)).toBe(401);
+    expect(await timeUntil(gateways, account.key, 401)).toBeLessThan(promisedMs);
+    expect(await statusAt(second, account.testKey)).toBe(200);
+  });
+
+  it('takes effect within a second without the bus too', async () => {
+    expect(await statusAt(cutOff, account.key)).toBe(200);
+    bus.cut();
+    try {
+      await platform.admin('DELETE', `/admin/keys/${await keyIdOf(account.key)}`);
+      expect(await timeUntil([cutOff], account.key, 401)).toBeLessThan(promisedMs + slackMs);
+    } finally {
+      bus.mend();
+    }
+  });
+
+  it('is never undone by a reading that began before it', async () => {
+    const keys = await Promise.all(Array.from({ length: 20 }, () => platform.issueKey(account.id)));
+    const ids = new Map(await Promise.all(keys.map(async (key) => [key, await keyIdOf(key)] as const)));
+    await Promise.all(
+      keys.map(async (key) => {
+        const readings = Array.from({ length: 5 }, () => statusAt(second, key));
+        await Promise.all([platform.admin('DELETE', `/admin/keys/${ids.get(key)}`), ...readings]);
+      }),
+    );
+    for (const key of keys) {
+      await waitFor('the revocation', async () => (await statusAt(second, key)) === 401, promisedMs + slackMs);
+    }
+    for (const key of keys) expect(await statusAt(second, key)).toBe(401);
+  });
+});
+
+describe('while the database is away', () => {
+  it.each(['cut', 'stall'] as const)(
+    '(%s) a known key works on, an unknown one is 503, and all is well after',
+    async (how) => {
+      const unseen = await platform.issueKey(account.id);
+      expect(await statusAt(cutOff, account.key)).toBe(200);
+      database[how]();
+      try {
+        await waitFor('the outage to be noticed', async () => (await statusAt(cutOff, unseen)) === 503);
+        const answer = await ask(cutOff, unseen);
+        expect(answer.body.error.code).toBe('service_unavailable');
+        expect(answer.headers.get('retry-after')).toBe('1');
+        for (let count = 0; count < 5; count++) expect(await statusAt(cutOff, account.key)).toBe(200);
+        const mistyped = await ask(cutOff, `${account.key}x`);
+        expect(mistyped.body.error.code).toBe('invalid_key');
+        expect((await rawRequest(cutOff.url, 'GET', '/readyz')).status).toBe(200);
+      } finally {
+        database.mend();
+      }
+      await waitFor('the database to be back', async () => (await statusAt(cutOff, unseen)) === 200, 20_000);
+      expect(await statusAt(cutOff, account.key)).toBe(200);
+    },
+  );
+});
+
+describe('last_used_at', () => {
+  it('is null before the first use, and written when the gateway stops at the latest', async () => {
+    const key = await platform.issueKey(account.id);
+    const shown = async () => {
+      const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);
+      return body.data.find((each: { last4: string }) => each.last4 === key.slice(-4)).last_used_at as string | null;
+    };
+    expect(await shown()).toBeNull();
+    const third = await startGateway(platform.env('gateway'));
+    const before = Date.now();
+    expect(await statusAt(third, key)).toBe(200);
+    await third.stop();
+    const usedAt = Date.parse((await shown())!);
+    expect(usedAt).toBeGreaterThanOrEqual(before);
+    expect(usedAt).toBeLessThanOrEqual(Date.now());
+  });
+});

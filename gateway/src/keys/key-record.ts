@@ -1,0 +1,68 @@
+import type { RateLimit } from '@customer-platform/contracts/accounts';
+import type { AccountContext, ModuleName } from '@customer-platform/contracts/core';
+import { signContext } from '@customer-platform/service-kit';
+import { toContext } from '../accounts/account-shape.ts';
+import { type AddressRange, parseRange } from '../proxy/client-address.ts';
+import { type RatePolicy, ratePolicy } from '../rate/rate-policy.ts';
+import type { KeyWithAccount } from './keys.sql.ts';
+
+/** How long a signed context is handed out, and how long it is valid: the difference is what a request may take to arrive. */
+const signedForMs = 30_000;
+const contextLifetimeMs = 90_000;
+
+/** All that a request needs to know of its key, worked out once when the key is read. */
+export interface KeyRecord {
+  readonly keyId: string;
+  /** The account that the key was issued to; `account` is the one it acts as. */
+  readonly ownerId: string;
+  readonly account: AccountContext;
+  readonly isSuspended: boolean;
+  readonly planHasApi: boolean;
+  readonly planModules: ReadonlySet<ModuleName>;
+  readonly modules: ReadonlySet<ModuleName>;
+  readonly scopes: ReadonlySet<string>;
+  readonly hasEveryScope: boolean;
+  readonly allowedAddresses: readonly AddressRange[];
+  readonly rateLimit: RateLimit;
+  readonly rate: RatePolicy;
+  readonly expiresAtMs: number;
+  /** When it was last used, and whether that waits to be written. */
+  usedAtMs: number;
+  isUseUnsaved: boolean;
+  signedContext: string;
+  signedUntilMs: number;
+}
+
+/** Makes the record of a key that was read. Its limits are its own, else its account's. */
+export function toKeyRecord(row: KeyWithAccount): KeyRecord {
+  const account = toContext(row);
+  const rateLimit = { per_minute: row.key_per_minute ?? row.per_minute, burst: row.key_burst ?? row.burst };
+  return {
+    keyId: row.key_id,
+    ownerId: row.owner_id,
+    account,
+    isSuspended: row.status === 'suspended',
+    planHasApi: row.plan_api,
+    planModules: new Set(row.plan_modules),
+    modules: new Set(account.modules),
+    scopes: new Set(row.scopes),
+    hasEveryScope: row.scopes.includes('*'),
+    allowedAddresses: row.allowed_addresses.map(parseRange),
+    rateLimit,
+    rate: ratePolicy(row.key_id, rateLimit),
+    expiresAtMs: row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY,
+    usedAtMs: 0,
+    isUseUnsaved: false,
+    signedContext: '',
+    signedUntilMs: 0,
+  };
+}
+
+/** The context that is forwarded with a request of this key: signed anew every 30 s, so that a request costs no HMAC. */
+export function contextOf(record: KeyRecord, secret: string, nowMs: number): string {
+  if (nowMs >= record.signedUntilMs) {
+    record.signedContext = signContext(secret, record.account, nowMs, contextLifetimeMs);
+    record.signedUntilMs = nowMs + signedForMs;
+  }
+  return record.signedContext;
+}

@@ -1,0 +1,22 @@
+import type { Key } from '@customer-platform/contracts/accounts';
+import { formatInstant } from '@customer-platform/service-kit';
+import type { z } from 'zod';
+import type { KeyRow } from './keys.sql.ts';
+
+/** A key as the control plane shows it; times in its account's zone. */
+export function toKey(row: KeyRow, timezone: string): z.output<typeof Key> {
+  const shown = (at: Date | null) => (at ? formatInstant(at, timezone) : null);
+  return {
+    id: row.id,
+    name: row.name,
+    mode: row.mode,
+    scopes: row.scopes,
+    allowed_addresses: row.allowed_addresses,
+    rate_limit: row.per_minute === null ? null : { per_minute: row.per_minute, burst: row.burst! },
+    last4: row.last4,
+    created_at: formatInstant(row.created_at, timezone),
+    last_used_at: shown(row.last_used_at),
+    expires_at: shown(row.expires_at),
+    revoked_at: shown(row.revoked_at),
+  };
+}

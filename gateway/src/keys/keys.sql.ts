@@ -1,0 +1,108 @@
+import type { Sql } from '@customer-platform/service-kit';
+import type { AccountRow } from '../accounts/accounts.sql.ts';
+
+export interface KeyRow {
+  account_id: string;
+  id: string;
+  name: string;
+  mode: 'live' | 'test';
+  scopes: string[];
+  allowed_addresses: string[];
+  per_minute: number | null;
+  burst: number | null;
+  hash: Buffer;
+  last4: string;
+  created_at: Date;
+  last_used_at: Date | null;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+}
+
+/** A key as a request needs it: with the account that it acts as, which is the sandbox of its own for a test key. */
+export interface KeyWithAccount extends AccountRow {
+  key_id: string;
+  owner_id: string;
+  scopes: string[];
+  allowed_addresses: string[];
+  key_per_minute: number | null;
+  key_burst: number | null;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+}
+
+/** Finds a key by its hash, whatever its state. */
+export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAccount | undefined> {
+  const [row] = await sql<KeyWithAccount[]>`
+    select acting.*, keys.id as key_id, keys.account_id as owner_id, keys.scopes, keys.allowed_addresses,
+      keys.per_minute as key_per_minute, keys.burst as key_burst, keys.expires_at, keys.revoked_at
+    from keys
+    join accounts as acting on acting.account_id = keys.account_id and keys.mode = 'live'
+      or acting.parent_id = keys.account_id and keys.mode = 'test'
+    where keys.hash = ${hash}`;
+  return row;
+}
+
+export async function insertKey(sql: Sql, key: Omit<KeyRow, 'id' | 'last_used_at' | 'revoked_at'>): Promise<KeyRow> {
+  const [row] = await sql<KeyRow[]>`
+    insert into keys (account_id, name, mode, scopes, allowed_addresses, per_minute, burst, hash, last4, created_at, expires_at)
+    values (${key.account_id}, ${key.name}, ${key.mode}, ${key.scopes}::text[], ${key.allowed_addresses}::text[],
+      ${key.per_minute}, ${key.burst}, ${key.hash}, ${key.last4}, ${key.created_at}, ${key.expires_at})
+    returning *`;
+  return row!;
+}
+
+/** A key by id, locked until the transaction ends: of two that rotate or revoke it, the second sees what the first did. */
+export async function lockKey(tx: Sql, id: string): Promise<KeyRow | undefined> {
+  const [row] = await tx<KeyRow[]>`select * from keys where id = ${id} for update`;
+  return row;
+}
+
+/** Ends a key at once. */
+export async function revokeKeyRow(tx: Sql, key: KeyRow, now: Date): Promise<void> {
+  await tx`update keys set revoked_at = ${now} where account_id = ${key.account_id} and id = ${key.id}`;
+}
+
+/** Lets a key end at `at`, or sooner where it already does. */
+export async function limitKey(tx: Sql, key: KeyRow, at: Date): Promise<void> {
+  await tx`
+    update keys set expires_at = least(expires_at, ${at})
+    where account_id = ${key.account_id} and id = ${key.id}`;
+}
+
+/** Newest first; `after` is a key of this account. One row more than `limit` says that there are more. */
+export async function selectKeys(
+  sql: Sql,
+  accountId: string,
+  limit: number,
+  after: KeyRow | undefined,
+): Promise<KeyRow[]> {
+  return await sql<KeyRow[]>`
+    select * from keys
+    where account_id = ${accountId}
+      ${after ? sql`and (created_at, id) < (${after.created_at}, ${after.id})` : sql``}
+    order by created_at desc, id desc limit ${limit + 1}`;
+}
+
+export async function findKeyOfAccount(sql: Sql, accountId: string, id: string): Promise<KeyRow | undefined> {
+  const [row] = await sql<KeyRow[]>`select * from keys where account_id = ${accountId} and id = ${id}`;
+  return row;
+}
+
+/** One use of a key: when it was last. */
+export interface KeyUse {
+  accountId: string;
+  keyId: string;
+  usedAtMs: number;
+}
+
+/** Writes when keys were last used, in one statement for any number; a later time never gives way to an earlier. */
+export async function saveUses(sql: Sql, uses: KeyUse[]): Promise<void> {
+  await sql`
+    update keys set last_used_at = greatest(last_used_at, to_timestamp(used.at_ms / 1000.0))
+    from (
+      select * from unnest(${uses.map((use) => use.accountId)}::uuid[], ${uses.map((use) => use.keyId)}::uuid[],
+        ${uses.map((use) => use.usedAtMs)}::bigint[]) as used (account_id, id, at_ms)
+      order by 1, 2
+    ) as used
+    where keys.account_id = used.account_id and keys.id = used.id`;
+}

@@ -1,0 +1,39 @@
+import type { Sql } from '@customer-platform/service-kit';
+import type { KeyRecord } from './key-record.ts';
+import { saveUses } from './keys.sql.ts';
+
+/** Collects when keys are used and writes it in one statement now and then: `last_used_at` is right to 60 s. */
+export class UseLog {
+  #unsaved: KeyRecord[] = [];
+
+  /** Notes a use; costs two assignments. */
+  note(record: KeyRecord, nowMs: number): void {
+    record.usedAtMs = nowMs;
+    if (record.isUseUnsaved) return;
+    record.isUseUnsaved = true;
+    this.#unsaved.push(record);
+  }
+
+  /** Writes what was noted since the last time; what could not be written is kept for the next. */
+  async save(sql: Sql): Promise<void> {
+    const records = this.#unsaved;
+    if (records.length === 0) return;
+    this.#unsaved = [];
+    for (const record of records) record.isUseUnsaved = false;
+    try {
+      // A record is made anew when its key is read again: of two of one key the later use counts.
+      const latest = new Map<string, KeyRecord>();
+      for (const record of records) {
+        const other = latest.get(record.keyId);
+        if (!other || other.usedAtMs < record.usedAtMs) latest.set(record.keyId, record);
+      }
+      await saveUses(
+        sql,
+        [...latest.values()].map(({ ownerId, keyId, usedAtMs }) => ({ accountId: ownerId, keyId, usedAtMs })),
+      );
+    } catch (error) {
+      for (const record of records) this.note(record, record.usedAtMs);
+      throw error;
+    }
+  }
+}

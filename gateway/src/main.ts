@@ -1,0 +1,142 @@
+import { operations } from '@customer-platform/contracts';
+import type { ServiceName } from '@customer-platform/contracts/core';
+import {
+  type Foundation,
+  listen,
+  type Running,
+  readConfig,
+  runProcess,
+  startFoundation,
+} from '@customer-platform/service-kit';
+import { JobRunner } from '@customer-platform/service-kit/jobs';
+import { answerAccountContext } from './accounts/answer-account-context.ts';
+import { createAccount } from './accounts/create-account.ts';
+import { getAccount } from './accounts/get-account.ts';
+import { listAccounts } from './accounts/list-accounts.ts';
+import { updateAccount } from './accounts/update-account.ts';
+import { controlPlane } from './control-plane.ts';
+import { serveDocs } from './docs/docs.ts';
+import { healthServer } from './docs/health.ts';
+import { forgetOldRecords, saveKeyUses } from './jobs.ts';
+import { ChangeFeed } from './keys/change-feed.ts';
+import { createKey } from './keys/create-key.ts';
+import { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
+import { KeyCache, outageMs } from './keys/key-cache.ts';
+import { listKeys } from './keys/list-keys.ts';
+import { revokeKey } from './keys/revoke-key.ts';
+import { rotateKey } from './keys/rotate-key.ts';
+import { UseLog } from './keys/use-log.ts';
+import { addMember } from './members/add-member.ts';
+import { answerMember } from './members/answer-member.ts';
+import { listMembers } from './members/list-members.ts';
+import { removeMember } from './members/remove-member.ts';
+import { clientAddressReader } from './proxy/client-address.ts';
+import { type Forward, forwarder } from './proxy/forward.ts';
+import { publicHandler } from './proxy/public-handler.ts';
+import { listenPublicly } from './proxy/public-listener.ts';
+import { RouteTable } from './proxy/route-table.ts';
+import { LiveGateways } from './rate/live-gateways.ts';
+import { RateLimiter } from './rate/rate-limiter.ts';
+import { openRedis } from './rate/redis.ts';
+import { type GatewayConfig, gatewayConfig } from './settings.ts';
+
+/** What the control plane does. */
+const adminOperations = [
+  createAccount,
+  listAccounts,
+  getAccount,
+  updateAccount,
+  createKey,
+  listKeys,
+  rotateKey,
+  revokeKey,
+  addMember,
+  listMembers,
+  removeMember,
+];
+
+/** What the gateway answers other services. */
+const requests = [answerAccountContext, answerMember];
+
+const migrations = new URL('../migrations/', import.meta.url);
+
+/** Starts both listeners. Throws where settings are wrong or the database cannot be migrated. */
+export async function startGateway(
+  env: NodeJS.ProcessEnv,
+  options: { clock?: () => Date } = {},
+): Promise<Running & { adminUrl: string }> {
+  const config = readConfig(gatewayConfig, env);
+  const clock = options.clock ?? (() => new Date());
+  const { foundation, stop } = await startFoundation('gateway', config, migrations, clock);
+  const { sql, bus, log, eventsCommitted } = foundation;
+  const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX);
+  redis.on('error', (error) => log.debug({ err: error }, 'Redis'));
+  const keys = new KeyCache(sql);
+  const changes = new ChangeFeed(sql, bus, log, (accountIds) => keys.forget(accountIds));
+  keys.follow(changes);
+  const uses = new UseLog();
+  const guard = new InvalidKeyGuard(redis, bus, log);
+  const gateways = new LiveGateways(bus);
+  const limiter = new RateLimiter(redis, gateways, log);
+  guard.start();
+  gateways.start();
+  await changes.start();
+  for (const { request, handle } of requests) {
+    bus.answer(
+      request,
+      (accountId, input) => handle({ sql, accountId, resources: undefined }, input as never) as never,
+    );
+  }
+  const work = { ...foundation, resources: undefined };
+  const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => new JobRunner(job, work));
+  const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted }, config.ADMIN_TOKEN);
+  const admin = await listen(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
+  const handler = publicHandler({
+    log,
+    keys,
+    uses,
+    guard,
+    limiter,
+    clock,
+    routes: new RouteTable(operations),
+    services: servicesOf(config, foundation),
+    contextSecret: config.CONTEXT_SECRET,
+    addressOf: clientAddressReader(config.TRUSTED_PROXIES),
+    serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
+    serveDocs,
+  });
+  const publicListener = await listenPublicly(handler, config.GATEWAY_PORT, config.GATEWAY_HOST);
+  log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
+  return {
+    url: publicListener.url,
+    adminUrl: admin.url,
+    async stop() {
+      const drainMs = config.DRAIN_SECONDS * 1_000;
+      await Promise.all([publicListener.close(drainMs), admin.close(drainMs)]);
+      gateways.stop();
+      await Promise.all([changes.stop(), ...jobs.map((job) => job.stop())]);
+      await uses
+        .save(sql)
+        .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
+      redis.disconnect();
+      await stop();
+    },
+  };
+}
+
+/** The way to each service that the settings name. */
+function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName, Forward> {
+  const urls: Partial<Record<ServiceName, string | undefined>> = {
+    calendar: config.CALENDAR_URL,
+    agents: config.AGENTS_URL,
+    cdp: config.CDP_URL,
+    catalogue: config.CATALOGUE_URL,
+    crm: config.CRM_URL,
+    messaging: config.MESSAGING_URL,
+    webhooks: config.WEBHOOKS_URL,
+  };
+  const named = Object.entries(urls) as [ServiceName, string | undefined][];
+  return new Map(named.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log)] as const] : [])));
+}
+
+if (import.meta.main) await runProcess(() => startGateway(process.env));

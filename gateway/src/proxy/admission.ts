@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError, type Operation } from '@customer-platform/contracts/core';
+import type { InvalidKeyGuard } from '../keys/invalid-key-guard.ts';
+import type { KeyCache } from '../keys/key-cache.ts';
+import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
+import type { KeyRecord } from '../keys/key-record.ts';
+import type { UseLog } from '../keys/use-log.ts';
+import type { RateLimiter } from '../rate/rate-limiter.ts';
+import { type RatePolicy, rateLimitHeader, retryAfterSeconds } from '../rate/rate-policy.ts';
+import { isInRanges } from './client-address.ts';
+import type { Route } from './route-table.ts';
+
+/** What the checks of a request ask. */
+export interface AdmissionParts {
+  keys: KeyCache;
+  uses: UseLog;
+  guard: InvalidKeyGuard;
+  limiter: RateLimiter;
+  clock: () => Date;
+}
+
+const bearer = { 'WWW-Authenticate': 'Bearer' };
+
+/** Refuses everything from an address that tried too many keys. */
+export function checkBlock(guard: InvalidKeyGuard, address: string): void {
+  const blockedForMs = guard.blockedForMs(address);
+  if (blockedForMs === 0) return;
+  throw new ApiError(
+    'rate_limited',
+    'Too many invalid keys came from this address; try again after Retry-After seconds',
+    {
+      headers: { 'Retry-After': String(Math.ceil(blockedForMs / 1_000)) },
+    },
+  );
+}
+
+/**
+ * The checks that belong to the key, in their order: key, account, plan, address, rate. Answers the key's record.
+ * From the moment the key is known every answer carries the rate's headers; a refusal before the rate takes nothing of it.
+ */
+export async function admit(
+  parts: AdmissionParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: string,
+): Promise<KeyRecord> {
+  const record = await identify(parts, request, address);
+  const nowMs = parts.clock().getTime();
+  if (record.expiresAtMs <= nowMs) {
+    await parts.guard.count(address);
+    throw invalidKey();
+  }
+  parts.uses.note(record, nowMs);
+  const refusal = refusalOf(record, address);
+  const standing = await parts.limiter.take(record.rate, refusal ? 0 : 1);
+  setRateHeaders(response, record.rate, standing);
+  if (refusal) throw refusal;
+  if (standing < 0) {
+    const seconds = retryAfterSeconds(standing);
+    throw new ApiError('rate_limited', `This key is over its rate; try again in ${seconds} s`, {
+      headers: { 'Retry-After': String(seconds) },
+    });
+  }
+  return record;
+}
+
+async function identify(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<KeyRecord> {
+  const { authorization } = request.headers;
+  if (authorization === undefined || !/^bearer +\S/i.test(authorization)) {
+    throw new ApiError('key_required', 'Send an API key: Authorization: Bearer cp_live_…', { headers: bearer });
+  }
+  const key = authorization.slice(7).trim();
+  const hash = hashOfKey(key);
+  let record = parts.keys.peek(hash);
+  if (record === undefined) record = isWellFormedKey(key) ? await parts.keys.find(hash) : null;
+  if (record) return record;
+  await parts.guard.count(address);
+  throw invalidKey();
+}
+
+function invalidKey(): ApiError {
+  return new ApiError('invalid_key', 'This API key is not valid: mistyped, revoked or expired', { headers: bearer });
+}
+
+function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
+  if (record.isSuspended) return new ApiError('account_suspended', 'This account is suspended');
+  if (!record.planHasApi) {
+    return new ApiError('plan_excludes_api', "This account's plan does not include the API; change the plan");
+  }
+  if (record.allowedAddresses.length > 0 && !isInRanges(address, record.allowedAddresses)) {
+    return new ApiError(
+      'address_not_allowed',
+      `This key may not be used from ${address}; add it to the key's allowed_addresses`,
+    );
+  }
+  return undefined;
+}
+
+function setRateHeaders(response: ServerResponse, policy: RatePolicy, standing: number): void {
+  response.setHeader('RateLimit-Policy', policy.header);
+  response.setHeader('RateLimit', rateLimitHeader(policy, standing));
+}
+
+/** The operation that a method means at a route. Throws 404 where there is no route, and 405 with Allow. */
+export function operationAt(route: Route | undefined, method: string): Operation {
+  if (!route) throw new ApiError('not_found', 'There is nothing at this path');
+  const operation = route.byMethod.get(method);
+  if (operation) return operation;
+  throw new ApiError('invalid_request', `${method} is not possible here; Allow names the methods that are`, {
+    status: 405,
+    headers: { Allow: route.allow },
+  });
+}
+
+/** The checks that belong to the operation: module, then scope. */
+export function authorise(record: KeyRecord, operation: Operation): void {
+  const { gate, scope } = operation;
+  if (gate !== null && !record.modules.has(gate)) {
+    const why = record.planModules.has(gate) ? 'is switched off for this account' : "is not in this account's plan";
+    throw new ApiError('module_off', `The module ${gate} ${why}`);
+  }
+  if (scope !== null && !record.hasEveryScope && !record.scopes.has(scope)) {
+    throw new ApiError('scope_missing', `This key lacks the scope ${scope}`);
+  }
+}

@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** A network and the length of its prefix. */
+export type AddressRange = readonly [Address, number];
+
+/** Reads an address or a CIDR range. Throws an Error for anything else. */
+export function parseRange(text: string): AddressRange {
+  if (text.includes('/')) return ipaddr.parseCIDR(text);
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+/** Whether an address lies in one of the ranges; an IPv4 address mapped into IPv6 counts as the IPv4 address. */
+export function isInRanges(address: string, ranges: readonly AddressRange[]): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return ranges.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network as never, bits));
+}
+
+/**
+ * Answers who sent a request: the peer, or, where the peer is a proxy that the operator named, the nearest address in
+ * X-Forwarded-For that is not such a proxy. What stands left of it could be anybody's invention and is not read.
+ */
+export function clientAddressReader(trustedProxies: readonly AddressRange[]): (request: IncomingMessage) => string {
+  return (request) => {
+    const peer = withoutMapping(request.socket.remoteAddress ?? '');
+    if (trustedProxies.length === 0 || !isInRanges(peer, trustedProxies)) return peer;
+    const forwarded = request.headers['x-forwarded-for'];
+    if (forwarded === undefined) return peer;
+    let nearest = peer;
+    for (const hop of String(forwarded).split(',').reverse()) {
+      const address = addressOf(hop.trim());
+      if (address === undefined) return nearest;
+      nearest = address;
+      if (!isInRanges(nearest, trustedProxies)) return nearest;
+    }
+    return nearest;
+  };
+}
+
+/** The address of one hop, which some proxies write with a port: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
+function addressOf(hop: string): string | undefined {
+  const bare = hop.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
+  return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined;
+}
+
+function withoutMapping(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}

@@ -1,0 +1,289 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import { contextReader } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sendRaw } from '../../test/raw-http.ts';
+import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
+
+const path = '/v1/calendar/settings';
+const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let service: StandInService;
+let mute: { url: string; sockets: Set<Socket>; stop(): Promise<void> };
+let platform: Platform;
+let account: TestAccount;
+let echo: StandInService['answer'];
+
+beforeAll(async () => {
+  service = await startStandIn();
+  echo = service.answer;
+  mute = await startMute();
+  const env = { CALENDAR_URL: service.url, CDP_URL: 'http://127.0.0.1:1', WEBHOOKS_URL: mute.url };
+  platform = await startPlatform({ services: [], env });
+  account = await platform.account();
+});
+
+afterAll(async () => {
+  await platform?.stop();
+  await service?.stop();
+  await mute?.stop();
+});
+
+afterEach(() => {
+  service.answer = echo;
+});
+
+/** Takes connections and closes each at its first byte. */
+async function startMute() {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    sockets,
+    stop: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function accountOf(header: unknown) {
+  const secret = platform.env('gateway').CONTEXT_SECRET!;
+  return contextReader(secret)(header as string | undefined, Date.now());
+}
+
+function head(method: string, target: string, lines: string[], key = account.key): string {
+  return [`${method} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, ...lines, '', ''].join('\r\n');
+}
+
+describe('what a service gets', () => {
+  it('the account that the key acts for, signed, and the request id of the answer', async () => {
+    const answer = await account.request('GET', `${path}?a=1&b=%20x`);
+    expect(answer.status).toBe(200);
+    const { url, headers } = answer.body;
+    expect(url).toBe(`${path}?a=1&b=%20x`);
+    expect(accountOf(headers['platform-context'])).toMatchObject({
+      id: account.id,
+      mode: 'live',
+      timezone: 'Europe/Berlin',
+    });
+    expect(headers['request-id']).toMatch(uuidV7);
+    expect(answer.headers.get('request-id')).toBe(headers['request-id']);
+    expect(headers.authorization).toBeUndefined();
+  });
+
+  it('the sandbox, where the key is a test key', async () => {
+    const answer = await account.request('GET', path, { key: account.testKey });
+    expect(accountOf(answer.body.headers['platform-context'])).toMatchObject({ id: account.sandboxId, mode: 'test' });
+  });
+
+  it('none of the identity, trace and connection headers that a client made up', async () => {
+    const forged = [
+      'Platform-Context: forged',
+      'platform-other: x',
+      'Request-Id: mine',
+      'Traceparent: 00-x',
+      'Tracestate: a=b',
+    ];
+    const proxies = [
+      'X-Forwarded-For: 1.2.3.4',
+      'X-Forwarded-Host: evil',
+      'Forwarded: for=1.2.3.4',
+      'Via: 1.1 x',
+      'Cookie: a=b',
+    ];
+    const hops = ['Keep-Alive: timeout=5', 'TE: trailers', 'Proxy-Authorization: Basic x', 'X-Mine: kept'];
+    const reply = await sendRaw(
+      platform.gatewayUrl,
+      head('GET', path, [...forged, ...proxies, ...hops, 'Connection: close']),
+    );
+    expect(reply.status).toBe(200);
+    const { headers } = JSON.parse(reply.body) as { headers: Record<string, string> };
+    expect(Object.keys(headers).sort()).toEqual(['connection', 'host', 'platform-context', 'request-id', 'x-mine']);
+    expect(accountOf(headers['platform-context']).id).toBe(account.id);
+    expect(headers['request-id']).toMatch(uuidV7);
+    expect(headers.connection).toBe('keep-alive');
+  });
+
+  it('the true identity, where the client forges one under Expect: 100-continue', async () => {
+    const lines = [
+      'Platform-Context: forged',
+      'Expect: 100-continue',
+      'Content-Type: application/json',
+      'Content-Length: 2',
+    ];
+    const reply = await sendRaw(platform.gatewayUrl, head('PATCH', path, [...lines, 'Connection: close']), '{}');
+    expect(reply.all).toMatch(/^HTTP\/1\.1 100 Continue/);
+    expect(reply.status).toBe(200);
+    const seen = JSON.parse(reply.body) as { headers: Record<string, string>; body: string };
+    expect(accountOf(seen.headers['platform-context']).id).toBe(account.id);
+    expect(seen.headers.expect).toBeUndefined();
+    expect(seen.body).toBe('{}');
+  });
+
+  it('the true identity, where Connection names the header that carries it', async () => {
+    const lines = [
+      'Connection: close, Platform-Context, request-id, x-mine',
+      'X-Mine: dropped',
+      'Platform-Context: forged',
+    ];
+    const reply = await sendRaw(platform.gatewayUrl, head('GET', path, lines));
+    const { headers } = JSON.parse(reply.body) as { headers: Record<string, string> };
+    expect(accountOf(headers['platform-context']).id).toBe(account.id);
+    expect(headers['request-id']).toMatch(uuidV7);
+    expect(headers['x-mine']).toBeUndefined();
+  });
+
+  it('one request for one request, where Connection names the header that bounds the body', async () => {
+    const before = service.seen.length;
+    const smuggled = 'GET /v1/calendar/staff HTTP/1.1\r\nHost: x\r\n\r\n';
+    const lines = [`Content-Length: ${smuggled.length}`, 'Connection: close, content-length'];
+    const reply = await sendRaw(platform.gatewayUrl, head('GET', path, lines) + smuggled);
+    expect(reply.status).toBe(200);
+    expect((JSON.parse(reply.body) as { body: string }).body).toBe(smuggled);
+    expect(service.seen.slice(before).map((seen) => seen.url)).toEqual([path]);
+  });
+
+  it('the body byte for byte, chunked or not', async () => {
+    const text = JSON.stringify({ note: 'Grüße, 世界 🎉', long: 'x'.repeat(200_000) });
+    const plain = await account.request('PATCH', path, { rawBody: text });
+    expect(plain.body.body).toBe(text);
+    const chunked = `${Buffer.byteLength('{"a":1}').toString(16)}\r\n{"a":1}\r\n0\r\n\r\n`;
+    const lines = ['Transfer-Encoding: chunked', 'Content-Type: application/json', 'Connection: close'];
+    const reply = await sendRaw(platform.gatewayUrl, head('DELETE', '/v1/calendar/booking-types/1', lines) + chunked);
+    expect(JSON.parse(reply.body)).toMatchObject({ method: 'DELETE', body: '{"a":1}' });
+  });
+
+  it('HEAD as HEAD, answered without a body', async () => {
+    const answer = await account.request('HEAD', path);
+    expect(answer.status).toBe(200);
+    expect(answer.text).toBe('');
+    expect(service.seen.at(-1)!.method).toBe('HEAD');
+  });
+});
+
+describe('what a client gets back', () => {
+  it("the service's status, headers and bytes, with our request id and without what belongs to the connection", async () => {
+    service.answer = (_seen, response) => {
+      response.writeHead(409, {
+        'content-type': 'application/json',
+        'idempotent-replayed': 'true',
+        'request-id': 'theirs',
+      });
+      response.end('{"error":{"code":"invalid_state","message":"No."}}');
+    };
+    const answer = await account.request('POST', '/v1/calendar/appointments', { body: {} });
+    expect(answer.status).toBe(409);
+    expect(answer.text).toBe('{"error":{"code":"invalid_state","message":"No."}}');
+    expect(answer.headers.get('idempotent-replayed')).toBe('true');
+    expect(answer.headers.get('request-id')).toMatch(uuidV7);
+    expect(answer.headers.get('keep-alive')).toBeNull();
+  });
+
+  it('503 with Retry-After from a service that refuses connections, resets them, or is not there', async () => {
+    for (const refused of ['/v1/cdp/contacts', '/v1/webhooks']) {
+      const answer = await account.request('POST', refused, { body: { name: 'x' } });
+      expect(answer.status).toBe(503);
+      expect(answer.body.error.code).toBe('service_unavailable');
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(answer.headers.get('request-id')).toMatch(uuidV7);
+      expect(answer.headers.get('ratelimit')).toMatch(/^"key";r=\d+;t=\d+$/);
+    }
+  });
+
+  it('a broken answer, never a whole one, where the service dies amid its own', async () => {
+    service.answer = (_seen, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.write('{"half":');
+      setImmediate(() => response.destroy());
+    };
+    await expect(account.request('GET', path)).rejects.toThrow();
+    service.answer = echo;
+    expect((await account.request('GET', path)).status).toBe(200);
+  });
+
+  it('answers over the same connection again and again', async () => {
+    const two = head('GET', path, []) + head('GET', '/v1/me', ['Connection: close']);
+    const reply = await sendRaw(platform.gatewayUrl, two);
+    expect(reply.all.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+  });
+
+  it('an envelope with a request id for what is not HTTP', async () => {
+    const reply = await sendRaw(platform.gatewayUrl, 'NONSENSE\r\n\r\n');
+    expect(reply.status).toBe(400);
+    expect(JSON.parse(reply.body)).toMatchObject({ error: { code: 'invalid_request' } });
+    expect(reply.headers['request-id']).toMatch(uuidV7);
+    const huge = await sendRaw(platform.gatewayUrl, head('GET', path, [`X-Long: ${'x'.repeat(40_000)}`]));
+    expect(huge.status).toBe(431);
+  });
+});
+
+describe('a client that goes away', () => {
+  it('ends its request at the service', async () => {
+    let hasBegun = false;
+    const ended = new Promise<boolean>((resolve) => {
+      service.answer = (_seen, response) => {
+        hasBegun = true;
+        response.once('close', () => resolve(response.writableFinished));
+      };
+    });
+    const request = httpRequest(platform.gatewayUrl + path, { headers: { authorization: `Bearer ${account.key}` } });
+    request.on('error', () => undefined);
+    request.end();
+    await waitFor('the request at the service', () => hasBegun);
+    request.destroy();
+    expect(await ended).toBe(false);
+  });
+});
+
+describe('a body that is too large', () => {
+  const mebibyte = 1_048_576;
+
+  it('is refused by its stated length before a byte of it is forwarded', async () => {
+    const before = service.seen.length;
+    const answer = await account.request('POST', '/v1/calendar/appointments', { rawBody: 'x'.repeat(mebibyte + 1) });
+    expect(answer.status).toBe(413);
+    expect(answer.body.error).toMatchObject({ code: 'invalid_request', field: 'body' });
+    expect(service.seen).toHaveLength(before);
+    const largest = await account.request('POST', '/v1/calendar/appointments', { rawBody: 'x'.repeat(mebibyte) });
+    expect(largest.status).toBe(200);
+    expect(largest.body.body).toHaveLength(mebibyte);
+  });
+
+  it('is cut at the limit where it is chunked', async () => {
+    const before = service.seen.length;
+    const chunk = 'x'.repeat(65_536);
+    const reply = await new Promise<{ status: number; body: string }>((resolve, reject) => {
+      const request = httpRequest(`${platform.gatewayUrl}/v1/calendar/appointments`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+      });
+      request.on('error', reject);
+      request.on('response', async (response) => {
+        let body = '';
+        for await (const part of response) body += String(part);
+        resolve({ status: response.statusCode!, body });
+      });
+      for (let sent = 0; sent <= mebibyte; sent += chunk.length) request.write(chunk);
+      request.end();
+    });
+    expect(reply.status).toBe(413);
+    expect(JSON.parse(reply.body)).toMatchObject({ error: { code: 'invalid_request', field: 'body' } });
+    expect(service.seen).toHaveLength(before);
+  });
+
+  it('is refused without 100 Continue', async () => {
+    const lines = [`Content-Length: ${mebibyte + 1}`, 'Expect: 100-continue', 'Content-Type: application/json'];
+    const reply = await sendRaw(platform.gatewayUrl, head('POST', '/v1/calendar/appointments', lines), 'never');
+    expect(reply.all).toMatch(/^HTTP\/1\.1 413/);
+  });
+});

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import type { Bus } from '@customer-platform/service-kit';
+
+const topic = 'gateway-alive';
+const beatMs = 1_000;
+/** A gateway that was not heard for this long no longer counts. */
+const silentMs = 3_500;
+
+/** Counts the gateways of the installation by the sign of life that each gives on the bus every second. */
+export class LiveGateways {
+  readonly #bus: Bus;
+  readonly #id = randomUUID();
+  readonly #heardAtMs = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+  }
+
+  start(): void {
+    this.#bus.listen(topic, (id) => {
+      // One that has just come knows nobody yet: it is answered at once.
+      if (id !== this.#id && !this.#heardAtMs.has(id)) this.#bus.announce(topic, this.#id);
+      this.#heardAtMs.set(id, performance.now());
+    });
+    this.#bus.announce(topic, this.#id);
+    this.#timer = setInterval(() => this.#beat(), beatMs);
+  }
+
+  /** How many there are, this one included. While the bus is away the last count stands. */
+  count(): number {
+    return Math.max(1, this.#heardAtMs.size);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #beat(): void {
+    if (!this.#bus.isConnected()) return;
+    this.#bus.announce(topic, this.#id);
+    const limitMs = performance.now() - silentMs;
+    const self = this.#heardAtMs.get(this.#id);
+    // Not having heard oneself means that the bus was away: then the silence of others says nothing.
+    if (self === undefined || self < limitMs) return;
+    for (const [id, heardAtMs] of this.#heardAtMs) if (heardAtMs < limitMs) this.#heardAtMs.delete(id);
+  }
+}

@@ -1,0 +1,32 @@
+import type { RatePolicy, Standing } from './rate-policy.ts';
+
+const maxBuckets = 20_000;
+
+/** The limit as one process can keep it alone: its share of the bucket, in memory. Stands in while Redis is away. */
+export class LocalLimiter {
+  readonly #spentUntilUs = new Map<string, number>();
+
+  /** Takes `cost` requests of the key's share, which is one part in `gateways`. */
+  take(policy: RatePolicy, cost: 0 | 1, gateways: number): Standing {
+    const intervalUs = policy.intervalUs * gateways;
+    const burst = Math.max(1, Math.floor(policy.burst / gateways));
+    const nowUs = performance.now() * 1_000;
+    const spentUntilUs = Math.max(this.#spentUntilUs.get(policy.bucket) ?? 0, nowUs) + intervalUs * cost;
+    const waitUs = spentUntilUs - intervalUs * burst - nowUs;
+    // A millionth of a second off is rounding, not a request too many.
+    if (waitUs > 1) return -waitUs;
+    if (cost === 1) {
+      if (this.#spentUntilUs.size >= maxBuckets) this.#dropFull(nowUs);
+      this.#spentUntilUs.set(policy.bucket, spentUntilUs);
+    }
+    return (spentUntilUs - nowUs) / gateways;
+  }
+
+  /** Forgets buckets that are full again, which is what a forgotten one counts as; all of them where none is. */
+  #dropFull(nowUs: number): void {
+    for (const [bucket, spentUntilUs] of this.#spentUntilUs) {
+      if (spentUntilUs <= nowUs) this.#spentUntilUs.delete(bucket);
+    }
+    if (this.#spentUntilUs.size >= maxBuckets) this.#spentUntilUs.clear();
+  }
+}

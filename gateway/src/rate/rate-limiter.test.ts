@@ -1,0 +1,119 @@
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Relay, startRelay } from '../../test/relay.ts';
+import { startGateway } from '../main.ts';
+
+let redis: Relay;
+let platform: Platform;
+let account: TestAccount;
+let second: { url: string; stop(): Promise<void> };
+
+beforeAll(async () => {
+  redis = await startRelay(process.env.TEST_REDIS_URL!);
+  platform = await startPlatform({ services: [], env: { REDIS_URL: redis.url } });
+  second = await startGateway(platform.env('gateway'));
+  account = await platform.account();
+});
+
+afterAll(async () => {
+  redis?.mend();
+  await second?.stop();
+  await platform?.stop();
+  await redis?.stop();
+});
+
+const keyOf = (per_minute: number, burst: number) =>
+  platform.issueKey(account.id, { rate_limit: { per_minute, burst } });
+const ask = (key: string, url = platform.gatewayUrl) => rawRequest(url, 'GET', '/v1/me', { key });
+
+async function statuses(key: string, count: number): Promise<number[]> {
+  const answers: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const url = index % 2 === 0 ? platform.gatewayUrl : second.url;
+    answers.push((await ask(key, url)).status);
+  }
+  return answers;
+}
+
+describe('the rate of a key', () => {
+  it('is a burst, then refused with the time to wait, told with every answer', async () => {
+    const key = await keyOf(6, 3);
+    const left: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      const answer = await ask(key);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('ratelimit-policy')).toBe('"key";q=3;w=30');
+      left.push(answer.headers.get('ratelimit')!);
+    }
+    expect(left).toEqual(['"key";r=2;t=10', '"key";r=1;t=20', '"key";r=0;t=30']);
+    const refused = await ask(key);
+    expect(refused.status).toBe(429);
+    expect(refused.body.error.code).toBe('rate_limited');
+    expect(refused.headers.get('ratelimit')).toBe('"key";r=0;t=30');
+    expect(Number(refused.headers.get('retry-after'))).toBe(10);
+  });
+
+  it('is one across all gateways', async () => {
+    expect(await statuses(await keyOf(1, 4), 6)).toEqual([200, 200, 200, 200, 429, 429]);
+  });
+
+  it('comes back with time', async () => {
+    const key = await keyOf(600, 1);
+    expect(await statuses(key, 2)).toEqual([200, 429]);
+    await waitFor('a token', async () => (await ask(key)).status === 200, 2_000);
+  });
+
+  it('is taken by one request at most each, however many come at once', async () => {
+    const key = await keyOf(1, 10);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_none, index) => ask(key, index % 2 ? second.url : platform.gatewayUrl)),
+    );
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(10);
+  });
+
+  it("is the account's where the key has none, and 600 a minute with a burst of 100 where the account has none", async () => {
+    const { body } = await platform.admin('POST', '/admin/accounts', { name: 'Plain' });
+    const key = await platform.issueKey(body.id);
+    expect((await ask(key)).headers.get('ratelimit-policy')).toBe('"key";q=100;w=10');
+    await platform.admin('PATCH', `/admin/accounts/${body.id}`, { rate_limit: { burst: 7 } });
+    expect((await ask(key)).headers.get('ratelimit-policy')).toBe('"key";q=7;w=1');
+  });
+
+  it('is not taken by requests that are refused before it', async () => {
+    const key = await platform.issueKey(account.id, {
+      rate_limit: { per_minute: 1, burst: 2 },
+      allowed_addresses: ['203.0.113.1'],
+    });
+    for (let count = 0; count < 5; count++) {
+      const answer = await ask(key);
+      expect(answer.status).toBe(403);
+      expect(answer.headers.get('ratelimit')).toBe('"key";r=2;t=0');
+    }
+  });
+});
+
+describe('while Redis is away', () => {
+  it.each(['cut', 'stall'] as const)(
+    '(%s) each gateway limits its share, at once, and shares again after',
+    async (how) => {
+      const [key, known] = [await keyOf(1, 8), await keyOf(1, 4)];
+      expect((await ask(known)).headers.get('ratelimit')).toBe('"key";r=3;t=60');
+      redis[how]();
+      try {
+        const began = performance.now();
+        const answers = await statuses(key, 20);
+        expect(performance.now() - began).toBeLessThan(2_000);
+        const allowed = answers.filter((status) => status === 200).length;
+        expect(allowed).toBe(8);
+        expect(answers.slice(10)).toEqual(Array.from({ length: 10 }, () => 429));
+        const answer = await ask(key);
+        expect(answer.status).toBe(429);
+        expect(answer.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      } finally {
+        redis.mend();
+      }
+      await waitFor('Redis', async () => (await ask(known, second.url)).headers.get('ratelimit') === '"key";r=0;t=240');
+    },
+  );
+});

@@ -1,0 +1,62 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a server that can be cut and mended: what the server is to its clients when the network or it is away. */
+export interface Relay {
+  /** The server's URL with the relay's address. */
+  url: string;
+  /** Ends every connection and refuses new ones. */
+  cut(): void;
+  /** Keeps connections, lets nothing through. */
+  stall(): void;
+  mend(): void;
+  stop(): Promise<void>;
+}
+
+export async function startRelay(serverUrl: string): Promise<Relay> {
+  const target = new URL(serverUrl);
+  const sockets = new Set<Socket>();
+  let state: 'open' | 'cut' | 'stalled' = 'open';
+  const server = createServer((client) => {
+    if (state === 'cut') {
+      client.destroy();
+      return;
+    }
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.on('data', (chunk) => state !== 'stalled' && to.write(chunk));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(serverUrl);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: url.href,
+    cut: () => {
+      state = 'cut';
+      endAll();
+    },
+    stall: () => {
+      state = 'stalled';
+    },
+    mend: () => {
+      if (state === 'stalled') endAll();
+      state = 'open';
+    },
+    stop: async () => {
+      endAll();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
