@@ -1,0 +1,244 @@
+import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
+import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
+import type { Notice } from './notices.ts';
+
+/** An appointment with what it shows of its contact (of a merged one the survivor) and its teammate. */
+export interface AppointmentRow {
+  id: string;
+  title: string;
+  status: AppointmentStatus;
+  booking_type_id: number;
+  contact_id: string;
+  contact_name: string;
+  contact_phone: string;
+  staff_id: number;
+  staff_name: string;
+  staff_email: string;
+  blocked_from: Date;
+  starts_at: Date;
+  ends_at: Date;
+  mode: Appointment['mode'];
+  location: string;
+  meeting_link: string;
+  notes: string;
+  source: Appointment['source'];
+  deal_id: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** One thing that happened to an appointment. */
+export interface HistoryRow {
+  kind: HistoryEntry['kind'];
+  summary: string;
+  at: Date;
+}
+
+/** `history` is oldest first. */
+export interface AppointmentRowWithHistory extends AppointmentRow {
+  history: HistoryRow[];
+}
+
+export const columns = (tx: Sql) => tx`
+  a.id, a.title, a.status, a.booking_type_id, a.staff_id, a.blocked_from, a.starts_at, a.ends_at, a.mode, a.location,
+  a.meeting_link, a.notes, a.source, a.deal_id, a.created_at, a.updated_at, s.email as staff_email, m.name as staff_name,
+  coalesce(survivor.id, c.id) as contact_id, coalesce(survivor.name, c.name) as contact_name,
+  coalesce(survivor.phone, c.phone) as contact_phone`;
+
+/** The rows that every appointment has, and the survivor of a merged contact. */
+export const neighbours = (tx: Sql) => tx`
+  join staff s on s.account_id = a.account_id and s.id = a.staff_id
+  join members m on m.account_id = s.account_id and m.email = s.email
+  join contacts c on c.account_id = a.account_id and c.id = a.contact_id
+  left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into`;
+
+export const history = (tx: Sql) => tx`
+  (select coalesce(json_agg(json_build_object('kind', h.kind, 'summary', h.summary, 'at', h.at) order by h.position), '[]')
+   from appointment_history h where h.account_id = a.account_id and h.appointment_id = a.id) as history`;
+
+/** Undefined where the account has none with this id. */
+export async function selectAppointment(
+  tx: Sql,
+  accountId: string,
+  id: string,
+): Promise<AppointmentRowWithHistory | undefined> {
+  const [row] = await tx<(AppointmentRow & { history: JsonHistory })[]>`
+    select ${columns(tx)}, ${history(tx)} from appointments a ${neighbours(tx)}
+    where a.account_id = ${accountId} and a.id = ${id}`;
+  return row && { ...row, history: datedHistory(row.history) };
+}
+
+type JsonHistory = (Omit<HistoryRow, 'at'> & { at: string })[];
+
+/** History as `history` selects it, its times made dates. */
+export function datedHistory(rows: JsonHistory): HistoryRow[] {
+  return rows.map((entry) => ({ ...entry, at: new Date(entry.at) }));
+}
+
+/** Locks the appointment against other changes, then reads it as it is under the lock. */
+export async function lockAppointment(
+  tx: Sql,
+  accountId: string,
+  id: string,
+): Promise<AppointmentRowWithHistory | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`select 1 from appointments where account_id = ${accountId} and id = ${id} for update`.execute();
+  const [, row] = await Promise.all([locked, selectAppointment(tx, accountId, id)]);
+  return row;
+}
+
+/** What a list is narrowed to; `from` is included, `to` is not. */
+export interface AppointmentFilter {
+  from?: Date | undefined;
+  to?: Date | undefined;
+  status?: AppointmentStatus | undefined;
+  /** A contact that was not merged; appointments of those merged into it count. */
+  contactId?: string | undefined;
+  staffId?: number | undefined;
+  bookingTypeId?: number | undefined;
+}
+
+/** Latest start first, after `last`. */
+export async function listAppointmentRows(
+  tx: Sql,
+  accountId: string,
+  filter: AppointmentFilter,
+  last: Pick<AppointmentRow, 'id' | 'starts_at'> | null,
+  limit: number,
+): Promise<AppointmentRow[]> {
+  const { from, to, status, contactId, staffId, bookingTypeId } = filter;
+  return await tx<AppointmentRow[]>`
+    select ${columns(tx)} from appointments a ${neighbours(tx)}
+    where a.account_id = ${accountId}
+      ${from ? tx`and a.starts_at >= ${from}` : tx``} ${to ? tx`and a.starts_at < ${to}` : tx``}
+      ${status ? tx`and a.status = ${status}` : tx``}
+      ${contactId ? tx`and a.contact_id = any(array(${contactIds(tx, accountId, contactId)}))` : tx``}
+      ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
+      ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
+      ${last ? tx`and (a.starts_at, a.id) < (${last.starts_at}, ${last.id})` : tx``}
+    order by a.starts_at desc, a.id desc limit ${limit}`;
+}
+
+const contactIds = (tx: Sql, accountId: string, id: string) => tx`
+  select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
+
+/** The place of an appointment in the list; undefined where the account has none with this id. */
+export async function selectCursor(
+  tx: Sql,
+  accountId: string,
+  id: string,
+): Promise<Pick<AppointmentRow, 'id' | 'starts_at'> | undefined> {
+  const [row] = await tx<Pick<AppointmentRow, 'id' | 'starts_at'>[]>`
+    select id, starts_at from appointments where account_id = ${accountId} and id = ${id}`;
+  return row;
+}
+
+/**
+ * Books with the history entry and the notices. Answers the new id, or undefined where the teammate's time is held by
+ * another: no error is raised for it, so that many who want one time do not wait for each other in turn.
+ */
+export async function insertAppointment(
+  tx: Sql,
+  accountId: string,
+  row: Omit<AppointmentRow, 'id'>,
+  entry: HistoryRow,
+  notices: readonly Notice[],
+): Promise<string | undefined> {
+  const [booked] = await tx<{ id: string }[]>`
+    with booked as (
+      insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
+        ends_at, mode, location, meeting_link, notes, source, deal_id, created_at, updated_at)
+      values (${accountId}, ${row.booking_type_id}, ${row.title}, ${row.status}, ${row.contact_id}, ${row.staff_id},
+        ${row.blocked_from}, ${row.starts_at}, ${row.ends_at}, ${row.mode}, ${row.location}, ${row.meeting_link},
+        ${row.notes}, ${row.source}, ${row.deal_id}, ${row.created_at}, ${row.updated_at})
+      on conflict do nothing returning id
+    ), noted as (
+      insert into appointment_history (account_id, appointment_id, kind, summary, at)
+      select ${accountId}, id, ${entry.kind}, ${entry.summary}, ${entry.at} from booked
+    ), noticed as (
+      insert into notices (account_id, appointment_id, kind, channel, minutes_before, due_at)
+      select ${accountId}, booked.id, due.* from booked cross join ${noticeRows(tx, notices)}
+    )
+    select id from booked`;
+  return booked?.id;
+}
+
+/** Locks teammates in the order of their ids, as everyone who moves an appointment does: so moves never wait in a circle. */
+export async function lockTeammates(tx: Sql, accountId: string, emails: string[]): Promise<void> {
+  await tx`
+    select 1 from staff where account_id = ${accountId} and email = any(${emails}::text[]) order by id for no key update`;
+}
+
+/** Where an appointment goes, with its lengths. */
+export type Move = Pick<AppointmentRow, 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>;
+
+/** Moves an appointment with its history entry and notices. Answers false where the time is held by another: the transaction is then over. */
+export async function moveAppointment(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  move: Move,
+  entry: HistoryRow,
+  notices: readonly Notice[],
+): Promise<boolean> {
+  const { staff_id, blocked_from, starts_at, ends_at } = move;
+  try {
+    await tx`
+      with moved as (
+        update appointments set staff_id = ${staff_id}, blocked_from = ${blocked_from}, starts_at = ${starts_at},
+          ends_at = ${ends_at}, updated_at = ${entry.at}
+        where account_id = ${accountId} and id = ${id}
+      ), noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
+        delete from notices where account_id = ${accountId} and appointment_id = ${id}
+      )
+      insert into notices (account_id, appointment_id, kind, channel, minutes_before, due_at)
+      select ${accountId}, ${id}, due.* from ${noticeRows(tx, notices)}`;
+    return true;
+  } catch (error) {
+    if (brokenConstraint(error) === 'appointments_no_overlap') return false;
+    throw error;
+  }
+}
+
+/** Changes the status with a history entry; an appointment that ends drops what its contact was still to be told. */
+export async function changeStatusRow(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  status: AppointmentStatus,
+  entry: HistoryRow,
+): Promise<void> {
+  const holdsTime = status === 'requested' || status === 'confirmed';
+  await tx`
+    with noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
+      delete from notices where account_id = ${accountId} and appointment_id = ${id} and not ${holdsTime}::boolean
+    )
+    update appointments set status = ${status}, updated_at = ${entry.at} where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Changes what an appointment says; without an entry where only its notes change. */
+export async function editAppointment(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  { mode, location, meeting_link, notes }: Pick<AppointmentRow, 'mode' | 'location' | 'meeting_link' | 'notes'>,
+  entry: HistoryRow | undefined,
+  now: Date,
+): Promise<void> {
+  const edited = tx`
+    update appointments set mode = ${mode}, location = ${location}, meeting_link = ${meeting_link}, notes = ${notes},
+      updated_at = ${now} where account_id = ${accountId} and id = ${id}`;
+  await (entry ? tx`with noted as (${insertEntry(tx, accountId, id, entry)}) ${edited}` : edited);
+}
+
+const insertEntry = (tx: Sql, accountId: string, id: string, { kind, summary, at }: HistoryRow) => tx`
+  insert into appointment_history (account_id, appointment_id, kind, summary, at)
+  values (${accountId}, ${id}, ${kind}, ${summary}, ${at})`;
+
+const noticeRows = (tx: Sql, notices: readonly Notice[]) => tx`
+  jsonb_to_recordset(${tx.json(notices.map(jsonNotice))}::jsonb)
+    as due (kind text, channel text, minutes_before integer, due_at timestamptz)`;
+
+function jsonNotice({ kind, channel, minutesBefore, dueAt }: Notice) {
+  return { kind, channel, minutes_before: minutesBefore, due_at: dueAt.toISOString() };
+}

@@ -1,0 +1,220 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addMember, emailOf, openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+  platform.clock.set('2026-06-01T08:00:00Z');
+}, 60_000);
+afterAll(() => platform.stop());
+
+const tuesday = (time: string) => `2026-06-02T${time}:00+02:00`;
+
+describe('booking an appointment', () => {
+  it('answers it, shows it with its history and sends appointment.booked', async () => {
+    const desk = await openDesk(platform, { bookingType: { meeting_link: 'https://meet.example/1' } });
+    const booked = await desk.book(tuesday('09:00'), { notes: 'first visit' });
+    expect(booked).toMatchObject({
+      status: 201,
+      body: {
+        title: 'Consultation',
+        status: 'confirmed',
+        booking_type: { id: desk.bookingType, name: 'Consultation' },
+        contact: { id: desk.contact.id, name: 'Carla Client', phone: '+4930901820' },
+        staff: { name: 'Ada', email: 'ada@desk.example' },
+        starts_at: tuesday('09:00'),
+        ends_at: tuesday('09:30'),
+        mode: 'online',
+        location: '',
+        meeting_link: 'https://meet.example/1',
+        notes: 'first visit',
+        source: 'api',
+        deal: null,
+      },
+    });
+    expect(booked.body).not.toHaveProperty('history');
+    const { history, ...shown } = await desk.get(`/v1/calendar/appointments/${booked.body.id}`);
+    expect(shown).toEqual(booked.body);
+    expect(history).toEqual([{ kind: 'booked', summary: expect.stringContaining('Ada'), at: booked.body.created_at }]);
+    const event = await platform.event(desk.account.id, 'appointment.booked');
+    expect(event.data).toEqual({ appointment: { ...booked.body, history } });
+  });
+
+  it('gives one time to one of 200 who want it at once, and slot_taken to all others', async () => {
+    const desk = await openDesk(platform);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => desk.book(tuesday('10:00'))));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(new Set(refused.map(({ status, body }) => `${status} ${body.error?.code}`))).toEqual(
+      new Set(['409 slot_taken']),
+    );
+  });
+
+  it('without staff takes the first teammate who is free, the default one first', async () => {
+    const staff = { ada: {}, bob: {}, cleo: {} };
+    const desk = await openDesk(platform, { staff, bookingType: { default_staff: emailOf('bob') } });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => desk.book(tuesday('09:00'))));
+    const booked = answers.filter(({ status }) => status === 201).map(({ body }) => body.staff.email);
+    expect(booked.sort()).toEqual([emailOf('ada'), emailOf('bob'), emailOf('cleo')]);
+    const next = [
+      await desk.book(tuesday('11:00')),
+      await desk.book(tuesday('11:00')),
+      await desk.book(tuesday('11:00')),
+    ];
+    expect(next.map(({ body }) => body.staff.name)).toEqual(['Bob', 'Ada', 'Cleo']);
+  });
+
+  it('allows back to back, and keeps prep free before the start only', async () => {
+    const desk = await openDesk(platform, { bookingType: { prep_minutes: 15, slot_interval_minutes: 15 } });
+    expect((await desk.book(tuesday('12:00'))).status).toBe(201);
+    const tried: [string, number][] = [
+      ['11:30', 409], // would end at 12:00, but 11:45 to 12:00 is prep
+      ['11:15', 201],
+      ['12:30', 409], // its prep would begin at 12:15
+      ['12:45', 201],
+      ['09:00', 201], // prep may reach before opening
+    ];
+    for (const [time, status] of tried) expect([time, (await desk.book(tuesday(time))).status]).toEqual([time, status]);
+  });
+
+  it('takes place and link from the type, the teammate or the account, in the mode that holds', async () => {
+    const profile = { location: 'Room of Ada', meeting_link: 'https://meet.example/ada' };
+    const either = { mode: 'either', location: '' };
+    const desk = await openDesk(platform, { staff: { ada: profile }, bookingType: either });
+    await desk.patch('/v1/calendar/settings', { mode: 'physical', location: 'Main street 1' });
+    const seen = async (startsAt: string, more = {}) => {
+      const { mode, location, meeting_link } = (await desk.book(startsAt, more)).body;
+      return [mode, location, meeting_link];
+    };
+    expect(await seen(tuesday('09:00'))).toEqual(['physical', 'Room of Ada', '']);
+    expect(await seen(tuesday('09:30'), { mode: 'online' })).toEqual(['online', '', 'https://meet.example/ada']);
+    expect(await seen(tuesday('10:00'), { mode: 'online', location: 'lobby', meeting_link: '' })).toEqual([
+      'online',
+      'lobby',
+      '',
+    ]);
+    await desk.patch(`/v1/calendar/staff/${emailOf('ada')}`, { location: '' });
+    expect(await seen(tuesday('10:30'))).toEqual(['physical', 'Main street 1', '']);
+    await desk.patch(`/v1/calendar/booking-types/${desk.bookingType}`, { mode: 'online' });
+    expect(await seen(tuesday('11:00'), { mode: 'physical' })).toEqual(['online', '', 'https://meet.example/ada']);
+  });
+
+  it('repeats the answer of the same Idempotency-Key and books once', async () => {
+    const desk = await openDesk(platform);
+    const body = { contact: desk.contact.id, booking_type: desk.bookingType, starts_at: tuesday('09:00') };
+    const send = () =>
+      desk.account.request('POST', '/v1/calendar/appointments', { body, headers: { 'Idempotency-Key': 'one' } });
+    const answers = await Promise.all([send(), send(), send()]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(2);
+    expect((await desk.get('/v1/calendar/appointments')).data).toHaveLength(1);
+  });
+});
+
+describe('a booking is refused', () => {
+  const refusal = (status: number, code: string, field?: string) => ({
+    status,
+    body: { error: field ? { code, field } : { code } },
+  });
+
+  it('with 400 naming the input that is wrong', async () => {
+    const desk = await openDesk(platform, { staff: { ada: {}, bob: {} }, bookingType: { staff: [emailOf('ada')] } });
+    const off = await desk.post('/v1/calendar/booking-types', { name: 'Off', duration_minutes: 30, active: false });
+    const wrong: [Record<string, unknown>, string][] = [
+      [{ contact: undefined }, 'contact'],
+      [{ contact: 'nobody' }, 'contact'],
+      [{ contact: crypto.randomUUID() }, 'contact'],
+      [{ booking_type: undefined }, 'booking_type'],
+      [{ booking_type: 999_999_999 }, 'booking_type'],
+      [{ booking_type: off.id }, 'booking_type'],
+      [{ starts_at: undefined }, 'starts_at'],
+      [{ starts_at: '2026-06-02T09:00:00' }, 'starts_at'],
+      [{ starts_at: '2026-02-30T09:00:00Z' }, 'starts_at'],
+      [{ staff: 'stranger@desk.example' }, 'staff'],
+      [{ staff: emailOf('bob') }, 'staff'],
+      [{ status: 'completed' }, 'status'],
+      [{ mode: 'either' }, 'mode'],
+      [{ deal: crypto.randomUUID() }, 'deal'],
+      [{ notes: 7 }, 'notes'],
+    ];
+    for (const [input, field] of wrong) {
+      expect([field, await desk.book(tuesday('09:00'), input)]).toMatchObject([
+        field,
+        refusal(400, 'invalid_request', field),
+      ]);
+    }
+  });
+
+  it('where a text is longer than its limit in code points, and not where it is just as long', async () => {
+    const desk = await openDesk(platform, { bookingType: { slot_interval_minutes: 30 } });
+    const limits = { notes: 5_000, location: 255, meeting_link: 500 };
+    let minute = 9 * 60;
+    for (const [field, limit] of Object.entries(limits)) {
+      for (const letter of ['x', '𝒳']) {
+        const time = () => `${String(Math.floor(minute / 60)).padStart(2, '0')}:${minute % 60 === 0 ? '00' : '30'}`;
+        expect(await desk.book(tuesday(time()), { [field]: letter.repeat(limit + 1) })).toMatchObject(
+          refusal(400, 'invalid_request', field),
+        );
+        const longest = await desk.book(tuesday(time()), { [field]: letter.repeat(limit) });
+        expect([longest.status, [...longest.body[field]].length]).toEqual([201, limit]);
+        minute += 30;
+        expect((await desk.book(tuesday(time()), { [field]: letter.repeat(limit - 1) })).status).toBe(201);
+        minute += 30;
+      }
+    }
+  });
+
+  it('with slot_taken that says why, where the start is no free one', async () => {
+    const desk = await openDesk(platform, { bookingType: { min_notice_minutes: 120, window_days: 30 } });
+    await desk.post(`/v1/calendar/staff/${emailOf('ada')}/time-off`, { from: '2026-06-03', to: '2026-06-04' });
+    const wrong: [string, RegExp][] = [
+      [tuesday('09:10'), /off the grid/],
+      ['2026-06-02T09:00:01+02:00', /off the grid/],
+      ['2026-06-01T11:30:00+02:00', /too soon/],
+      ['2026-05-01T11:30:00+02:00', /too soon/],
+      ['2026-07-02T09:00:00+02:00', /too far/],
+      [tuesday('17:00'), /outside the open hours/],
+      ['2026-06-03T10:00:00+02:00', /time off/],
+    ];
+    for (const [startsAt, reason] of wrong) {
+      const answer = await desk.book(startsAt);
+      expect([startsAt, answer.status, answer.body.error]).toEqual([
+        startsAt,
+        409,
+        { code: 'slot_taken', message: expect.stringMatching(reason) },
+      ]);
+    }
+  });
+
+  it('with a key that lacks the scope, and to an account whose plan has no Calendar', async () => {
+    const desk = await openDesk(platform);
+    const key = await platform.issueKey(desk.account.id, { scopes: ['calendar:read'] });
+    const answer = await desk.account.request('POST', '/v1/calendar/appointments', { body: {}, key });
+    expect(answer).toMatchObject(refusal(403, 'scope_missing'));
+    const without = await platform.account({ plan: { name: 'small', api: true, modules: ['cdp'] } });
+    expect(await without.request('POST', '/v1/calendar/appointments', { body: {} })).toMatchObject(
+      refusal(404, 'module_off'),
+    );
+  });
+
+  it('where appointments are switched off, or the teammate has left or is inactive', async () => {
+    const desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
+    const leaver = await addMember(platform, desk.account.id, 'leo');
+    await desk.post('/v1/calendar/staff', { email: emailOf('leo'), hours: { tue: [['09:00', '17:00']] } });
+    const staff = [emailOf('ada'), emailOf('bob'), emailOf('leo')];
+    await desk.patch(`/v1/calendar/booking-types/${desk.bookingType}`, { staff });
+    await desk.patch(`/v1/calendar/staff/${emailOf('ada')}`, { active: false });
+    await platform.admin('DELETE', `/admin/accounts/${desk.account.id}/members/${leaver}`);
+    await waitFor('the teammate to have left', async () => {
+      return (await desk.get(`/v1/calendar/staff/${emailOf('leo')}`)).active === false;
+    });
+    expect(await desk.book(tuesday('09:00'), { staff: emailOf('leo') })).toMatchObject(
+      refusal(400, 'invalid_request', 'staff'),
+    );
+    expect(await desk.book(tuesday('09:00'), { staff: emailOf('ada') })).toMatchObject(refusal(409, 'slot_taken'));
+    expect((await desk.book(tuesday('09:00'))).body.staff.name).toBe('Bob');
+    await desk.patch('/v1/calendar/settings', { enabled: false });
+    expect(await desk.book(tuesday('10:00'))).toMatchObject(refusal(409, 'invalid_state'));
+  });
+});

@@ -1,0 +1,91 @@
+import * as contract from '@customer-platform/contracts/calendar';
+import type { Body } from '@customer-platform/contracts/core';
+import { formatInstant } from '@customer-platform/service-kit';
+import { learnContact } from '../contacts/learn-contact.ts';
+import { refusalsOf } from '../free-times/free-starts.ts';
+import type { OfferedTeammate, OfferedType } from '../free-times/offer.sql.ts';
+import { loadOffer, type Offer } from '../free-times/offer.ts';
+import { implement } from '../implement.ts';
+import { toAppointment } from './appointment.ts';
+import { type AppointmentRow, insertAppointment } from './appointments.sql.ts';
+import { noticesOf } from './notices.ts';
+import { slotTakenMessage } from './slot-taken.ts';
+
+const minuteMs = 60_000;
+
+export const bookAppointment = implement(contract.bookAppointment, {
+  async handle({ account, tx, body, now, emit, fail, outsideOnce }) {
+    const { starts_at, staff } = body;
+    const request = { accountId: account.id, bookingTypeId: body.booking_type, contact: body.contact, staff };
+    const offer = await loadOffer(tx, { ...request, from: starts_at, to: starts_at });
+    const { bookingType, settings, contact, candidates } = offer;
+    if (!contact) outsideOnce(learnContact(body.contact));
+    if (!contact || contact.deleted)
+      return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
+    if (!bookingType?.active) {
+      return fail(
+        'invalid_request',
+        'booking_type must be the id of a booking type that is switched on',
+        'booking_type',
+      );
+    }
+    if (staff !== undefined && !candidates[0]?.id.in_team) {
+      return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
+    }
+    if (body.deal !== undefined)
+      return fail('invalid_request', 'deal must be the id of a deal of this account', 'deal');
+    if (!settings.enabled)
+      return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
+
+    const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt: starts_at.getTime() };
+    const refusals = candidates.map((candidate) => refusalsOf({ ...rules, candidate }));
+    const free = candidates.filter((_, index) => refusals[index]!.length === 0);
+    const notices = noticesOf('booked', starts_at, now, bookingType, settings);
+    for (const { id: teammate } of free) {
+      const values = valuesOf(body, { ...offer, bookingType, contact }, teammate, now);
+      const summary = `Booked ${bookingType.name} with ${teammate.name} for ${formatInstant(starts_at, account.timezone)}`;
+      const entry = { kind: 'booked' as const, summary, at: now };
+      const id = await insertAppointment(tx, account.id, values, entry, notices);
+      if (id === undefined) continue;
+      const appointment = toAppointment({ id, ...values }, account.timezone);
+      const history = [{ ...entry, at: formatInstant(now, account.timezone) }];
+      emit(contract.appointmentBooked, { appointment: { ...appointment, history } });
+      return appointment;
+    }
+    return fail('slot_taken', slotTakenMessage(refusals, bookingType, account.timezone));
+  },
+});
+
+type Booking = Body<typeof contract.bookAppointment>;
+type Found = Offer & { bookingType: OfferedType; contact: NonNullable<Offer['contact']> };
+
+/** The appointment to be booked with a teammate; texts that are left out come from the type, the teammate, the account. */
+function valuesOf(body: Booking, offer: Found, teammate: OfferedTeammate, now: Date): Omit<AppointmentRow, 'id'> {
+  const { bookingType, settings, contact } = offer;
+  const mode = bookingType.mode === 'either' ? (body.mode ?? settings.mode) : bookingType.mode;
+  const place = bookingType.location || teammate.location || settings.location;
+  const link = bookingType.meeting_link || teammate.meeting_link;
+  const startsAt = body.starts_at.getTime();
+  return {
+    title: bookingType.name,
+    status: body.status,
+    booking_type_id: bookingType.id,
+    contact_id: contact.id,
+    contact_name: contact.name,
+    contact_phone: contact.phone,
+    staff_id: teammate.id,
+    staff_name: teammate.name,
+    staff_email: teammate.email,
+    blocked_from: new Date(startsAt - bookingType.prep_minutes * minuteMs),
+    starts_at: body.starts_at,
+    ends_at: new Date(startsAt + bookingType.duration_minutes * minuteMs),
+    mode,
+    location: body.location ?? (mode === 'physical' ? place : ''),
+    meeting_link: body.meeting_link ?? (mode === 'online' ? link : ''),
+    notes: body.notes,
+    source: 'api',
+    deal_id: null,
+    created_at: now,
+    updated_at: now,
+  };
+}

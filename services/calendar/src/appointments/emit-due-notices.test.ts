@@ -1,0 +1,78 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Desk, openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(() => platform.clock.set('2026-06-01T08:00:00Z'));
+
+const reminders = [
+  { minutes_before: 1_440, channel: 'email' },
+  { minutes_before: 60, channel: 'sms' },
+  { minutes_before: 43_200, channel: 'email' }, // due before the booking: never sent
+];
+const startsAt = '2026-06-04T09:00:00+02:00';
+
+/** What was emitted for an account, as `kind channel`, once it is as many as expected. */
+async function told(desk: Desk, count: number): Promise<string[]> {
+  return await waitFor(`${count} notices`, () => {
+    const notices = platform.events(desk.account.id).filter(({ type }) => type.endsWith('.due'));
+    const lines = notices.map(({ type, data }) => `${type} ${data.reason ?? data.minutes_before} ${data.channel}`);
+    return lines.length >= count ? lines : undefined;
+  });
+}
+
+describe('what a contact is told', () => {
+  it('is a confirmation at once and each reminder when it is due, once', async () => {
+    const desk = await openDesk(platform, { bookingType: { reminders } });
+    await desk.patch('/v1/calendar/settings', {
+      confirmation: { channel: 'email' },
+      reminders: [{ minutes_before: 5, channel: 'sms' }],
+    });
+    const { body } = await desk.book(startsAt);
+    expect(await told(desk, 1)).toEqual(['confirmation.due booked email']);
+    platform.clock.set('2026-06-03T07:00:01Z');
+    expect(await told(desk, 2)).toEqual(['confirmation.due booked email', 'reminder.due 1440 email']);
+    platform.clock.set('2026-06-04T06:30:00Z');
+    expect((await told(desk, 3)).at(-1)).toBe('reminder.due 60 sms');
+    const due = await platform.event(desk.account.id, 'reminder.due', (data) => data.minutes_before === 60);
+    expect(due.data.appointment).toEqual(await desk.get(`/v1/calendar/appointments/${body.id}`));
+  });
+
+  it("takes the account's reminders where the booking type has none, and no confirmation where it is off", async () => {
+    const desk = await openDesk(platform);
+    const settings = { confirmation: { enabled: false }, reminders: [{ minutes_before: 5, channel: 'sms' }] };
+    await desk.patch('/v1/calendar/settings', settings);
+    await desk.book(startsAt);
+    platform.clock.set('2026-06-04T06:56:00Z');
+    expect(await told(desk, 1)).toEqual(['reminder.due 5 sms']);
+  });
+
+  it('moves with the appointment', async () => {
+    const desk = await openDesk(platform, { bookingType: { reminders } });
+    const { body } = await desk.book(startsAt);
+    await told(desk, 1);
+    await desk.post(`/v1/calendar/appointments/${body.id}/reschedule`, { starts_at: '2026-06-10T09:00:00+02:00' });
+    expect((await told(desk, 2)).at(-1)).toBe('confirmation.due rescheduled whatsapp');
+    platform.clock.set('2026-06-09T07:00:01Z');
+    expect((await told(desk, 3)).at(-1)).toBe('reminder.due 1440 email');
+    const due = await platform.event(desk.account.id, 'reminder.due');
+    expect(due.data.appointment.starts_at).toBe('2026-06-10T09:00:00+02:00');
+  });
+
+  it.each(['complete', 'cancel', 'no_show'])('is dropped by %s', async (action) => {
+    const desk = await openDesk(platform, { bookingType: { reminders: [{ minutes_before: 5, channel: 'sms' }] } });
+    const [ended, kept] = [await desk.book('2026-06-01T11:00:00+02:00'), await desk.book('2026-06-01T11:30:00+02:00')];
+    await told(desk, 2);
+    platform.clock.set(action === 'no_show' ? '2026-06-01T09:00:00Z' : '2026-06-01T08:50:00Z');
+    if (action === 'no_show') await told(desk, 3);
+    await desk.post(`/v1/calendar/appointments/${ended.body.id}/${action}`);
+    platform.clock.set('2026-06-01T09:26:00Z');
+    const isOfKept = (data: { appointment: { id: string } }) => data.appointment.id === kept.body.id;
+    await platform.event(desk.account.id, 'reminder.due', isOfKept);
+    expect(await told(desk, 1)).toHaveLength(action === 'no_show' ? 4 : 3);
+  });
+});

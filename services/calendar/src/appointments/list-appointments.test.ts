@@ -1,0 +1,91 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Desk, emailOf, openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+let desk: Desk;
+const booked: { id: string; starts_at: string; staff: { email: string } }[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+  platform.clock.set('2026-06-01T00:00:00Z');
+  desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
+  for (const day of ['02', '03', '04', '05']) {
+    for (const name of ['ada', 'bob']) {
+      const answer = await desk.book(`2026-06-${day}T09:00:00+02:00`, { staff: emailOf(name) });
+      booked.push(answer.body);
+    }
+  }
+}, 60_000);
+afterAll(() => platform.stop());
+
+const list = (query: Record<string, string | number>) =>
+  desk.account.request('GET', `/v1/calendar/appointments?${new URLSearchParams(query as Record<string, string>)}`);
+const ids = async (query: Record<string, string | number>) =>
+  (await list(query)).body.data.map(({ id }: { id: string }) => id);
+const expected = (...indexes: number[]) => indexes.map((index) => booked[index]!.id);
+
+describe('the list of appointments', () => {
+  it('begins with the latest start, without history', async () => {
+    const { body } = await list({});
+    expect(body).toMatchObject({ has_more: false, next: null });
+    expect(body.data).toEqual([...booked].sort(byStartThenId).reverse());
+  });
+
+  it('is filtered by time, status, teammate, type and contact', async () => {
+    const { id } = booked[0]!;
+    await desk.post(`/v1/calendar/appointments/${id}/cancel`);
+    expect(await ids({ status: 'cancelled' })).toEqual([id]);
+    expect(await ids({ staff: emailOf('bob') })).toEqual(expected(7, 5, 3, 1));
+    expect((await ids({ from: '2026-06-03', to: '2026-06-04' })).sort()).toEqual(expected(2, 3).sort());
+    expect(await ids({ from: '2026-06-03T07:00:00Z', to: '2026-06-04T09:00:00+02:00', staff: emailOf('ada') })).toEqual(
+      expected(2),
+    );
+    expect(await ids({ booking_type: desk.bookingType, contact: desk.contact.id })).toHaveLength(8);
+    const other = await desk.post('/v1/calendar/booking-types', { name: 'Other', duration_minutes: 30 });
+    expect(await ids({ booking_type: other.id })).toEqual([]);
+  });
+
+  it('refuses ids of filters that are nothing of this account, and wrong values', async () => {
+    const wrong: Record<string, string | number>[] = [
+      { contact: crypto.randomUUID() },
+      { contact: 'x' },
+      { staff: 'stranger@desk.example' },
+      { booking_type: 999_999_999 },
+      { status: 'open' },
+      { from: '2026-06-31' },
+      { to: '2026-06-01T00:00:00' },
+      { limit: 0 },
+      { limit: 101 },
+      { starting_after: '' },
+      { starting_after: 'x' },
+      { starting_after: crypto.randomUUID() },
+    ];
+    for (const query of wrong) {
+      const [field] = Object.keys(query);
+      expect([query, await list(query)]).toMatchObject([
+        query,
+        { status: 400, body: { error: { code: 'invalid_request', field } } },
+      ]);
+    }
+  });
+
+  it('neither repeats nor leaves out one while others are booked between the pages', async () => {
+    const before = await ids({ limit: 100 });
+    const seen: string[] = [];
+    let next: string | null = null;
+    for (let page = 0; page < 10; page += 1) {
+      const { body } = await list({ limit: 3, ...(next === null ? {} : { starting_after: next }) });
+      seen.push(...body.data.map(({ id }: { id: string }) => id));
+      await desk.book(`2026-06-02T1${page}:00:00+02:00`, { staff: emailOf('ada') });
+      next = body.next;
+      if (next === null) break;
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(before.filter((id: string) => !seen.includes(id))).toEqual([]);
+  });
+});
+
+function byStartThenId(a: { starts_at: string; id: string }, b: { starts_at: string; id: string }): number {
+  return `${a.starts_at}${a.id}` < `${b.starts_at}${b.id}` ? -1 : 1;
+}

@@ -1,0 +1,19 @@
+import * as contract from '@customer-platform/contracts/calendar';
+import { implement } from '../implement.ts';
+import { toAppointment } from './appointment.ts';
+import { lockAppointment } from './appointments.sql.ts';
+import { changeStatus } from './change-status.ts';
+
+export const markNoShow = implement(contract.markNoShow, {
+  find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
+  async handle({ account, tx, body, found, now, emit, fail }) {
+    if (found.status === 'no_show') return toAppointment(found, account.timezone);
+    if (found.status !== 'confirmed')
+      return fail('invalid_state', `The appointment is ${found.status}; only a confirmed one can be a no-show`);
+    if (now < found.starts_at)
+      return fail('invalid_state', 'The appointment has not begun; a no-show is possible after its start');
+    const { after, change } = await changeStatus(tx, account, found, 'no_show', body.note, now);
+    emit(contract.appointmentNoShow, change);
+    return toAppointment(after, account.timezone);
+  },
+});

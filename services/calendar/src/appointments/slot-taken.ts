@@ -1,0 +1,20 @@
+import type { Refusal } from '../free-times/free-starts.ts';
+import type { OfferedType } from '../free-times/offer.sql.ts';
+
+/** Why a start is refused, in words; `refusals` holds those of each teammate who could have taken it. */
+export function slotTakenMessage(refusals: readonly Refusal[][], bookingType: OfferedType, timezone: string): string {
+  const grid = `a multiple of ${bookingType.slot_interval_minutes} minutes from midnight in ${timezone}`;
+  const sentences: Record<Refusal, string> = {
+    off_grid: `starts_at is off the grid: it must be ${grid}`,
+    too_soon: `starts_at is too soon: it must be at least ${bookingType.min_notice_minutes} minutes from now`,
+    too_far: `starts_at is too far ahead: it must be within ${bookingType.window_days} days`,
+    inactive: 'No teammate who could take this time takes bookings now',
+    outside_hours: 'The time is outside the open hours',
+    time_off: 'The time meets time off',
+    taken: 'The time is not free any more',
+  };
+  const named = refusals.flat();
+  const order: Refusal[] = ['off_grid', 'too_soon', 'too_far', 'taken', 'time_off', 'outside_hours', 'inactive'];
+  const reason = order.find((refusal) => named.includes(refusal)) ?? (refusals.length === 0 ? 'inactive' : 'taken');
+  return `${sentences[reason]}; see the free times of the booking type`;
+}

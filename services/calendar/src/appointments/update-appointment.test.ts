@@ -1,0 +1,97 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+  platform.clock.set('2026-06-01T08:00:00Z');
+}, 60_000);
+afterAll(() => platform.stop());
+
+async function booked() {
+  const desk = await openDesk(platform);
+  const { body } = await desk.book('2026-06-02T09:00:00+02:00', { location: 'Room 1' });
+  const path = `/v1/calendar/appointments/${body.id}`;
+  platform.clock.advance(5_000);
+  return {
+    desk,
+    path,
+    booked: body,
+    patch: (change: unknown) => desk.account.request('PATCH', path, { body: change }),
+  };
+}
+
+describe('changing an appointment', () => {
+  it('tells history and event what it replaced', async () => {
+    const { desk, path, booked: before, patch } = await booked();
+    const change = { location: 'Room 2', mode: 'physical', notes: 'bring papers' };
+    const answer = await patch(change);
+    expect(answer).toMatchObject({ status: 200, body: { ...before, ...change, updated_at: answer.body.updated_at } });
+    expect(answer.body.updated_at).not.toBe(before.updated_at);
+    const { history, ...shown } = await desk.get(path);
+    expect(shown).toEqual(answer.body);
+    expect(history.slice(1)).toEqual([
+      {
+        kind: 'edited',
+        summary: 'Changed mode from “online” to “physical” and location from “Room 1” to “Room 2”',
+        at: answer.body.updated_at,
+      },
+    ]);
+    const event = await platform.event(desk.account.id, 'appointment.updated');
+    expect(event.data).toEqual({
+      appointment: { ...shown, history },
+      previous: { mode: 'online', location: 'Room 1', notes: '' },
+    });
+  });
+
+  it('of notes alone is told to nobody, and the same values change nothing', async () => {
+    const { desk, path, booked: before, patch } = await booked();
+    const noted = await patch({ notes: 'x' });
+    expect(noted.body).toEqual({ ...before, notes: 'x', updated_at: noted.body.updated_at });
+    platform.clock.advance(5_000);
+    for (const same of [{}, { notes: 'x' }, { location: 'Room 1', mode: 'online', meeting_link: null }]) {
+      expect(await patch(same)).toMatchObject({ status: 200, body: noted.body });
+    }
+    expect((await desk.get(path)).history).toHaveLength(1);
+    await patch({ location: 'Room 3' });
+    await platform.event(desk.account.id, 'appointment.updated');
+    expect(platform.events(desk.account.id).filter(({ type }) => type === 'appointment.updated')).toHaveLength(1);
+  });
+
+  it.each(['starts_at', 'ends_at', 'staff', 'status'])('refuses %s, whatever its value', async (field) => {
+    const { patch } = await booked();
+    for (const value of ['2026-06-02T09:00:00+02:00', 'ada@desk.example', null, 7]) {
+      const answer = await patch({ notes: 'not kept', [field]: value });
+      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } });
+    }
+  });
+
+  it('refuses what is no text, too long or no mode, and what is NUL', async () => {
+    const { patch } = await booked();
+    const wrong: [string, unknown][] = [
+      ['notes', 7],
+      ['notes', '😀'.repeat(5_001)],
+      ['location', 'x'.repeat(256)],
+      ['meeting_link', 'x'.repeat(501)],
+      ['mode', 'either'],
+      ['notes', 'a\u0000b'],
+    ];
+    for (const [field, value] of wrong) {
+      const answer = await patch({ [field]: value });
+      expect([field, answer]).toMatchObject([
+        field,
+        { status: 400, body: { error: { code: 'invalid_request', field } } },
+      ]);
+    }
+    expect((await patch({ notes: '😀'.repeat(5_000) })).status).toBe(200);
+  });
+
+  it('ignores fields that it does not know, and an unknown appointment is not found', async () => {
+    const { desk, patch, booked: before } = await booked();
+    expect((await patch({ title: 'Other', contact: 'x' })).body).toEqual(before);
+    const path = `/v1/calendar/appointments/${crypto.randomUUID()}`;
+    const answer = await desk.account.request('PATCH', path, { body: { mode: 'either' } });
+    expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+  });
+});

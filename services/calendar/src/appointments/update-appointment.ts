@@ -1,0 +1,36 @@
+import * as contract from '@customer-platform/contracts/calendar';
+import { implement } from '../implement.ts';
+import { changeOf, toAppointment } from './appointment.ts';
+import { editAppointment, lockAppointment } from './appointments.sql.ts';
+
+const told = { mode: 'mode', location: 'location', meeting_link: 'meeting link' } as const;
+
+export const updateAppointment = implement(contract.updateAppointment, {
+  find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
+  async handle({ account, tx, body, found, now, emit }) {
+    const after = {
+      ...found,
+      mode: body.mode ?? found.mode,
+      location: body.location ?? found.location,
+      meeting_link: body.meeting_link ?? found.meeting_link,
+      notes: body.notes ?? found.notes,
+    };
+    const changed = (Object.keys(told) as (keyof typeof told)[]).filter((name) => after[name] !== found[name]);
+    if (changed.length === 0 && after.notes === found.notes) return toAppointment(found, account.timezone);
+    after.updated_at = now;
+    if (changed.length === 0) {
+      await editAppointment(tx, account.id, found.id, after, undefined, now);
+      return toAppointment(after, account.timezone);
+    }
+    const changes = changed.map((name) => `${told[name]} from ${quoted(found[name])} to ${quoted(after[name])}`);
+    const entry = { kind: 'edited' as const, summary: `Changed ${changes.join(' and ')}`, at: now };
+    after.history = [...found.history, entry];
+    await editAppointment(tx, account.id, found.id, after, entry, now);
+    emit(contract.appointmentUpdated, changeOf(found, after, account.timezone));
+    return toAppointment(after, account.timezone);
+  },
+});
+
+function quoted(text: string): string {
+  return text === '' ? 'none' : `“${text}”`;
+}

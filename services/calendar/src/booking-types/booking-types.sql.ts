@@ -1,0 +1,100 @@
+import type { BookingType } from '@customer-platform/contracts/calendar';
+import type { Sql } from '@customer-platform/service-kit';
+
+/** What a booking type holds of its own. */
+export type BookingTypeValues = Omit<BookingType, 'id'>;
+
+const columns = (tx: Sql) => tx`
+  b.id, b.name, b.active, b.duration_minutes, b.prep_minutes, b.slot_interval_minutes, b.min_notice_minutes, b.window_days,
+  b.mode, b.location, b.meeting_link, b.reminders,
+  (select coalesce(json_agg(s.email order by listed.position), '[]')
+   from unnest(b.staff_ids) with ordinality as listed (id, position)
+   join staff s on s.account_id = b.account_id and s.id = listed.id) as staff,
+  (select s.email from staff s where s.account_id = b.account_id and s.id = b.default_staff_id) as default_staff`;
+
+/** `staff` and `default_staff` as ids; emails that are no teammate's are left out. */
+const staffIds = (tx: Sql, accountId: string, { staff, default_staff }: BookingTypeValues) => tx`
+  array(select s.id from unnest(${staff}::text[]) with ordinality as listed (email, position)
+        join staff s on s.account_id = ${accountId} and s.email = listed.email order by listed.position),
+  (select id from staff where account_id = ${accountId} and email = ${default_staff})`;
+
+/** Undefined where the account has none with this id. */
+export async function selectBookingType(tx: Sql, accountId: string, id: number): Promise<BookingType | undefined> {
+  const [row] = await tx<BookingType[]>`
+    select ${columns(tx)} from booking_types b where b.account_id = ${accountId} and b.id = ${id}`;
+  return row;
+}
+
+/** Locks the booking type against other changes, then reads it. */
+export async function lockBookingType(tx: Sql, accountId: string, id: number): Promise<BookingType | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`select 1 from booking_types where account_id = ${accountId} and id = ${id} for update`.execute();
+  const [, row] = await Promise.all([locked, selectBookingType(tx, accountId, id)]);
+  return row;
+}
+
+/** Newest first, after the one with id `beforeId`. */
+export async function listBookingTypeRows(
+  tx: Sql,
+  accountId: string,
+  beforeId: number | null,
+  limit: number,
+): Promise<BookingType[]> {
+  return await tx<BookingType[]>`
+    select ${columns(tx)} from booking_types b
+    where b.account_id = ${accountId} and (${beforeId}::bigint is null or b.id < ${beforeId}::bigint)
+    order by b.id desc limit ${limit}`;
+}
+
+/** Answers the new id. Every email of `staff` and `default_staff` must be known to be a teammate. */
+export async function insertBookingType(tx: Sql, accountId: string, values: BookingTypeValues): Promise<number> {
+  const { name, active, duration_minutes, prep_minutes, slot_interval_minutes, min_notice_minutes, window_days } =
+    values;
+  const [row] = await tx<{ id: number }[]>`
+    insert into booking_types (account_id, staff_ids, default_staff_id, name, active, duration_minutes, prep_minutes,
+      slot_interval_minutes, min_notice_minutes, window_days, mode, location, meeting_link, reminders)
+    select ${accountId}::uuid, ${staffIds(tx, accountId, values)}, ${name}, ${active}::boolean, ${duration_minutes}::integer,
+      ${prep_minutes}::integer, ${slot_interval_minutes}::integer, ${min_notice_minutes}::integer, ${window_days}::integer,
+      ${values.mode}, ${values.location}, ${values.meeting_link}, ${tx.json(values.reminders)}::jsonb
+    returning id`;
+  return row!.id;
+}
+
+/** Replaces all values of a booking type; emails as for insertBookingType. */
+export async function updateBookingTypeRow(
+  tx: Sql,
+  accountId: string,
+  id: number,
+  values: BookingTypeValues,
+): Promise<void> {
+  const { name, active, duration_minutes, prep_minutes, slot_interval_minutes, min_notice_minutes, window_days } =
+    values;
+  await tx`
+    update booking_types set (staff_ids, default_staff_id) = (select ${staffIds(tx, accountId, values)}),
+      name = ${name}, active = ${active}, duration_minutes = ${duration_minutes}, prep_minutes = ${prep_minutes},
+      slot_interval_minutes = ${slot_interval_minutes}, min_notice_minutes = ${min_notice_minutes},
+      window_days = ${window_days}, mode = ${values.mode}, location = ${values.location},
+      meeting_link = ${values.meeting_link}, reminders = ${tx.json(values.reminders)}
+    where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Which of the emails name a teammate who is in the team. */
+export async function selectTeammates(tx: Sql, accountId: string, emails: string[]): Promise<Set<string>> {
+  const rows = await tx<{ email: string }[]>`
+    select s.email from staff s join members m on m.account_id = s.account_id and m.email = s.email
+    where s.account_id = ${accountId} and s.email = any(${emails}::text[]) and m.active`;
+  return new Set(rows.map((row) => row.email));
+}
+
+/**
+ * Removes a booking type without appointments, switches one with appointments off. An appointment that is being booked in
+ * this moment counts as booked before: it keeps its title and times, whatever becomes of the type.
+ */
+export async function removeBookingType(tx: Sql, accountId: string, id: number): Promise<void> {
+  const used = tx`exists (select 1 from appointments where account_id = ${accountId} and booking_type_id = ${id})`;
+  await tx`
+    with switched_off as (
+      update booking_types set active = false where account_id = ${accountId} and id = ${id} and ${used}
+    )
+    delete from booking_types where account_id = ${accountId} and id = ${id} and not ${used}`;
+}

@@ -1,0 +1,134 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Desk, emailOf, openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+let desk: Desk;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+  platform.clock.set('2026-06-01T08:00:00Z');
+  desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
+}, 60_000);
+afterAll(() => platform.stop());
+
+const path = '/v1/calendar/booking-types';
+const create = (body: Record<string, unknown>) =>
+  desk.account.request('POST', path, { body: { name: 'Type', duration_minutes: 30, ...body } });
+const refusal = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
+
+describe('a booking type', () => {
+  it('is made with the defaults of what is left out', async () => {
+    const { status, body } = await create({ name: 'Talk', duration_minutes: 50 });
+    expect([status, body]).toEqual([
+      201,
+      {
+        id: expect.any(Number),
+        name: 'Talk',
+        active: true,
+        duration_minutes: 50,
+        prep_minutes: 0,
+        slot_interval_minutes: 30,
+        min_notice_minutes: 0,
+        window_days: 60,
+        mode: 'online',
+        location: '',
+        meeting_link: '',
+        staff: [],
+        default_staff: null,
+        reminders: [],
+      },
+    ]);
+    expect(await desk.get(`${path}/${body.id}`)).toEqual(body);
+    expect((await create({ duration_minutes: 15 })).body.slot_interval_minutes).toBe(15);
+  });
+
+  it('keeps its teammates in order, each once', async () => {
+    const staff = [emailOf('bob'), emailOf('ada'), emailOf('bob').toUpperCase()];
+    const { body } = await create({ staff, default_staff: emailOf('ada') });
+    expect(body).toMatchObject({ staff: [emailOf('bob'), emailOf('ada')], default_staff: emailOf('ada') });
+    expect(await desk.get(`${path}/${body.id}`)).toEqual(body);
+  });
+
+  it('refuses what is out of bounds, just beyond each of them', async () => {
+    const wrong: Record<string, unknown[]> = {
+      name: ['', 'x'.repeat(121), undefined],
+      duration_minutes: [4, 1_441, 5.5, undefined],
+      prep_minutes: [-1, 481],
+      slot_interval_minutes: [4, 7, 1_441],
+      min_notice_minutes: [-1, 43_201],
+      window_days: [0, 366],
+      mode: ['phone'],
+      location: ['x'.repeat(256)],
+      meeting_link: ['x'.repeat(501)],
+      staff: [['stranger@desk.example'], 'ada@desk.example'],
+      default_staff: [emailOf('ada')],
+      reminders: [[{ minutes_before: 0, channel: 'sms' }], [{ minutes_before: 5, channel: 'fax' }]],
+      active: ['yes'],
+    };
+    for (const [field, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        expect([field, value, await create({ [field]: value })]).toMatchObject([field, value, refusal(field)]);
+      }
+    }
+    const edges: Record<string, unknown>[] = [
+      {
+        duration_minutes: 5,
+        slot_interval_minutes: 5,
+        prep_minutes: 480,
+        min_notice_minutes: 43_200,
+        window_days: 365,
+      },
+      { duration_minutes: 1_440, slot_interval_minutes: 1_440, window_days: 1, name: 'x'.repeat(120) },
+    ];
+    for (const edge of edges) expect(await create(edge)).toMatchObject({ status: 201, body: edge });
+  });
+
+  it('is changed by what is sent, and by nothing else', async () => {
+    const { body } = await create({ staff: [emailOf('ada'), emailOf('bob')], default_staff: emailOf('ada') });
+    const change = async (sent: Record<string, unknown>) =>
+      await desk.account.request('PATCH', `${path}/${body.id}`, { body: sent });
+    expect((await change({})).body).toEqual(body);
+    expect((await change({ name: 'New', window_days: 5, location: null })).body).toEqual({
+      ...body,
+      name: 'New',
+      window_days: 5,
+    });
+    expect(await change({ staff: [emailOf('bob')] })).toMatchObject(refusal('default_staff'));
+    const left = { ...body, name: 'New', window_days: 5, staff: [emailOf('bob')], default_staff: null };
+    expect((await change({ staff: [emailOf('bob')], default_staff: '' })).body).toEqual(left);
+    expect(await desk.get(`${path}/${body.id}`)).toEqual(left);
+  });
+
+  it('is deleted where it has no appointments, and switched off where it has some', async () => {
+    const { body: unused } = await create({});
+    const remove = (id: number) => desk.account.request('DELETE', `${path}/${id}`);
+    expect((await remove(unused.id)).status).toBe(204);
+    expect(await remove(unused.id)).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+    expect((await desk.book('2026-06-02T09:00:00+02:00')).status).toBe(201);
+    expect((await remove(desk.bookingType)).status).toBe(204);
+    expect(await desk.get(`${path}/${desk.bookingType}`)).toMatchObject({ active: false, name: 'Consultation' });
+  });
+
+  it('is listed newest first, in pages', async () => {
+    const all = (await desk.get(`${path}?limit=100`)).data.map(({ id }: { id: number }) => id);
+    expect(all).toEqual([...all].sort((a, b) => b - a));
+    const first = await desk.get(`${path}?limit=2`);
+    expect(first).toMatchObject({ has_more: true, next: String(all[1]) });
+    const second = await desk.get(`${path}?limit=100&starting_after=${first.next}`);
+    expect(second.data.map(({ id }: { id: number }) => id)).toEqual(all.slice(2));
+    for (const cursor of ['', '0', 'x', '999999999']) {
+      expect(await desk.account.request('GET', `${path}?starting_after=${cursor}`)).toMatchObject(
+        refusal('starting_after'),
+      );
+    }
+  });
+
+  it('of another account is not found', async () => {
+    const { body } = await create({});
+    const stranger = await openDesk(platform);
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      const answer = await stranger.account.request(method, `${path}/${body.id}`);
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+    }
+  });
+});

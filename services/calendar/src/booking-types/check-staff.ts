@@ -1,0 +1,34 @@
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import type { Sql } from '@customer-platform/service-kit';
+import { type BookingTypeValues, selectTeammates } from './booking-types.sql.ts';
+
+/**
+ * Throws invalid_request where `staff` names someone who is no teammate, or where `default_staff` is not one of them;
+ * `known` are emails that the booking type has already, which may stay whatever became of them.
+ */
+export async function checkStaff(
+  tx: Sql,
+  account: AccountContext,
+  { staff, default_staff }: BookingTypeValues,
+  known: readonly string[] = [],
+): Promise<void> {
+  const added = staff.filter((email) => !known.includes(email));
+  if (added.length > 0) {
+    const teammates = await selectTeammates(tx, account.id, added);
+    const stranger = added.find((email) => !teammates.has(email));
+    if (stranger !== undefined) {
+      throw new ApiError(
+        'invalid_request',
+        `staff must be emails of teammates who take bookings; ${stranger} is none`,
+        {
+          field: 'staff',
+        },
+      );
+    }
+  }
+  if (default_staff !== null && !staff.includes(default_staff)) {
+    throw new ApiError('invalid_request', `default_staff must be one of staff; ${default_staff} is not`, {
+      field: 'default_staff',
+    });
+  }
+}

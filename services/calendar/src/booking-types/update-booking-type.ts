@@ -1,0 +1,21 @@
+import * as contract from '@customer-platform/contracts/calendar';
+import { implement } from '../implement.ts';
+import { lockBookingType, updateBookingTypeRow } from './booking-types.sql.ts';
+import { checkStaff } from './check-staff.ts';
+
+export const updateBookingType = implement(contract.updateBookingType, {
+  find: ({ account, tx, params }) => lockBookingType(tx, account.id, params.booking_type_id),
+  async handle({ account, tx, body, found }) {
+    const { staff = found.staff, default_staff = found.default_staff ?? '', ...rest } = body;
+    const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+    const changed: contract.BookingType = {
+      ...found,
+      ...given,
+      staff: [...new Set(staff)],
+      default_staff: default_staff === '' ? null : default_staff,
+    };
+    await checkStaff(tx, account, changed, found.staff);
+    await updateBookingTypeRow(tx, account.id, found.id, changed);
+    return changed;
+  },
+});

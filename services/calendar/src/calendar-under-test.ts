@@ -1,0 +1,106 @@
+/** An answer as it came. */
+interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape, wrong ones too
+  body: any;
+  text: string;
+}
+
+/** What is needed of a test's account and of the platform under test. */
+interface Requester {
+  id: string;
+  request(method: string, path: string, options?: { body?: unknown }): Promise<Answer>;
+}
+interface PlatformOf<Account> {
+  account(settings: Record<string, unknown>): Promise<Account>;
+  admin(method: string, path: string, body?: unknown): Promise<Answer>;
+}
+
+export const nineToFive = weekOf(['09:00', '17:00']);
+
+/** The same ranges on every day of the week. */
+export function weekOf(...ranges: [string, string][]): Record<string, [string, string][]> {
+  return Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, ranges]));
+}
+
+/** An account that takes bookings: a contact, teammates by first name, and one booking type. */
+export interface Desk<Account extends Requester = Requester> {
+  account: Account;
+  contact: { id: string; name: string; phone: string };
+  bookingType: number;
+  /** Requests that must succeed answer their body; the error of one that does not names it. */
+  get(path: string): Promise<Answer['body']>;
+  post(path: string, body?: unknown): Promise<Answer['body']>;
+  patch(path: string, body: unknown): Promise<Answer['body']>;
+  /** Books the desk's contact and answers whatever comes. */
+  book(startsAt: string, more?: Record<string, unknown>): Promise<Answer>;
+  /** The starts that are listed as free. */
+  starts(query: Record<string, string | number>): Promise<string[]>;
+}
+
+interface DeskOptions {
+  timezone?: string;
+  staff?: Record<string, Record<string, unknown>>;
+  bookingType?: Record<string, unknown>;
+}
+
+/** Makes a desk; by default Ada works 9 to 17 every day in Berlin and takes half-hour consultations. */
+export async function openDesk<Account extends Requester>(
+  platform: PlatformOf<Account>,
+  options: DeskOptions = {},
+): Promise<Desk<Account>> {
+  const { timezone = 'Europe/Berlin', staff = { ada: {} }, bookingType = {} } = options;
+  const account = await platform.account({ timezone });
+  const send = async (method: string, path: string, body?: unknown) => {
+    const answer = await account.request(method, path, { body });
+    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    return answer.body;
+  };
+  for (const [name, profile] of Object.entries(staff)) {
+    await addMember(platform, account.id, name);
+    await send('POST', '/v1/calendar/staff', { email: emailOf(name), hours: nineToFive, ...profile });
+  }
+  const contact = await send('POST', '/v1/cdp/contacts', { name: 'Carla Client', phone: '+4930901820' });
+  const emails = Object.keys(staff).map(emailOf);
+  const type = { name: 'Consultation', duration_minutes: 30, staff: emails, window_days: 365, ...bookingType };
+  const made = await send('POST', '/v1/calendar/booking-types', type);
+  return {
+    account,
+    contact,
+    bookingType: made.id,
+    get: (path) => send('GET', path),
+    post: (path, body = {}) => send('POST', path, body),
+    patch: (path, body) => send('PATCH', path, body),
+    book: (startsAt, more = {}) =>
+      account.request('POST', '/v1/calendar/appointments', {
+        body: { contact: contact.id, booking_type: made.id, starts_at: startsAt, ...more },
+      }),
+    starts: async (query) => {
+      const search = new URLSearchParams({ booking_type: String(made.id), ...stringsOf(query) });
+      const page = await send('GET', `/v1/calendar/free-times?${search}`);
+      return page.data.map(({ starts_at }: { starts_at: string }) => starts_at);
+    },
+  };
+}
+
+/** Adds a member to the team; answers its id. */
+export async function addMember(
+  platform: Pick<PlatformOf<unknown>, 'admin'>,
+  accountId: string,
+  name: string,
+): Promise<string> {
+  const body = { name: name[0]!.toUpperCase() + name.slice(1), email: emailOf(name) };
+  const answer = await platform.admin('POST', `/admin/accounts/${accountId}/members`, body);
+  if (answer.status !== 201) throw new Error(`no member was made: ${answer.text}`);
+  return answer.body.id;
+}
+
+/** The address under which the tests know a person. */
+export function emailOf(name: string): string {
+  return `${name}@desk.example`;
+}
+
+function stringsOf(query: Record<string, string | number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+}

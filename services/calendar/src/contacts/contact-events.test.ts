@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Desk, openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+let bus: Bus;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+  platform.clock.set('2026-06-01T08:00:00Z');
+  const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'cdp', log: createLogger('cdp', 'error') });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+
+const startsAt = '2026-06-02T09:00:00+02:00';
+
+/** Publishes an event as customer data would, with a sequence of its own. */
+async function publish(account: string, kind: string, sequence: number, data: unknown, audience = 'public') {
+  const id = randomUUID();
+  const envelope = JSON.stringify({ id, type: kind, timestamp: startsAt, account, mode: 'live', data });
+  await bus.publish({ id, kind, audience, sequence, envelope, trace: undefined });
+}
+
+const person = (id: string, name: string) => ({ id, number: 1, name, phone: null, email: null, tags: [], fields: {} });
+const contactOf = async (desk: Desk, id: string) => (await desk.get(`/v1/calendar/appointments/${id}`)).contact;
+
+describe('what a contact is called', () => {
+  it('follows the contact, and an older change never overwrites a newer one', async () => {
+    const desk = await openDesk(platform);
+    const { body } = await desk.book(startsAt);
+    await desk.patch(`/v1/cdp/contacts/${desk.contact.id}`, { name: 'Carla Married', phone: '' });
+    const called = (name: string) =>
+      waitFor(`the contact to be ${name}`, async () => (await contactOf(desk, body.id)).name === name);
+    await called('Carla Married');
+    expect(await contactOf(desk, body.id)).toEqual({ id: desk.contact.id, name: 'Carla Married', phone: '' });
+    await publish(desk.account.id, 'contact.updated', 1_000_000, { contact: person(desk.contact.id, 'Newest') });
+    await publish(desk.account.id, 'contact.updated', 999_999, { contact: person(desk.contact.id, 'Older') });
+    const other = randomUUID();
+    await publish(desk.account.id, 'contact.updated', 1_000_001, { contact: person(other, 'Last') });
+    await waitFor(
+      'the last event',
+      async () => (await desk.book('2026-06-03T09:00:00+02:00', { contact: other })).status === 201,
+    );
+    expect((await contactOf(desk, body.id)).name).toBe('Newest');
+  });
+});
+
+describe('a merged contact', () => {
+  it('stands for its survivor in appointments, filters and bookings, through a second merge too', async () => {
+    const desk = await openDesk(platform);
+    const { body } = await desk.book(startsAt);
+    const [second, third] = [randomUUID(), randomUUID()];
+    const merged = { id: desk.contact.id, name: 'Carla Client', phone: '' };
+    await publish(desk.account.id, 'contact.merged', 1_000_000, { contact: person(second, 'Second'), merged });
+    await waitFor('the merge', async () => (await contactOf(desk, body.id)).id === second);
+    expect((await desk.book('2026-06-02T10:00:00+02:00')).body.contact).toEqual({
+      id: second,
+      name: 'Second',
+      phone: '',
+    });
+    await publish(desk.account.id, 'contact.merged', 1_000_001, {
+      contact: person(third, 'Third'),
+      merged: { id: second, name: 'Second', phone: '' },
+    });
+    await waitFor('the second merge', async () => (await contactOf(desk, body.id)).id === third);
+    for (const id of [desk.contact.id, second, third]) {
+      const { data } = await desk.get(`/v1/calendar/appointments?contact=${id}`);
+      expect(data.map(({ contact }: { contact: { name: string } }) => contact.name)).toEqual(['Third', 'Third']);
+    }
+  });
+});
+
+describe('a deleted contact', () => {
+  it('stays in its appointments and cannot be booked', async () => {
+    const desk = await openDesk(platform);
+    const { body } = await desk.book(startsAt);
+    expect((await desk.account.request('DELETE', `/v1/cdp/contacts/${desk.contact.id}`)).status).toBe(204);
+    const later = '2026-06-02T1';
+    await waitFor('the contact to be gone', async () => {
+      const free = (await desk.starts({ from: '2026-06-02', to: '2026-06-09' })).find((start) => start > later)!;
+      const answer = await desk.book(free);
+      return answer.status === 400 && answer.body.error.field === 'contact';
+    });
+    expect((await contactOf(desk, body.id)).name).toBe('Carla Client');
+  });
+});
+
+describe('a contact that the copy does not know', () => {
+  it('is asked of customer data and can be booked; one of another account cannot', async () => {
+    const desk = await openDesk(platform);
+    const stranger = await openDesk(platform);
+    expect(await desk.book(startsAt, { contact: stranger.contact.id })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request', field: 'contact' } },
+    });
+    const { id } = await desk.post('/v1/cdp/contacts', { name: 'Brand New' });
+    expect((await desk.book(startsAt, { contact: id })).body.contact).toEqual({ id, name: 'Brand New', phone: '' });
+  });
+});

@@ -1,0 +1,70 @@
+import * as contract from '@customer-platform/contracts/calendar';
+import { formatInstant } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
+import { freeStarts } from './free-starts.ts';
+import { dayMs } from './local-day.ts';
+import { loadOffer } from './offer.ts';
+import { firstInstantOf, instantOf, localAt } from './zone.ts';
+
+const defaultDays = 7;
+const maxDays = 31;
+
+export const listFreeTimes = implement(contract.listFreeTimes, {
+  async handle({ account, tx, query, now, fail }) {
+    const { staff, exclude, limit, starting_after } = query;
+    const { from, to } = windowOf(query, account.timezone, now);
+    if (to < from) return fail('invalid_request', 'to must not be before from', 'to');
+    if (isLongerThan(maxDays, from, to, account.timezone)) {
+      return fail('invalid_request', `to must be at most ${maxDays} days after from`, 'to');
+    }
+    const request = { accountId: account.id, bookingTypeId: query.booking_type, staff, exclude };
+    const offer = await loadOffer(tx, { ...request, from, to });
+    const { bookingType, settings, candidates } = offer;
+    if (!bookingType || !(bookingType.active || offer.isExcludedOfType)) {
+      return fail(
+        'invalid_request',
+        'booking_type must be the id of a booking type that is switched on',
+        'booking_type',
+      );
+    }
+    if (staff !== undefined && !candidates[0]?.id.in_team) {
+      return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
+    }
+    if (exclude !== undefined && !offer.isExcludedKnown) {
+      return fail('invalid_request', 'exclude must be the id of an appointment of this account', 'exclude');
+    }
+    if (!settings.enabled)
+      return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
+
+    const after = starting_after ? Math.max(from.getTime(), starting_after.getTime() + 1) : from.getTime();
+    const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: candidates };
+    const starts = freeStarts({ ...rules, from: after, to: to.getTime(), limit: limit + 1 });
+    const timezone = query.timezone ?? account.timezone;
+    const data = starts.slice(0, limit).map(({ startsAt, endsAt, staff }) => ({
+      starts_at: formatInstant(new Date(startsAt), timezone),
+      ends_at: formatInstant(new Date(endsAt), timezone),
+      staff: staff.map(({ name, email }) => ({ name, email })),
+    }));
+    const has_more = starts.length > limit;
+    const { id, name } = bookingType;
+    return { booking_type: { id, name }, timezone, data, has_more, next: has_more ? data.at(-1)!.starts_at : null };
+  },
+});
+
+/** The instants asked for; a date stands for its first instant, and seven days after a date is a date again. */
+function windowOf(query: { from?: string | undefined; to?: string | undefined }, zone: string, now: Date) {
+  const from = query.from === undefined ? now : instantOf(query.from, zone);
+  if (query.to !== undefined) return { from, to: instantOf(query.to, zone) };
+  const isDate = query.from?.length === 10;
+  const to = isDate
+    ? firstInstantOf(zone, Date.parse(query.from!) + defaultDays * dayMs)
+    : from.getTime() + defaultDays * dayMs;
+  return { from, to: new Date(to) };
+}
+
+/** Whether a window is longer than so many days both by the clock and in elapsed time: a change of the clock lengthens none. */
+function isLongerThan(days: number, from: Date, to: Date, zone: string): boolean {
+  const elapsedMs = to.getTime() - from.getTime();
+  const byClockMs = localAt(zone, to.getTime()) - localAt(zone, from.getTime());
+  return Math.min(elapsedMs, byClockMs) > days * dayMs;
+}

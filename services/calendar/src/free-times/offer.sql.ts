@@ -1,0 +1,113 @@
+import type { BookingType, Settings } from '@customer-platform/contracts/calendar';
+import type { Sql } from '@customer-platform/service-kit';
+import type { KnownContact } from '../contacts/contacts.sql.ts';
+import type { LocalRange } from './open-hours.ts';
+
+/** The starts and the ends of [start, end) ranges, in milliseconds since 1970. */
+export type RangesMs = [number[], number[]];
+
+/** A booking type with all that decides about starts. */
+export interface OfferedType extends Omit<BookingType, 'id' | 'staff' | 'default_staff'> {
+  id: number;
+}
+
+/** A teammate as the booking type lists them; `in_team` false: removed from the account's team. */
+export interface OfferedTeammate {
+  id: number;
+  email: string;
+  name: string;
+  active: boolean;
+  in_team: boolean;
+  hours: Record<string, LocalRange[]>;
+  overrides: Record<string, LocalRange[]>;
+  location: string;
+  meeting_link: string;
+  taken: RangesMs;
+  time_off: RangesMs;
+}
+
+/** `staff` are in the order in which they are tried; null stands for what does not exist. */
+export interface OfferRow {
+  booking_type: OfferedType | null;
+  settings: {
+    enabled: boolean;
+    mode: Settings['mode'];
+    location: string;
+    confirmation_enabled: boolean;
+    confirmation_channel: Settings['confirmation']['channel'];
+    reminders: Settings['reminders'];
+  } | null;
+  contact: KnownContact | null;
+  excluded: { booking_type_id: number; duration_minutes: number; prep_minutes: number } | null;
+  staff: OfferedTeammate[];
+}
+
+/** What is asked for: starts from `from` to `to`, both included. */
+export interface OfferRequest {
+  accountId: string;
+  bookingTypeId: number;
+  from: Date;
+  to: Date;
+  /** Only this teammate. */
+  staff?: string | undefined;
+  contact?: string | undefined;
+  /** An appointment whose own time does not count, and whose lengths do. */
+  exclude?: string | undefined;
+}
+
+const rangesMs = (tx: Sql, start: string, end: string) => tx`
+  json_build_array(${epochsMs(tx, start)}, ${epochsMs(tx, end)})`;
+const epochsMs = (tx: Sql, column: string) => tx`
+  to_json(coalesce(array_agg(round(date_part('epoch', ${tx(column)}) * 1000)), '{}'))`;
+
+/** The overrides of the window's dates; three days to spare cover every zone and every skipped day. */
+const overridesNear = (tx: Sql) => tx`
+  (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(s.overrides)
+   where key between to_char(o.window_start - interval '3 days', 'YYYY-MM-DD')
+     and to_char(o.window_end + interval '3 days', 'YYYY-MM-DD'))`;
+
+/**
+ * Everything that decides about starts in a window, in one statement whatever the number of days, teammates and
+ * appointments: of these only what can meet the window is read, by index.
+ */
+export async function selectOffer(tx: Sql, request: OfferRequest): Promise<OfferRow> {
+  const { accountId, bookingTypeId, from, to, staff = null, contact = null, exclude = null } = request;
+  const [row] = await tx<OfferRow[]>`
+    with excluded as (
+      select booking_type_id, round(date_part('epoch', ends_at - starts_at) / 60) as duration_minutes,
+        round(date_part('epoch', starts_at - blocked_from) / 60) as prep_minutes
+      from appointments where account_id = ${accountId} and id = ${exclude}::uuid
+    ), offered as (
+      select b.*,
+        ${from}::timestamptz - make_interval(mins => coalesce(e.prep_minutes, b.prep_minutes)::integer) as window_start,
+        ${to}::timestamptz + make_interval(mins => coalesce(e.duration_minutes, b.duration_minutes)::integer) as window_end
+      from booking_types b left join excluded e on e.booking_type_id = b.id
+      where b.account_id = ${accountId} and b.id = ${bookingTypeId}
+    ), team as (
+      select s.id, s.email, m.name, s.active and m.active as active, m.active as in_team, s.hours, s.location, s.meeting_link,
+        ${overridesNear(tx)} as overrides, s.id is not distinct from o.default_staff_id as is_default, listed.position,
+        (select ${rangesMs(tx, 'blocked_from', 'ends_at')} from appointments
+         where account_id = ${accountId} and staff_id = s.id and status in ('requested', 'confirmed')
+           and starts_at > o.window_start - interval '24 hours' and starts_at < o.window_end + interval '8 hours'
+           and ends_at > o.window_start and blocked_from < o.window_end
+           and id is distinct from ${exclude}::uuid) as taken,
+        (select ${rangesMs(tx, 'starts_at', 'ends_at')} from time_off
+         where account_id = ${accountId} and staff_id = s.id
+           and ends_at > o.window_start and starts_at < o.window_end) as time_off
+      from offered o
+      cross join unnest(o.staff_ids) with ordinality as listed (id, position)
+      join staff s on s.account_id = ${accountId} and s.id = listed.id
+      join members m on m.account_id = s.account_id and m.email = s.email
+      where ${staff}::text is null or s.email = ${staff}::text
+    )
+    select
+      (select to_json(o) from offered o) as booking_type,
+      (select to_json(s) from settings s where s.account_id = ${accountId}) as settings,
+      (select json_build_object('id', coalesce(survivor.id, c.id), 'name', coalesce(survivor.name, c.name),
+                'phone', coalesce(survivor.phone, c.phone), 'deleted', coalesce(survivor.deleted, c.deleted))
+       from contacts c left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into
+       where c.account_id = ${accountId} and c.id = ${contact}::uuid) as contact,
+      (select to_json(e) from excluded e) as excluded,
+      (select coalesce(json_agg(to_json(t) order by t.is_default desc, t.position), '[]') from team t) as staff`;
+  return row!;
+}

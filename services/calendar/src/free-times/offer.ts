@@ -1,0 +1,64 @@
+import type { Settings } from '@customer-platform/contracts/calendar';
+import type { Sql } from '@customer-platform/service-kit';
+import type { KnownContact } from '../contacts/contacts.sql.ts';
+import { defaultSettings } from '../settings/settings.sql.ts';
+import type { Candidate } from './free-starts.ts';
+import {
+  type OfferedTeammate,
+  type OfferedType,
+  type OfferRequest,
+  type OfferRow,
+  type RangesMs,
+  selectOffer,
+} from './offer.sql.ts';
+import type { TimeRange } from './open-hours.ts';
+
+/** What an account offers of one booking type in a window. */
+export interface Offer {
+  /** Undefined where there is no such booking type. Its lengths are those of an excluded appointment of this type. */
+  bookingType: OfferedType | undefined;
+  settings: Settings;
+  contact: KnownContact | undefined;
+  /** Whether the appointment to be excluded exists. */
+  isExcludedKnown: boolean;
+  /** Whether it is of this booking type. */
+  isExcludedOfType: boolean;
+  /** In the order in which they are tried; their id is the whole teammate. */
+  candidates: Candidate<OfferedTeammate>[];
+}
+
+/** Loads what an account offers of one booking type in a window: one statement. */
+export async function loadOffer(tx: Sql, request: OfferRequest): Promise<Offer> {
+  const row = await selectOffer(tx, request);
+  const isExcludedOfType = row.excluded !== null && row.excluded.booking_type_id === row.booking_type?.id;
+  const lengths = isExcludedOfType ? row.excluded : undefined;
+  return {
+    bookingType: row.booking_type ? { ...row.booking_type, ...lengths } : undefined,
+    settings: settingsOf(row.settings),
+    contact: row.contact ?? undefined,
+    isExcludedKnown: row.excluded !== null,
+    isExcludedOfType,
+    candidates: row.staff.map(candidateOf),
+  };
+}
+
+function candidateOf(teammate: OfferedTeammate): Candidate<OfferedTeammate> {
+  const { active, hours, overrides, taken, time_off } = teammate;
+  return { id: teammate, active, hours, overrides, taken: rangesOf(taken), timeOff: rangesOf(time_off) };
+}
+
+function rangesOf([starts, ends]: RangesMs): TimeRange[] {
+  return starts.map((startsAt, index) => ({ startsAt, endsAt: ends[index]! }));
+}
+
+function settingsOf(row: OfferRow['settings']): Settings {
+  if (!row) return defaultSettings;
+  const { enabled, mode, location, confirmation_enabled, confirmation_channel, reminders } = row;
+  return {
+    enabled,
+    mode,
+    location,
+    confirmation: { enabled: confirmation_enabled, channel: confirmation_channel },
+    reminders,
+  };
+}

@@ -1,0 +1,46 @@
+import { instantOfMinute, type LocalDay, type Weekday } from './local-day.ts';
+
+/** Half-open, in epoch milliseconds. */
+export type TimeRange = { startsAt: number; endsAt: number };
+
+/** ["09:00", "12:00"]; "24:00" may end a range. */
+export type LocalRange = readonly [string, string];
+
+/** A teammate's weekly hours, and the dates (YYYY-MM-DD) on which other hours replace them; no ranges = closed. */
+export type Hours = {
+  hours: Partial<Record<Weekday, readonly LocalRange[]>>;
+  overrides: Record<string, readonly LocalRange[]>;
+};
+
+/**
+ * When a teammate is open on the given days, as ascending ranges that neither overlap nor touch: what meets at midnight
+ * or over a gap is one range, so that an appointment may cross it.
+ */
+export function openRanges({ hours, overrides }: Hours, days: readonly LocalDay[]): TimeRange[] {
+  const ranges: TimeRange[] = [];
+  for (const day of days) {
+    const local = Object.hasOwn(overrides, day.date) ? overrides[day.date] : hours[day.weekday];
+    for (const [opens, closes] of local ?? []) {
+      const startsAt = instantOfMinute(day, minuteOfDay(opens));
+      const endsAt = instantOfMinute(day, minuteOfDay(closes));
+      if (startsAt < endsAt) ranges.push({ startsAt, endsAt });
+    }
+  }
+  return joined(ranges);
+}
+
+/** Minutes from midnight of "HH:MM", 0–1440. */
+function minuteOfDay(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
+}
+
+function joined(ranges: TimeRange[]): TimeRange[] {
+  ranges.sort((a, b) => a.startsAt - b.startsAt);
+  const result: TimeRange[] = [];
+  for (const range of ranges) {
+    const last = result.at(-1);
+    if (last && range.startsAt <= last.endsAt) last.endsAt = Math.max(last.endsAt, range.endsAt);
+    else result.push({ ...range });
+  }
+  return result;
+}

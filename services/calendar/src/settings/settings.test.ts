@@ -1,0 +1,54 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+}, 60_000);
+afterAll(() => platform.stop());
+
+const path = '/v1/calendar/settings';
+
+describe('the settings', () => {
+  it('begin with defaults and are changed by key', async () => {
+    const desk = await openDesk(platform);
+    const defaults = await desk.get(path);
+    expect(defaults).toMatchObject({ enabled: true, mode: 'online', location: '', reminders: [] });
+    expect(await desk.patch(path, {})).toEqual(defaults);
+    const reminders = [{ minutes_before: 60, channel: 'sms' }];
+    const changed = await desk.patch(path, { mode: 'physical', confirmation: { channel: 'email' }, reminders });
+    const confirmation = { ...defaults.confirmation, channel: 'email' };
+    expect(changed).toEqual({ ...defaults, mode: 'physical', confirmation, reminders });
+    expect(await desk.patch(path, { confirmation: { enabled: false } })).toEqual({
+      ...changed,
+      confirmation: { enabled: false, channel: 'email' },
+    });
+  });
+
+  it('of an account are its own, and changes at once lose none', async () => {
+    const [desk, other] = [await openDesk(platform), await openDesk(platform)];
+    await Promise.all([
+      desk.patch(path, { enabled: false }),
+      desk.patch(path, { mode: 'physical' }),
+      desk.patch(path, { location: 'Here' }),
+    ]);
+    expect(await desk.get(path)).toMatchObject({ enabled: false, mode: 'physical', location: 'Here' });
+    expect(await other.get(path)).toMatchObject({ enabled: true, mode: 'online', location: '' });
+  });
+
+  it('refuse values that are none', async () => {
+    const desk = await openDesk(platform);
+    const wrong: Record<string, unknown> = {
+      enabled: 'yes',
+      mode: 'either',
+      location: 'x'.repeat(256),
+      confirmation: { channel: 'fax' },
+      reminders: [{ minutes_before: 43_201, channel: 'sms' }],
+    };
+    for (const [field, value] of Object.entries(wrong)) {
+      const answer = await desk.account.request('PATCH', path, { body: { [field]: value } });
+      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } });
+    }
+  });
+});

@@ -1,0 +1,25 @@
+import { getMember } from '@customer-platform/contracts/accounts';
+import * as contract from '@customer-platform/contracts/calendar';
+import { implement } from '../implement.ts';
+import { withJoinedRanges } from './joined-ranges.ts';
+import { insertStaff, selectMember, selectStaff, toStaff, upsertMember } from './staff.sql.ts';
+
+export const createStaff = implement(contract.createStaff, {
+  async handle({ account, tx, body, fail, outsideOnce }) {
+    const { email, ...given } = body;
+    const profile = { ...given, hours: withJoinedRanges(given.hours), overrides: withJoinedRanges(given.overrides) };
+    const member = await selectMember(tx, account.id, email);
+    if (!member) {
+      outsideOnce(async ({ sql, ask }) => {
+        const asked = await ask(getMember, { email });
+        if (asked.member) await upsertMember(sql, account.id, asked.member, 0);
+      });
+    }
+    if (!member?.active)
+      return fail('invalid_request', `email must be that of a member of the team; ${email} is none`, 'email');
+    if (!(await insertStaff(tx, account.id, email, profile))) {
+      return fail('invalid_state', `${email} takes bookings already; change the profile with PATCH`);
+    }
+    return toStaff((await selectStaff(tx, account.id, email))!);
+  },
+});

@@ -1,0 +1,91 @@
+import type { Staff } from '@customer-platform/contracts/calendar';
+import type { Sql } from '@customer-platform/service-kit';
+
+/** A teammate who takes bookings; `active` is their own switch, `member_active` whether they are still in the team. */
+export interface StaffRow extends Staff {
+  id: number;
+  member_active: boolean;
+}
+
+/** What a teammate's profile holds of its own. */
+export type Profile = Omit<Staff, 'name' | 'email'>;
+
+/** A teammate takes bookings while switched on and in the team. */
+export function toStaff({ id: _id, member_active, ...staff }: StaffRow): Staff {
+  return { ...staff, active: staff.active && member_active };
+}
+
+const columns = (tx: Sql) => tx`
+  s.id, m.name, s.email, s.active, m.active as member_active, s.hours, s.overrides, s.location, s.meeting_link`;
+
+/** Undefined where nobody with this email takes bookings. */
+export async function selectStaff(tx: Sql, accountId: string, email: string): Promise<StaffRow | undefined> {
+  const [row] = await tx<StaffRow[]>`
+    select ${columns(tx)} from staff s join members m on m.account_id = s.account_id and m.email = s.email
+    where s.account_id = ${accountId} and s.email = ${email}`;
+  return row;
+}
+
+/** Locks the profile against other changes, then reads it. */
+export async function lockStaff(tx: Sql, accountId: string, email: string): Promise<StaffRow | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`select 1 from staff where account_id = ${accountId} and email = ${email} for update`.execute();
+  const [, row] = await Promise.all([locked, selectStaff(tx, accountId, email)]);
+  return row;
+}
+
+/** Newest first, after the teammate with id `beforeId`. */
+export async function listStaffRows(
+  tx: Sql,
+  accountId: string,
+  beforeId: number | null,
+  limit: number,
+): Promise<StaffRow[]> {
+  return await tx<StaffRow[]>`
+    select ${columns(tx)} from staff s join members m on m.account_id = s.account_id and m.email = s.email
+    where s.account_id = ${accountId} and (${beforeId}::bigint is null or s.id < ${beforeId}::bigint)
+    order by s.id desc limit ${limit}`;
+}
+
+/** Answers false where the member is a teammate already. */
+export async function insertStaff(tx: Sql, accountId: string, email: string, profile: Profile): Promise<boolean> {
+  const { active, hours, overrides, location, meeting_link } = profile;
+  const rows = await tx`
+    insert into staff (account_id, email, active, hours, overrides, location, meeting_link)
+    values (${accountId}, ${email}, ${active}, ${tx.json(hours as never)}, ${tx.json(overrides)}, ${location}, ${meeting_link})
+    on conflict on constraint staff_email do nothing returning id`;
+  return rows.length === 1;
+}
+
+/** Replaces a teammate's profile as a whole. */
+export async function updateStaffRow(tx: Sql, accountId: string, id: number, profile: Profile): Promise<void> {
+  const { active, hours, overrides, location, meeting_link } = profile;
+  await tx`
+    update staff set active = ${active}, hours = ${tx.json(hours as never)}, overrides = ${tx.json(overrides)},
+      location = ${location}, meeting_link = ${meeting_link}
+    where account_id = ${accountId} and id = ${id}`;
+}
+
+/** A member of the account's team, as the gateway last said. */
+export interface MemberCopy {
+  email: string;
+  name: string;
+  active: boolean;
+}
+
+/** Undefined where the copy does not have this email. */
+export async function selectMember(tx: Sql, accountId: string, email: string): Promise<MemberCopy | undefined> {
+  const [row] = await tx<MemberCopy[]>`
+    select email, name, active from members where account_id = ${accountId} and email = ${email}`;
+  return row;
+}
+
+/** Keeps the member as it is after the event with this sequence; an older event changes nothing. */
+export async function upsertMember(tx: Sql, accountId: string, member: MemberCopy, sequence: number): Promise<void> {
+  await tx`
+    insert into members as known (account_id, email, name, active, sequence)
+    values (${accountId}, ${member.email}, ${member.name}, ${member.active}, ${sequence})
+    on conflict (account_id, email) do update
+      set name = excluded.name, active = excluded.active, sequence = excluded.sequence
+      where known.sequence < excluded.sequence`;
+}

@@ -1,0 +1,160 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addMember, type Desk, emailOf, nineToFive, openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+let desk: Desk;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+  platform.clock.set('2026-06-01T08:00:00Z');
+  desk = await openDesk(platform);
+}, 60_000);
+afterAll(() => platform.stop());
+
+const path = '/v1/calendar/staff';
+const create = (body: unknown) => desk.account.request('POST', path, { body });
+const refusal = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
+
+describe('a teammate', () => {
+  it('is a member of the team, with hours in order and overlapping ones joined', async () => {
+    await addMember(platform, desk.account.id, 'mona');
+    const made = await create({
+      email: 'Mona@Desk.example',
+      hours: {
+        mon: [
+          ['13:00', '24:00'],
+          ['09:00', '12:00'],
+          ['11:00', '12:30'],
+        ],
+      },
+      overrides: { '2026-12-24': [] },
+    });
+    expect(made).toMatchObject({ status: 201 });
+    expect(made.body).toEqual({
+      name: 'Mona',
+      email: emailOf('mona'),
+      active: true,
+      hours: {
+        mon: [
+          ['09:00', '12:30'],
+          ['13:00', '24:00'],
+        ],
+      },
+      overrides: { '2026-12-24': [] },
+      location: '',
+      meeting_link: '',
+    });
+    expect(await desk.get(`${path}/MONA@desk.example`)).toEqual(made.body);
+    const again = await create({ email: emailOf('mona') });
+    expect(again).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
+    expect(await create({ email: 'stranger@desk.example' })).toMatchObject(refusal('email'));
+  });
+
+  it('has no hours that end before they start, and none that are no times', async () => {
+    await addMember(platform, desk.account.id, 'nick');
+    const wrong: [string, unknown][] = [
+      ['hours', { mon: [['12:00', '12:00']] }],
+      ['hours', { mon: [['12:00', '09:00']] }],
+      ['hours', { mon: [['24:00', '24:00']] }],
+      ['hours', { mon: [['09:00', '24:01']] }],
+      ['hours', { mon: [['9:00', '10:00']] }],
+      ['hours', { mon: ['09:00'] }],
+      ['overrides', { '2026-02-30': [] }],
+      ['overrides', { '2026-12-24': [['12:00', '09:00']] }],
+      ['location', 'x'.repeat(256)],
+      ['meeting_link', 'x'.repeat(501)],
+    ];
+    for (const [field, value] of wrong) {
+      expect([value, await create({ email: emailOf('nick'), [field]: value })]).toMatchObject([value, refusal(field)]);
+    }
+  });
+
+  it('is changed by key: a date or day that is sent replaces that one, and null removes it', async () => {
+    const own = await openDesk(platform);
+    const mine = `${path}/${emailOf('ada')}`;
+    const override = { '2026-12-24': [['09:00', '12:00']], '2026-12-25': [] };
+    expect((await own.patch(mine, { overrides: override })).overrides).toEqual(override);
+    const changed = await own.patch(mine, { hours: { sat: null, sun: [] }, overrides: { '2026-12-25': null } });
+    const { sat: _sat, ...week } = nineToFive;
+    expect(changed).toMatchObject({ hours: { ...week, sun: [] }, overrides: { '2026-12-24': [['09:00', '12:00']] } });
+    expect(Object.keys(changed.hours)).not.toContain('sat');
+    expect(await own.get(mine)).toEqual(changed);
+    expect(await own.patch(mine, {})).toEqual(changed);
+  });
+
+  it('who is in nobody’s team is not found', async () => {
+    for (const method of ['GET', 'PATCH']) {
+      const answer = await desk.account.request(method, `${path}/stranger@desk.example`);
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+    }
+  });
+
+  it('who left the team is inactive, and active again after coming back', async () => {
+    const id = await addMember(platform, desk.account.id, 'leo');
+    await create({ email: emailOf('leo') });
+    const isActive = async () => (await desk.get(`${path}/${emailOf('leo')}`)).active;
+    expect(await isActive()).toBe(true);
+    await platform.admin('DELETE', `/admin/accounts/${desk.account.id}/members/${id}`);
+    await waitFor('the teammate to be inactive', async () => !(await isActive()));
+    await addMember(platform, desk.account.id, 'leo');
+    await waitFor('the teammate to be active', isActive);
+  });
+
+  it('is listed newest first, in pages named by email', async () => {
+    const own = await openDesk(platform, { staff: { ada: {}, bob: {}, cleo: {} } });
+    const first = await own.get(`${path}?limit=2`);
+    expect(first).toMatchObject({ data: [{ name: 'Cleo' }, { name: 'Bob' }], has_more: true, next: emailOf('bob') });
+    const last = await own.get(`${path}?limit=2&starting_after=${first.next}`);
+    expect(last).toMatchObject({ data: [{ name: 'Ada' }], has_more: false, next: null });
+    for (const cursor of ['', 'stranger@desk.example']) {
+      const answer = await own.account.request('GET', `${path}?starting_after=${cursor}`);
+      expect(answer).toMatchObject(refusal('starting_after'));
+    }
+  });
+});
+
+describe('time off', () => {
+  const timeOff = `${path}/${emailOf('ada')}/time-off`;
+  const take = (from: unknown, to: unknown, reason?: string) =>
+    desk.account.request('POST', timeOff, { body: { from, to, reason } });
+
+  it('is taken by dates or instants, shown in the account’s zone, and frees the time again when removed', async () => {
+    const { body } = await take('2026-06-08', '2026-06-10', 'holiday');
+    expect(body).toEqual({
+      id: expect.any(String),
+      from: '2026-06-08T00:00:00+02:00',
+      to: '2026-06-10T00:00:00+02:00',
+      reason: 'holiday',
+    });
+    expect((await take('2026-06-10T07:00:00Z', '2026-06-10T09:30:00+02:00')).body.from).toBe(
+      '2026-06-10T09:00:00+02:00',
+    );
+    const free = () => desk.starts({ from: '2026-06-08', to: '2026-06-11' });
+    expect((await free())[0]).toBe('2026-06-10T09:30:00+02:00');
+    expect((await desk.account.request('DELETE', `${timeOff}/${body.id}`)).status).toBe(204);
+    expect((await free())[0]).toBe('2026-06-08T09:00:00+02:00');
+    for (const id of [body.id, 'x']) {
+      const again = await desk.account.request('DELETE', `${timeOff}/${id}`);
+      expect(again).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+    }
+  });
+
+  it('ends after it begins, and both are dates or instants', async () => {
+    expect(await take('2026-06-08', '2026-06-08')).toMatchObject(refusal('to'));
+    expect(await take('2026-06-08', '2026-06-07')).toMatchObject(refusal('to'));
+    expect(await take('2026-06-08', undefined)).toMatchObject(refusal('to'));
+    expect(await take('2026-06-08T09:00:00', '2026-06-09')).toMatchObject(refusal('from'));
+    expect(await take('2026-06-08', '2026-06-09', 'x'.repeat(201))).toMatchObject(refusal('reason'));
+  });
+
+  it('is listed latest first, in pages', async () => {
+    const own = await openDesk(platform);
+    for (const day of ['12', '11', '13']) await own.post(timeOff, { from: `2026-06-${day}`, to: '2026-06-20' });
+    const first = await own.get(`${timeOff}?limit=2`);
+    expect(first.data.map(({ from }: { from: string }) => from.slice(8, 10))).toEqual(['13', '12']);
+    const last = await own.get(`${timeOff}?limit=2&starting_after=${first.next}`);
+    expect(last).toMatchObject({ data: [{ from: '2026-06-11T00:00:00+02:00' }], has_more: false, next: null });
+    const foreign = await desk.account.request('GET', `${timeOff}?starting_after=${first.next}`);
+    expect(foreign).toMatchObject(refusal('starting_after'));
+  });
+});

@@ -1,0 +1,58 @@
+import type { Sql } from '@customer-platform/service-kit';
+
+/** When a teammate is away: [starts_at, ends_at). */
+export interface TimeOffRow {
+  id: string;
+  starts_at: Date;
+  ends_at: Date;
+  reason: string;
+}
+
+/** Answers what it stored. `starts_at` must be before `ends_at`. */
+export async function insertTimeOff(
+  tx: Sql,
+  accountId: string,
+  staffId: number,
+  timeOff: Omit<TimeOffRow, 'id'>,
+): Promise<TimeOffRow> {
+  const [row] = await tx<TimeOffRow[]>`
+    insert into time_off (account_id, staff_id, starts_at, ends_at, reason)
+    values (${accountId}, ${staffId}, ${timeOff.starts_at}, ${timeOff.ends_at}, ${timeOff.reason})
+    returning id, starts_at, ends_at, reason`;
+  return row!;
+}
+
+/** Undefined where this teammate has none with this id. */
+export async function selectTimeOff(
+  tx: Sql,
+  accountId: string,
+  staffId: number,
+  id: string,
+): Promise<TimeOffRow | undefined> {
+  const [row] = await tx<TimeOffRow[]>`
+    select id, starts_at, ends_at, reason from time_off
+    where account_id = ${accountId} and staff_id = ${staffId} and id = ${id}`;
+  return row;
+}
+
+/** Latest start first, after `last`. */
+export async function listTimeOffRows(
+  tx: Sql,
+  accountId: string,
+  staffId: number,
+  last: TimeOffRow | null,
+  limit: number,
+): Promise<TimeOffRow[]> {
+  const after = last ? tx`and (starts_at, id) < (${last.starts_at}, ${last.id})` : tx``;
+  return await tx<TimeOffRow[]>`
+    select id, starts_at, ends_at, reason from time_off
+    where account_id = ${accountId} and staff_id = ${staffId} ${after}
+    order by starts_at desc, id desc limit ${limit}`;
+}
+
+/** Answers false where there is none. */
+export async function deleteTimeOffRow(tx: Sql, accountId: string, staffId: number, id: string): Promise<boolean> {
+  const result = await tx`
+    delete from time_off where account_id = ${accountId} and staff_id = ${staffId} and id = ${id}`;
+  return result.count === 1;
+}
