@@ -1,0 +1,107 @@
+import type { DeliveryStatus, TryError } from '@customer-platform/contracts/webhooks';
+import type { OutboxRow, Sql } from '@customer-platform/service-kit';
+
+export interface TryRow {
+  number: number;
+  at: string;
+  status: number | null;
+  error: TryError | null;
+  duration_ms: number;
+  is_manual: boolean;
+}
+
+export interface DeliveryRow {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+  event: string;
+  url: string;
+  status: DeliveryStatus;
+  reason: 'exhausted' | 'endpoint_disabled' | 'endpoint_deleted' | null;
+  next_try_at: Date | null;
+  response_status: number | null;
+  response_body: string | null;
+  response_duration_ms: number | null;
+  created_at: Date;
+  envelope: string;
+  tries: TryRow[];
+}
+
+const columns = (sql: Sql) => sql`
+  d.id, d.endpoint_id, d.event_id, d.event, d.url, d.status, d.reason, d.next_try_at, d.response_status, d.response_body,
+  d.response_duration_ms, d.created_at, v.envelope, (
+    select coalesce(json_agg(json_build_object('number', t.number, 'at', t.at, 'status', t.status, 'error', t.error,
+      'duration_ms', t.duration_ms, 'is_manual', t.is_manual) order by t.number), '[]')
+    from tries t where t.account_id = d.account_id and t.delivery_id = d.id
+  ) as tries`;
+
+const withEvent = (sql: Sql) => sql`join events v on v.account_id = d.account_id and v.id = d.event_id`;
+
+/** Reads a delivery to an endpoint, with its event and its tries. */
+export async function findDelivery(
+  sql: Sql,
+  accountId: string,
+  endpointId: string,
+  id: string,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await sql<DeliveryRow[]>`
+    select ${columns(sql)} from deliveries d ${withEvent(sql)}
+    where d.account_id = ${accountId} and d.id = ${id} and d.endpoint_id = ${endpointId}`;
+  return row;
+}
+
+/** Where a delivery stands in the list of its endpoint; undefined where it is not in it. */
+export async function findCursor(
+  sql: Sql,
+  accountId: string,
+  endpointId: string,
+  id: string,
+): Promise<{ id: string; created_at: Date } | undefined> {
+  const [row] = await sql<{ id: string; created_at: Date }[]>`
+    select id, created_at from deliveries where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}`;
+  return row;
+}
+
+/** Reads deliveries to an endpoint, newest first, after the one named. */
+export async function selectDeliveries(
+  sql: Sql,
+  accountId: string,
+  endpointId: string,
+  filter: { status: string | undefined; event: string | undefined },
+  after: { id: string; created_at: Date } | undefined,
+  limit: number,
+): Promise<DeliveryRow[]> {
+  const { status, event } = filter;
+  return await sql<DeliveryRow[]>`
+    select ${columns(sql)} from deliveries d ${withEvent(sql)}
+    where d.account_id = ${accountId} and d.endpoint_id = ${endpointId}
+      ${status === undefined ? sql`` : sql`and d.status = ${status}`}
+      ${event === undefined ? sql`` : sql`and d.event = ${event}`}
+      ${after === undefined ? sql`` : sql`and (d.created_at, d.id) < (${after.created_at}, ${after.id})`}
+    order by d.created_at desc, d.id desc limit ${limit}`;
+}
+
+/** Adds the delivery of an event to one endpoint, due now; skipped where the endpoint is off. */
+export async function insertDelivery(
+  tx: Sql,
+  accountId: string,
+  endpoint: { id: string; url: string; active: boolean },
+  event: OutboxRow,
+  now: Date,
+): Promise<DeliveryRow> {
+  const status = endpoint.active ? 'pending' : 'skipped';
+  const reason = endpoint.active ? null : 'endpoint_disabled';
+  const [row] = await tx<{ id: string }[]>`
+    insert into deliveries (account_id, endpoint_id, event_id, event, url, status, reason, next_try_at, created_at)
+    values (${accountId}, ${endpoint.id}, ${event.id}, ${event.kind}, ${endpoint.url}, ${status}, ${reason},
+      ${endpoint.active ? now : null}, ${now})
+    returning id`;
+  return (await findDelivery(tx, accountId, endpoint.id, row!.id))!;
+}
+
+/** Makes deliveries due now and begins their retry schedule anew; a try under way no longer decides about them. */
+export async function restartDeliveries(tx: Sql, accountId: string, ids: string[], now: Date): Promise<void> {
+  await tx`
+    update deliveries set status = 'pending', reason = null, run = run + 1, step = 0, is_manual = true, next_try_at = ${now}
+    where account_id = ${accountId} and id = any(${ids}::uuid[])`;
+}

@@ -1,0 +1,387 @@
+import { createServer } from 'node:net';
+import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { deliveriesTo, delivery, emitContactCreated, openServiceDatabase, register } from '../test-support.ts';
+import { insertReplay } from './replays.sql.ts';
+
+let platform: Platform;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h', WEBHOOKS_TIMEOUT_MS: '400' };
+  platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
+});
+afterEach(async () => {
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+});
+afterAll(() => platform.stop());
+
+/** An account with one endpoint at a receiver that answers `status`. */
+async function endpointAnswering(status: number, headers: Record<string, string> = {}, body = '') {
+  const account = await platform.account();
+  const receiver = await startReceiver();
+  receivers.push(receiver);
+  const answer = (next: number) => {
+    receiver.answer = (_, response) => response.writeHead(next, headers).end(body);
+  };
+  answer(status);
+  const endpoint = await register(account, receiver.url);
+  const params = { endpoint_id: endpoint.id };
+  return { account, receiver, endpoint, params, answer };
+}
+
+const hasTries = (count: number) => (one: { tries: unknown[] }) => one.tries.length === count;
+const waitMs = (one: { next_try_at: string | null; tries: { at: string }[] }) =>
+  Date.parse(one.next_try_at!) - Date.parse(one.tries.at(-1)!.at);
+
+describe('a delivery', () => {
+  it('shows the event, what was sent, the answer and the try', async () => {
+    const { account, receiver, endpoint } = await endpointAnswering(200, {}, '{"ok":true}');
+    const contact = await emitContactCreated(account);
+    const request = await receiver.next();
+    const done = await delivery(account, endpoint.id);
+    expect(done).toEqual({
+      id: expect.any(String),
+      event: 'contact.created',
+      event_id: request.headers['webhook-id'],
+      status: 'delivered',
+      reason: null,
+      url: receiver.url,
+      payload: JSON.parse(request.body),
+      response: { status: 200, body: '{"ok":true}', duration_ms: expect.any(Number) },
+      tries: [
+        {
+          number: 1,
+          at: expect.stringMatching(/\+01:00$/),
+          status: 200,
+          error: null,
+          duration_ms: expect.any(Number),
+          trigger: 'scheduled',
+        },
+      ],
+      next_try_at: null,
+      created_at: expect.stringMatching(/\+01:00$/),
+    });
+    expect(done.payload.data).toEqual({ contact });
+    expect(request.headers).toMatchObject({ 'content-type': 'application/json' });
+    const params = { endpoint_id: endpoint.id, delivery_id: done.id };
+    expect(await account.client.getDelivery({ params })).toEqual(done);
+  });
+
+  it('is not found through another endpoint or by another account', async () => {
+    const { account, endpoint, receiver } = await endpointAnswering(200);
+    const other = await register(account, receiver.url, { events: ['deal.won'] });
+    await emitContactCreated(account);
+    const { id } = await delivery(account, endpoint.id);
+    const stranger = await platform.account();
+    for (const [asker, endpointId] of [
+      [account, other.id],
+      [stranger, endpoint.id],
+    ] as const) {
+      const path = `/v1/webhooks/${endpointId}/deliveries/${id}`;
+      expect((await asker.request('GET', path)).status).toBe(404);
+      expect((await asker.request('POST', `${path}/redeliver`, { body: {} })).status).toBe(404);
+    }
+  });
+});
+
+describe('the list of an endpoint', () => {
+  it('is newest first, by page, status and kind, and refuses what is no place in it', async () => {
+    const { account, endpoint, params, answer } = await endpointAnswering(204);
+    const contact = await emitContactCreated(account);
+    await delivery(account, endpoint.id);
+    answer(500);
+    await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Two' } });
+    await delivery(account, endpoint.id, (one) => one.tries.length === 1 && one.status === 'pending');
+    await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Three' } });
+    const all = await waitFor('three deliveries', async () => {
+      const found = await deliveriesTo(account, endpoint.id);
+      return found.length === 3 && found[0]!.tries.length === 1 ? found : undefined;
+    });
+    expect(all.map((one) => one.event)).toEqual(['contact.updated', 'contact.updated', 'contact.created']);
+    const idsOf = async (query: object) =>
+      (await account.client.listDeliveries({ params, query })).data.map((one) => one.id);
+    const ids = all.map((one) => one.id);
+    expect(await idsOf({ status: 'pending' })).toEqual(ids.slice(0, 2));
+    expect(await idsOf({ status: 'delivered' })).toEqual(ids.slice(2));
+    expect(await idsOf({ event: 'contact.created' })).toEqual(ids.slice(2));
+    expect(await idsOf({ event: 'contact.updated', status: 'delivered' })).toEqual([]);
+    expect(await idsOf({ limit: 1, starting_after: ids[0] })).toEqual([ids[1]]);
+    expect(await idsOf({ status: 'pending', starting_after: ids[0] })).toEqual([ids[1]]);
+    for (const query of [
+      'starting_after=x',
+      `starting_after=${crypto.randomUUID()}`,
+      'limit=0',
+      'limit=101',
+      'status=lost',
+    ]) {
+      const { status, body } = await account.request('GET', `/v1/webhooks/${endpoint.id}/deliveries?${query}`);
+      expect([status, body.error.field]).toEqual([400, query.split('=')[0]]);
+    }
+  });
+});
+
+describe('a failed try', () => {
+  it('is followed by others after 10 s and 1 h, up to a tenth later, and then the delivery is exhausted', async () => {
+    const { account, endpoint, answer } = await endpointAnswering(500, {}, 'no');
+    await emitContactCreated(account);
+    const first = await delivery(account, endpoint.id, hasTries(1));
+    expect(first).toMatchObject({ status: 'pending', reason: null, response: { status: 500, body: 'no' } });
+    expect(waitMs(first)).toBeGreaterThanOrEqual(10_000);
+    expect(waitMs(first)).toBeLessThan(11_600);
+    platform.clock.advance(12_000);
+    const second = await delivery(account, endpoint.id, hasTries(2));
+    expect(waitMs(second)).toBeGreaterThanOrEqual(3_600_000);
+    expect(waitMs(second)).toBeLessThan(3_961_000);
+    answer(302);
+    platform.clock.advance(3_970_000);
+    const third = await delivery(account, endpoint.id, hasTries(3));
+    expect(third).toMatchObject({ status: 'failed', reason: 'exhausted', next_try_at: null });
+    expect(third.tries.map((made) => [made.number, made.status, made.trigger])).toEqual([
+      [1, 500, 'scheduled'],
+      [2, 500, 'scheduled'],
+      [3, 302, 'scheduled'],
+    ]);
+  });
+
+  it('carries the same id and another time at its next try', async () => {
+    const { account, receiver, answer } = await endpointAnswering(500);
+    await emitContactCreated(account);
+    const first = await receiver.next();
+    answer(204);
+    platform.clock.advance(12_000);
+    const second = await receiver.next((request) => request !== first);
+    expect(second.body).toBe(first.body);
+    expect(second.headers['webhook-id']).toBe(first.headers['webhook-id']);
+    expect(Number(second.headers['webhook-timestamp'])).toBeGreaterThan(Number(first.headers['webhook-timestamp']));
+    expect(second.headers['webhook-signature']).not.toBe(first.headers['webhook-signature']);
+  });
+
+  it('waits at least as long as Retry-After says', async () => {
+    const { account, endpoint } = await endpointAnswering(503, { 'retry-after': '600' });
+    await emitContactCreated(account);
+    const failed = await delivery(account, endpoint.id, hasTries(1));
+    expect(waitMs(failed)).toBeGreaterThanOrEqual(600_000);
+    expect(waitMs(failed)).toBeLessThan(602_000);
+  });
+
+  it('names its cause', async () => {
+    const account = await platform.account();
+    const receiver = await startReceiver();
+    receivers.push(receiver);
+    const bye = createServer((socket) => socket.resume().end('220 mail.example ESMTP\r\n')).listen(0, '127.0.0.1');
+    await new Promise((done) => bye.once('listening', done));
+    receiver.answer = ({ path }, response) => {
+      if (path === '/large') response.end('x'.repeat(64 * 1024 + 1));
+    };
+    const urls = {
+      timeout: `${receiver.url}/hang`,
+      too_large: `${receiver.url}/large`,
+      tls: receiver.url.replace('http:', 'https:'),
+      http: `http://127.0.0.1:${(bye.address() as { port: number }).port}/`,
+      refused: 'http://127.0.0.1:1/',
+    };
+    for (const [error, url] of Object.entries(urls)) {
+      const endpoint = await register(account, url);
+      await account.client.testEndpoint({ params: { endpoint_id: endpoint.id } });
+      const failed = await delivery(account, endpoint.id, hasTries(1));
+      expect([url, failed.status, failed.tries[0]!.error]).toEqual([url, 'pending', error]);
+    }
+    await new Promise((done) => bye.close(done));
+  });
+});
+
+describe('an endpoint is switched off', () => {
+  it('by answering 410: the rest fails too, and the others are told', async () => {
+    const { account, endpoint, params, receiver, answer } = await endpointAnswering(500);
+    const other = await startReceiver();
+    receivers.push(other);
+    await emitContactCreated(account, 'Waits');
+    await delivery(account, endpoint.id, hasTries(1));
+    answer(410);
+    await register(account, other.url, { events: ['webhook.disabled'] });
+    await emitContactCreated(account, 'Gone');
+    const told = JSON.parse((await other.next()).body);
+    const disabled = await account.client.getEndpoint({ params });
+    expect(disabled).toMatchObject({ active: false, disabled_reason: 'The endpoint answered 410 Gone.' });
+    expect(told).toMatchObject({ type: 'webhook.disabled', data: { webhook: disabled } });
+    const all = await waitFor('every delivery to end', async () => {
+      const found = await deliveriesTo(account, endpoint.id);
+      return found.length === 3 && found.every((one) => one.status !== 'pending') ? found : undefined;
+    });
+    expect(all.map((one) => [one.event, one.status, one.reason])).toEqual([
+      ['webhook.disabled', 'skipped', 'endpoint_disabled'],
+      ['contact.created', 'failed', 'endpoint_disabled'],
+      ['contact.created', 'failed', 'endpoint_disabled'],
+    ]);
+    const requests = receiver.received.length;
+    await emitContactCreated(account, 'Skipped');
+    await delivery(account, endpoint.id, (one) => one.status === 'skipped' && one.event === 'contact.created');
+    expect(receiver.received).toHaveLength(requests);
+  });
+
+  it('by failing for five days and nothing else, not by a failure after a success', async () => {
+    const { account, endpoint, params, answer } = await endpointAnswering(500);
+    await emitContactCreated(account, 'First');
+    await delivery(account, endpoint.id, hasTries(1));
+    platform.clock.advance(4.9 * 86_400_000);
+    await delivery(account, endpoint.id, hasTries(2));
+    expect((await account.client.getEndpoint({ params })).active).toBe(true);
+    platform.clock.advance(0.2 * 86_400_000);
+    await waitFor('the endpoint to be off', async () => !(await account.client.getEndpoint({ params })).active);
+    const off = await account.client.getEndpoint({ params });
+    expect(off.disabled_reason).toBe('Every delivery to the endpoint failed for 5 days.');
+    await platform.event(account.id, 'webhook.disabled');
+
+    const on = await account.client.updateEndpoint({ params, body: { active: true } });
+    expect([on.active, on.disabled_reason]).toEqual([true, null]);
+    answer(200);
+    const sent = await account.client.testEndpoint({ params });
+    await delivery(account, endpoint.id, (one) => one.id === sent.id && one.status === 'delivered');
+    platform.clock.advance(6 * 86_400_000);
+    answer(500);
+    const failing = await account.client.testEndpoint({ params });
+    await delivery(account, endpoint.id, (one) => one.id === failing.id && one.tries.length === 1);
+    expect((await account.client.getEndpoint({ params })).active).toBe(true);
+  });
+
+  it('by its owner: what is pending fails, endpoint_disabled', async () => {
+    const { account, endpoint, params } = await endpointAnswering(500);
+    await emitContactCreated(account);
+    await delivery(account, endpoint.id, hasTries(1));
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    const ended = await delivery(account, endpoint.id);
+    expect([ended.status, ended.reason, ended.next_try_at]).toEqual(['failed', 'endpoint_disabled', null]);
+    expect((await account.client.getEndpoint({ params })).disabled_reason).toBeNull();
+  });
+});
+
+describe('redelivering', () => {
+  it('tries again by hand, whatever the state, and begins the schedule anew', async () => {
+    const { account, endpoint, params, answer, receiver } = await endpointAnswering(200);
+    await emitContactCreated(account);
+    const delivered = await delivery(account, endpoint.id);
+    answer(500);
+    const again = { params: { ...params, delivery_id: delivered.id } };
+    expect(await account.client.redeliver(again)).toMatchObject({ id: delivered.id, status: 'pending', reason: null });
+    const failed = await delivery(account, endpoint.id, hasTries(2));
+    expect([failed.status, failed.tries.map((made) => made.trigger)]).toEqual(['pending', ['scheduled', 'manual']]);
+    answer(200);
+    platform.clock.advance(12_000);
+    const done = await delivery(account, endpoint.id, hasTries(3));
+    expect([done.status, done.tries.at(-1)]).toMatchObject(['delivered', { number: 3, trigger: 'scheduled' }]);
+    expect(new Set(receiver.received.map((request) => request.headers['webhook-id'])).size).toBe(1);
+  });
+
+  it('of a skipped one waits until the endpoint is on: 409 before', async () => {
+    const { account, endpoint, params } = await endpointAnswering(200);
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    await emitContactCreated(account);
+    const skipped = await delivery(account, endpoint.id);
+    const path = `/v1/webhooks/${endpoint.id}/deliveries/${skipped.id}/redeliver`;
+    const refused = await account.request('POST', path, { body: {} });
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'invalid_state']);
+    await account.client.updateEndpoint({ params, body: { active: true } });
+    expect((await account.request('POST', path, { body: {} })).status).toBe(202);
+    expect(await delivery(account, endpoint.id)).toMatchObject({ status: 'delivered', reason: null });
+  });
+
+  it('during a try leads to another one', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
+    receiver.answer = (_, response) => void asked.then(() => response.writeHead(500).end());
+    await emitContactCreated(account);
+    await receiver.next();
+    const pending = await delivery(account, endpoint.id, (one) => one.status === 'pending');
+    await account.client.redeliver({ params: { ...params, delivery_id: pending.id } });
+    receiver.answer = (_, response) => response.writeHead(204).end();
+    goOn();
+    const done = await delivery(account, endpoint.id, (one) => one.status === 'delivered');
+    expect(done.tries.map((made) => [made.status, made.trigger])).toEqual([
+      [500, 'scheduled'],
+      [204, 'manual'],
+    ]);
+  });
+});
+
+describe('replaying', () => {
+  it('sends what failed and was skipped again, and with all what was delivered too', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    await emitContactCreated(account, 'Delivered');
+    await delivery(account, endpoint.id);
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    for (const name of ['One', 'Two']) await emitContactCreated(account, name);
+    await waitFor('both to be skipped', async () => (await deliveriesTo(account, endpoint.id)).length === 3);
+    const since = '2020-01-01T00:00:00Z';
+    const off = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body: { since } });
+    expect([off.status, off.body.error.code]).toEqual([409, 'invalid_state']);
+    await account.client.updateEndpoint({ params, body: { active: true } });
+
+    const failed = await account.client.replayDeliveries({ params, body: { since } });
+    expect(failed.matched).toBe(2);
+    const replay = { params: { ...params, replay_id: failed.id } };
+    await waitFor('the replay', async () => (await account.client.getReplay(replay)).status === 'completed');
+    expect(await account.client.getReplay(replay)).toEqual({ id: failed.id, status: 'completed', matched: 2, done: 2 });
+    await waitFor('three requests', () => receiver.received.length === 3);
+    await waitFor('all to be delivered', async () => {
+      return (await deliveriesTo(account, endpoint.id)).every((one) => one.status === 'delivered');
+    });
+
+    const all = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
+    expect(all.matched).toBe(3);
+    await waitFor('six requests', () => receiver.received.length === 6);
+    const none = await account.client.replayDeliveries({ params, body: { since, until: '2020-01-02T00:00:00Z' } });
+    expect(none.matched).toBe(0);
+    const empty = await account.client.getReplay({ params: { ...params, replay_id: none.id } });
+    expect(empty).toMatchObject({ status: 'completed', matched: 0, done: 0 });
+  });
+
+  it('of many goes on until all are sent', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    await Promise.all(Array.from({ length: 250 }, () => emitContactCreated(account)));
+    const sql = openServiceDatabase(platform);
+    await waitFor('all to be skipped', async () => {
+      const skipped = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'skipped'`;
+      return skipped.length === 250;
+    });
+    await sql.end();
+    await account.client.updateEndpoint({ params, body: { active: true } });
+    const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
+    expect(matched).toBe(250);
+    const idsOf = () => new Set(receiver.received.map((request) => request.headers['webhook-id']));
+    await waitFor('every event to come', () => idsOf().size === 250);
+    await waitFor('the replay to be done', async () => {
+      const replay = await account.client.getReplay({ params: { ...params, replay_id: id } });
+      return replay.status === 'completed' && replay.done === 250;
+    });
+    expect(receiver.received).toHaveLength(250);
+  });
+
+  it('ends as failed where the endpoint is off when its turn comes', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    await emitContactCreated(account);
+    await delivery(account, endpoint.id);
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    const sql = openServiceDatabase(platform);
+    const now = platform.clock.now();
+    const period = { since: new Date(0), until: now, includes_delivered: true };
+    const { id } = await insertReplay(sql, { account_id: account.id, endpoint_id: endpoint.id, ...period }, now);
+    await sql.end();
+    const replay = { params: { ...params, replay_id: id } };
+    await waitFor('the replay to fail', async () => (await account.client.getReplay(replay)).status === 'failed');
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it.each([
+    ['since', {}],
+    ['since', { since: '2026-01-01T00:00:00' }],
+    ['since', { since: '2199-01-01T00:00:00Z' }],
+    ['until', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }],
+    ['status', { since: '2026-01-01T00:00:00Z', status: 'delivered' }],
+  ])('a wrong %s is refused by name', async (field, body) => {
+    const { account, endpoint } = await endpointAnswering(200);
+    const answer = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body });
+    expect([answer.status, answer.body.error.field]).toEqual([400, field]);
+  });
+});

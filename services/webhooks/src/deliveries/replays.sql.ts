@@ -1,0 +1,110 @@
+import type { Sql } from '@customer-platform/service-kit';
+
+export interface ReplayRow {
+  account_id: string;
+  id: string;
+  endpoint_id: string;
+  since: Date;
+  until: Date;
+  includes_delivered: boolean;
+  status: 'running' | 'completed' | 'failed';
+  matched: number;
+  done: number;
+  cursor_at: Date | null;
+  cursor_id: string | null;
+}
+
+const columns = (sql: Sql) =>
+  sql`account_id, id, endpoint_id, since, until, includes_delivered, status, matched, done, cursor_at, cursor_id`;
+
+type Period = Pick<ReplayRow, 'account_id' | 'endpoint_id' | 'since' | 'until' | 'includes_delivered'>;
+
+/** The deliveries of a period that a replay is about: those that are over, delivered ones only where asked for. */
+const inPeriod = (sql: Sql, period: Period) => sql`
+  account_id = ${period.account_id} and endpoint_id = ${period.endpoint_id}
+  and created_at >= ${period.since} and created_at < ${period.until}
+  and status = any(${period.includes_delivered ? ['delivered', 'failed', 'skipped'] : ['failed', 'skipped']}::text[])`;
+
+/** Begins a replay and counts what it is about. One about nothing is completed at once. */
+export async function insertReplay(tx: Sql, period: Period, now: Date): Promise<ReplayRow> {
+  const { account_id, endpoint_id, since, until, includes_delivered } = period;
+  const [row] = await tx<ReplayRow[]>`
+    with matched as (select count(*)::int as count from deliveries where ${inPeriod(tx, period)})
+    insert into replays (account_id, endpoint_id, since, until, includes_delivered, status, matched, rests_until, created_at)
+    select ${account_id}, ${endpoint_id}, ${since}, ${until}, ${includes_delivered},
+      case when count = 0 then 'completed' else 'running' end, count, ${now}, ${now}
+    from matched returning ${columns(tx)}`;
+  return row!;
+}
+
+/** Reads a replay of an endpoint. */
+export async function findReplay(
+  sql: Sql,
+  accountId: string,
+  endpointId: string,
+  id: string,
+): Promise<ReplayRow | undefined> {
+  const [row] = await sql<ReplayRow[]>`
+    select ${columns(sql)} from replays where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}`;
+  return row;
+}
+
+/** Takes the running replay that has rested for longest; it is this transaction's until it ends. */
+export async function takeReplay(tx: Sql, now: Date): Promise<ReplayRow | undefined> {
+  const [row] = await tx<ReplayRow[]>`
+    select ${columns(tx)} from replays where status = 'running' and rests_until <= ${now}
+    order by rests_until limit 1 for update skip locked`;
+  return row;
+}
+
+/** The next deliveries of a replay, oldest first, at most `limit`. */
+export async function nextOfReplay(
+  tx: Sql,
+  replay: ReplayRow,
+  limit: number,
+): Promise<{ id: string; created_at: Date }[]> {
+  const { cursor_at, cursor_id } = replay;
+  return await tx<{ id: string; created_at: Date }[]>`
+    select id, created_at from deliveries
+    where ${inPeriod(tx, replay)} ${cursor_id === null ? tx`` : tx`and (created_at, id) > (${cursor_at}, ${cursor_id})`}
+    order by created_at, id limit ${limit} for update`;
+}
+
+/** Writes how far a replay is and until when it rests. */
+export async function updateReplay(
+  tx: Sql,
+  replay: ReplayRow,
+  progress: Pick<ReplayRow, 'status' | 'done' | 'cursor_at' | 'cursor_id'>,
+  restsUntil: Date,
+): Promise<void> {
+  const { status, done, cursor_at, cursor_id } = progress;
+  await tx`
+    update replays set status = ${status}, done = ${done}, cursor_at = ${cursor_at}, cursor_id = ${cursor_id},
+      rests_until = ${restsUntil}
+    where account_id = ${replay.account_id} and id = ${replay.id}`;
+}
+
+/** How many deliveries of an endpoint are due, counted up to `limit`. */
+export async function countDue(
+  tx: Sql,
+  accountId: string,
+  endpointId: string,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count from (
+      select from deliveries
+      where account_id = ${accountId} and endpoint_id = ${endpointId} and status = 'pending' and next_try_at <= ${now}
+      limit ${limit}
+    ) as due`;
+  return row!.count;
+}
+
+/** Deletes at most `limit` replays that are older than `oldest`; answers how many. */
+export async function deleteOldReplays(tx: Sql, oldest: Date, limit: number): Promise<number> {
+  const result = await tx`
+    delete from replays where (account_id, id) in (
+      select account_id, id from replays where created_at <= ${oldest} order by created_at limit ${limit})`;
+  return result.count;
+}

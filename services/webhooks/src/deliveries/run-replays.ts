@@ -1,0 +1,49 @@
+import type { Job, WorkCall } from '@customer-platform/service-kit';
+import { makeDue } from '../delivery/dispatch.sql.ts';
+import { findEndpoint } from '../endpoints/endpoints.sql.ts';
+import type { WebhookResources } from '../resources.ts';
+import { restartDeliveries } from './deliveries.sql.ts';
+import { countDue, nextOfReplay, type ReplayRow, takeReplay, updateReplay } from './replays.sql.ts';
+
+const batch = 100;
+/** While so many deliveries of the endpoint are due a replay adds none: it never gets ahead of what the endpoint takes. */
+const maxDue = 200;
+const restMs = 500;
+
+/**
+ * Goes on with one replay a round: makes its next deliveries due, with the place noted in the same transaction. It fails
+ * where its endpoint is off or gone.
+ */
+export const runReplays: Job<WebhookResources> = {
+  name: 'run-replays',
+  everyMs: 500,
+  async run(call) {
+    const replay = await takeReplay(call.tx, call.now);
+    if (!replay) return false;
+    await goOn(replay, call);
+    return true;
+  },
+};
+
+async function goOn(replay: ReplayRow, { tx, now }: WorkCall<WebhookResources>): Promise<void> {
+  const { account_id: accountId, endpoint_id: endpointId } = replay;
+  const endpoint = await findEndpoint(tx, accountId, endpointId, 'lock');
+  if (!endpoint?.active) return await updateReplay(tx, replay, { ...replay, status: 'failed' }, now);
+  if ((await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
+    return await updateReplay(tx, replay, replay, new Date(now.getTime() + restMs));
+  }
+  const deliveries = await nextOfReplay(tx, replay, batch);
+  const last = deliveries.at(-1);
+  if (last) {
+    const ids = deliveries.map((delivery) => delivery.id);
+    await restartDeliveries(tx, accountId, ids, now);
+    await makeDue(tx, [{ accountId, endpointId }], now);
+  }
+  const progress = {
+    status: deliveries.length < batch ? ('completed' as const) : ('running' as const),
+    done: replay.done + deliveries.length,
+    cursor_at: last?.created_at ?? replay.cursor_at,
+    cursor_id: last?.id ?? replay.cursor_id,
+  };
+  await updateReplay(tx, replay, progress, now);
+}

@@ -1,0 +1,74 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** A CIDR range: an address of one family and the length of its prefix in bits. */
+export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Words for the ranges that ipaddr.js names; a range missing here is shown by its own name. */
+const rangeWords: Record<string, string> = {
+  linkLocal: 'link-local',
+  carrierGradeNat: 'carrier-grade NAT',
+  uniqueLocal: 'private (unique local)',
+  deprecatedSiteLocal: 'private (site-local)',
+  ipv4Mapped: 'IPv4-mapped',
+  rfc6145: 'IPv4-translated',
+  rfc6052: 'NAT64',
+  teredo: 'Teredo',
+};
+
+/** Ranges that ipaddr.js counts as unicast and that still lead inside: a cloud host's own services, retired 6bone. */
+const extraRefused: [AddressRange, string][] = [
+  [ipaddr.parseCIDR('168.63.129.16/32'), 'cloud platform'],
+  [ipaddr.parseCIDR('3ffe::/16'), 'reserved'],
+];
+
+/** Of IPv6 only 2000::/3 is handed out for global use; all else, `::/96` and NAT64 included, is refused by default. */
+const globalIpv6: AddressRange = ipaddr.parseCIDR('2000::/3');
+
+/**
+ * Reads a comma-separated list of CIDR ranges or single addresses ("127.0.0.0/8, ::1"); an empty text is an empty list.
+ * Throws a RangeError naming the part that is neither.
+ */
+export function parseAddressRanges(text: string): AddressRange[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.filter((part) => part !== '').map(parseRange);
+}
+
+function parseRange(part: string): AddressRange {
+  const [address = '', bits, ...rest] = part.split('/');
+  const family = isIP(address);
+  const widest = family === 4 ? 32 : 128;
+  const length = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+  if (family === 0 || address.includes('%') || rest.length > 0 || length < 0 || length > widest) {
+    throw new RangeError(`"${part}" is not an address range; write it as 10.1.0.0/16 or fd00::/8`);
+  }
+  return [ipaddr.parse(address), length];
+}
+
+/** True where the address is in one of the ranges; a range of the other family never matches. */
+export function isInRanges(address: string, ranges: AddressRange[]): boolean {
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  const parsed = ipaddr.parse(address);
+  return ranges.some((range) => matches(parsed, range));
+}
+
+function matches(address: ipaddr.IPv4 | ipaddr.IPv6, range: AddressRange): boolean {
+  return address.kind() === range[0].kind() && address.match(range);
+}
+
+/**
+ * The word for the range because of which an address must not be called ("private", "link-local", …), or null where it
+ * may be: it is in an allowed range or is global unicast. Whatever is not known to be global is refused.
+ */
+export function refusalOfAddress(address: string, allowed: AddressRange[]): string | null {
+  if (isIP(address) === 0) return 'malformed';
+  if (address.includes('%')) return 'link-local';
+  const parsed = ipaddr.parse(address);
+  if (allowed.some((range) => matches(parsed, range))) return null;
+  const extra = extraRefused.find(([range]) => matches(parsed, range));
+  if (extra) return extra[1];
+  const range = parsed.range();
+  if (range !== 'unicast') return rangeWords[range] ?? range;
+  if (parsed.kind() === 'ipv6' && !matches(parsed, globalIpv6)) return 'IPv4-compatible or unassigned';
+  return null;
+}

@@ -1,0 +1,128 @@
+import { type buildConnector, Pool } from 'undici';
+
+export type ConnectionPoolOptions = {
+  connect: buildConnector.connector;
+  /** Sockets per pool; what is beyond waits in the pool's queue. */
+  maxSocketsPerPool: number;
+  /** Sockets in all: at this bound pools that are not in use are closed, and dials wait for a socket to end. */
+  maxSockets: number;
+  /** How long an idle socket is kept where the server does not say. */
+  keepAliveMs: number;
+};
+
+/** The reused connections of one key to one origin. `dials` counts connections begun, `inFlight` requests not yet settled. */
+export type PoolEntry = { id: string; pool: Pool; dials: number; inFlight: number };
+
+export type ConnectionPools = {
+  /** The pool of a key and an origin, made at first use, counted as in use until it is given back. */
+  take(key: string, origin: string): PoolEntry;
+  giveBack(entry: PoolEntry): void;
+  openSockets(): number;
+  /** Ends every connection; requests on the way fail. */
+  close(): Promise<void>;
+};
+
+const maxPools = 5000;
+/** However long a server asks for. */
+const maxKeepAliveMs = 60_000;
+
+/**
+ * Keeps connections for reuse, apart for each key (an endpoint), so that one endpoint that hangs never holds a socket
+ * that another one at the same host needs.
+ */
+export function createConnectionPools(options: ConnectionPoolOptions): ConnectionPools {
+  // The order of a Map is that of insertion: an entry is put in again when it is used, so the first is the longest unused.
+  const entries = new Map<string, PoolEntry>();
+  const waiting: (() => void)[] = [];
+  let openSockets = 0;
+
+  function makeEntry(id: string, origin: string): PoolEntry {
+    const connect: buildConnector.connector = (target, callback) => {
+      entry.dials++;
+      whenSocketIsFree(() => dial(target, callback));
+    };
+    const pool = new Pool(origin, {
+      connect,
+      connections: options.maxSocketsPerPool,
+      allowH2: false,
+      keepAliveTimeout: options.keepAliveMs,
+      keepAliveMaxTimeout: maxKeepAliveMs,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const entry: PoolEntry = { id, pool, dials: 0, inFlight: 0 };
+    return entry;
+  }
+
+  function whenSocketIsFree(dialNow: () => void): void {
+    if (openSockets < options.maxSockets) {
+      openSockets++;
+      dialNow();
+    } else {
+      waiting.push(dialNow);
+      closeLongestIdle();
+    }
+  }
+
+  function dial(target: buildConnector.Options, callback: buildConnector.Callback): void {
+    options.connect(target, (error, socket) => {
+      if (error) {
+        socketEnded();
+        callback(error, null);
+      } else {
+        socket.once('close', socketEnded);
+        callback(null, socket);
+      }
+    });
+  }
+
+  function socketEnded(): void {
+    const next = waiting.shift();
+    if (next) next();
+    else openSockets--;
+  }
+
+  function closeLongestIdle(): void {
+    for (const entry of entries.values()) {
+      if (entry.inFlight === 0 && entry.pool.stats.connected > 0) {
+        end(entry);
+        return;
+      }
+    }
+  }
+
+  function forgetLongestUnused(): void {
+    for (const entry of entries.values()) {
+      if (entry.inFlight === 0) {
+        end(entry);
+        return;
+      }
+    }
+  }
+
+  function end(entry: PoolEntry): void {
+    entries.delete(entry.id);
+    void entry.pool.destroy();
+  }
+
+  return {
+    take(key, origin) {
+      const id = `${key} ${origin}`;
+      const entry = entries.get(id) ?? makeEntry(id, origin);
+      entries.delete(id);
+      entries.set(id, entry);
+      entry.inFlight++;
+      if (entries.size > maxPools) forgetLongestUnused();
+      return entry;
+    },
+    giveBack(entry) {
+      entry.inFlight--;
+      if (entry.inFlight === 0 && waiting.length > 0) end(entry);
+    },
+    openSockets: () => openSockets,
+    async close() {
+      await Promise.all([...entries.values()].map((entry) => entry.pool.destroy()));
+      entries.clear();
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import { type Database, startService } from '@customer-platform/service-kit';
+import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { countUnaccounted } from '../events/events.sql.ts';
+import { webhooks } from '../main.ts';
+import { delivery, emitContactCreated, openServiceDatabase, register } from '../test-support.ts';
+
+let platform: Platform;
+let sql: Database;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'], env: { WEBHOOKS_TIMEOUT_MS: '3000' } });
+  sql = openServiceDatabase(platform);
+});
+afterEach(async () => {
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+});
+afterAll(async () => {
+  await Promise.all([platform.stop(), sql.end()]);
+});
+
+async function receiverThat(answer?: Receiver['answer']): Promise<Receiver> {
+  const receiver = await startReceiver();
+  receivers.push(receiver);
+  if (answer) receiver.answer = answer;
+  return receiver;
+}
+
+const emitMany = (account: Parameters<typeof emitContactCreated>[0], count: number) =>
+  Promise.all(Array.from({ length: count }, (_, i) => emitContactCreated(account, `Contact ${i}`)));
+
+const states = async (accountId: string) => {
+  const rows = await sql<{ status: string; count: number }[]>`
+    select status, count(*)::int as count from deliveries where account_id = ${accountId} group by status order by status`;
+  return Object.fromEntries(rows.map((row) => [row.status, row.count]));
+};
+
+describe('the dispatcher', () => {
+  it('has at most ten tries to one endpoint under way', async () => {
+    const account = await platform.account();
+    let [underWay, most] = [0, 0];
+    const receiver = await receiverThat((_, response) => {
+      most = Math.max(most, ++underWay);
+      setTimeout(() => {
+        underWay--;
+        response.writeHead(204).end();
+      }, 20);
+    });
+    await register(account, receiver.url);
+    await emitMany(account, 100);
+    await waitFor('all to be delivered', async () => (await states(account.id)).delivered === 100);
+    expect(most).toBe(10);
+  });
+
+  it('keeps delivering to healthy endpoints while others of the same and of other accounts hang', async () => {
+    const [account, other] = [await platform.account(), await platform.account()];
+    const hanging = await receiverThat(() => undefined);
+    const healthy = await receiverThat();
+    for (const one of [account, account, account, other, other]) await register(one, hanging.url);
+    await register(account, healthy.url);
+    await emitMany(other, 40);
+    await waitFor('the hanging endpoints to be busy', () => hanging.received.length >= 20);
+    const began = performance.now();
+    await emitMany(account, 40);
+    await waitFor('the healthy endpoint to have all', () => healthy.received.length === 40, 2500);
+    // The hanging ones end their first try after 3 s: the healthy one waited for none of them.
+    expect(performance.now() - began).toBeLessThan(2500);
+  });
+
+  it('sends nothing twice where two processes share the work', async () => {
+    const second = await startService(webhooks, platform.env('webhooks'), { clock: platform.clock.now });
+    const account = await platform.account();
+    const receiver = await receiverThat();
+    const endpoints = await Promise.all(Array.from({ length: 5 }, () => register(account, receiver.url)));
+    await emitMany(account, 60);
+    await waitFor('all to be delivered', async () => (await states(account.id)).delivered === 300);
+    await second.stop();
+    expect(receiver.received).toHaveLength(300);
+    const perEndpoint = await sql<{ count: number }[]>`
+      select count(distinct event_id)::int as count from deliveries where account_id = ${account.id} group by endpoint_id`;
+    expect(perEndpoint.map((row) => row.count)).toEqual(endpoints.map(() => 60));
+  });
+
+  it('goes on with the work of a process that died once its lease is over', async () => {
+    const account = await platform.account();
+    const receiver = await receiverThat();
+    const endpoint = await register(account, receiver.url);
+    const dead = crypto.randomUUID();
+    await sql`
+      insert into queues (account_id, endpoint_id, due_at, owner, leased_until)
+      values (${account.id}, ${endpoint.id}, 'infinity', ${dead}, now() + interval '1.5 s')`;
+    const began = Date.now();
+    await emitContactCreated(account);
+    const request = await receiver.next();
+    expect(request.at - began).toBeGreaterThan(1000);
+    expect((await delivery(account, endpoint.id)).tries).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('gives its leases back when its process stops, so that another goes on at once', async () => {
+    const second = await startService(webhooks, platform.env('webhooks'), { clock: platform.clock.now });
+    const account = await platform.account();
+    const receiver = await receiverThat();
+    const endpoint = await register(account, receiver.url);
+    await emitContactCreated(account);
+    await delivery(account, endpoint.id);
+    await second.stop();
+    await emitContactCreated(account);
+    const first = receiver.received[0]!;
+    await receiver.next((request) => request !== first, 2000);
+  });
+
+  it('loses no delivery among endpoints that fail now and then: every one ends delivered', async () => {
+    const account = await platform.account();
+    let requests = 0;
+    const flaky = await receiverThat((_, response) => {
+      requests++;
+      if (requests % 3 === 0) response.destroy();
+      else response.writeHead(requests % 3 === 1 ? 503 : 200).end();
+    });
+    const from = platform.clock.now();
+    await Promise.all([1, 2, 3].map(() => register(account, flaky.url)));
+    await emitMany(account, 30);
+    await waitFor('every first try', async () => {
+      const [row] = await sql`select count(*)::int as count from tries where account_id = ${account.id}`;
+      return row!.count >= 90;
+    });
+    const some = await states(account.id);
+    expect([some.pending! > 0, some.delivered! > 0, some.pending! + some.delivered!]).toEqual([true, true, 90]);
+    flaky.answer = (_, response) => response.writeHead(200).end();
+    platform.clock.advance(6000);
+    await waitFor('all to be delivered', async () => (await states(account.id)).delivered === 90);
+    const balance = await countUnaccounted(sql, from, platform.clock.now());
+    expect(balance).toMatchObject({ unaccounted: 0 });
+  });
+
+  it('ends what is pending at a deleted endpoint, however much it is', async () => {
+    const account = await platform.account();
+    const receiver = await receiverThat((_, response) => response.writeHead(500).end());
+    const endpoint = await register(account, receiver.url);
+    await emitContactCreated(account);
+    await delivery(account, endpoint.id, (one) => one.tries.length === 1);
+    await sql`
+      with copies as (
+        insert into events (account_id, id, type, envelope, matched, taken_at)
+        select account_id, uuidv7(), type, envelope, 1, taken_at from events, generate_series(1, 2500)
+        where account_id = ${account.id} returning account_id, id, type
+      )
+      insert into deliveries (account_id, endpoint_id, event_id, event, url, status, next_try_at, created_at)
+      select account_id, ${endpoint.id}, id, type, '', 'pending', now() + interval '100 days', now() from copies`;
+    await account.client.deleteEndpoint({ params: { endpoint_id: endpoint.id } });
+    await waitFor('all to end', async () => (await states(account.id)).failed === 2501);
+    expect(await states(account.id)).toEqual({ failed: 2501 });
+  });
+});

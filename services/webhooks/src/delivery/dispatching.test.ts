@@ -1,0 +1,139 @@
+import { describe, expect, it } from '@jest/globals';
+import { FairQueue } from './fair-queue.ts';
+import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
+import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
+import { newsOf } from './outcome-writer.ts';
+import type { PostResult } from './post.ts';
+
+const dayMs = 86_400_000;
+const at = new Date('2026-11-21T03:00:00Z');
+const endedAt = new Date('2026-11-21T03:00:01Z');
+const due: DueDelivery = { id: 'd', eventId: 'e', run: 0, step: 0, isManual: false, envelope: '{}', trace: null };
+
+function outcome(result: Partial<PostResult>, change: { step?: number; failingSince?: Date | null } = {}): TryOutcome {
+  const { step = 0, failingSince = null } = change;
+  const context = { accountId: 'a', endpointId: 'p', url: 'u', at, endedAt, schedule: [0, 1000, 5000], random: 0 };
+  return outcomeOf({ ...due, step }, { body: '', durationMs: 5, ...result }, { ...context, failingSince });
+}
+
+describe('FairQueue', () => {
+  it('gives turns to accounts in rotation, and within an account to its endpoints', () => {
+    const queue = new FairQueue<{ accountId: string; name: string }>();
+    const items = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) => ({ accountId: name[0]!, name }));
+    for (const item of items) queue.add(item);
+    const turns: string[] = [];
+    for (let i = 0; i < 9; i++) {
+      const item = queue.next()!;
+      turns.push(item.name);
+      queue.add(item);
+    }
+    expect(turns).toEqual(['a1', 'b1', 'c1', 'a2', 'b1', 'c2', 'a3', 'b1', 'c1']);
+  });
+
+  it('gives what was removed, or taken out and not added again, no turn', () => {
+    const queue = new FairQueue<{ accountId: string }>();
+    const [one, two, three] = [{ accountId: 'a' }, { accountId: 'a' }, { accountId: 'b' }];
+    for (const item of [one, two, three, two]) queue.add(item);
+    queue.remove(one);
+    queue.remove(three);
+    queue.remove(three);
+    expect([queue.next(), queue.next()]).toEqual([two, undefined]);
+  });
+});
+
+describe('outcomeOf', () => {
+  it('2xx is delivered', () => {
+    expect(outcome({ status: 204 })).toMatchObject({
+      status: 'delivered',
+      reason: null,
+      nextTryAt: null,
+      disable: null,
+    });
+  });
+
+  it.each<[Partial<PostResult>, number]>([
+    [{ status: 500 }, 1000],
+    [{ error: 'timeout' }, 1000],
+    [{ status: 200, error: 'too_large' }, 1000],
+    [{ status: 503, retryAfterMs: 9000 }, 9000],
+  ])('%j is tried again %d ms after the try has ended', (result, waitMs) => {
+    const failed = outcome(result);
+    expect(failed).toMatchObject({ status: 'pending', reason: null });
+    expect(failed.nextTryAt?.getTime()).toBe(endedAt.getTime() + waitMs);
+  });
+
+  it('the last failure is exhausted, whatever Retry-After says', () => {
+    const last = outcome({ status: 503, retryAfterMs: 9000 }, { step: 2 });
+    expect(last).toMatchObject({ status: 'failed', reason: 'exhausted', nextTryAt: null, disable: null });
+  });
+
+  it('410 switches the endpoint off', () => {
+    const gone = outcome({ status: 410 });
+    expect(gone).toMatchObject({
+      status: 'failed',
+      reason: 'endpoint_disabled',
+      disable: expect.stringContaining('410'),
+    });
+  });
+
+  it('a failure five days after the first of an unbroken row switches it off, one before does not', () => {
+    const lasting = outcome({ status: 500 }, { failingSince: new Date(at.getTime() - 5 * dayMs) });
+    expect([lasting.status, lasting.disable]).toEqual(['failed', expect.stringContaining('5 days')]);
+    const young = outcome({ status: 500 }, { failingSince: new Date(at.getTime() - 5 * dayMs + 1) });
+    expect([young.status, young.disable]).toEqual(['pending', null]);
+    const success = outcome({ status: 200 }, { failingSince: new Date(0) });
+    expect([success.status, success.disable]).toEqual(['delivered', null]);
+  });
+});
+
+describe('newsOf', () => {
+  const failed = outcome({ status: 500 });
+  const delivered = outcome({ status: 200 });
+  const known = (failingSince: Date | null) => new Map([['p', failingSince]]);
+  const earlier = new Date(at.getTime() - 1000);
+
+  it('tells the first failure and the success that ends failing, and nothing that is known', () => {
+    expect(newsOf([failed, failed], known(null))).toMatchObject([{ endpointId: 'p', failingSince: at, disable: null }]);
+    expect(newsOf([delivered], known(earlier))).toMatchObject([{ endpointId: 'p', failingSince: null }]);
+    expect(newsOf([failed], known(earlier))).toEqual([]);
+    expect(newsOf([delivered], known(null))).toEqual([]);
+    expect(newsOf([failed, delivered], known(null))).toEqual([]);
+    expect(newsOf([delivered, failed], known(earlier))).toMatchObject([{ failingSince: at }]);
+  });
+
+  it('tells that an endpoint is to be switched off', () => {
+    const news = newsOf([failed, outcome({ status: 410 }), delivered], known(earlier));
+    expect(news).toMatchObject([{ disable: expect.stringContaining('410') }]);
+  });
+});
+
+describe('HeldEndpoint', () => {
+  it('starts up to its cap, which time-outs halve and other ends raise', () => {
+    expect([
+      adaptedCap(10, true, 10),
+      adaptedCap(1, true, 10),
+      adaptedCap(5, false, 10),
+      adaptedCap(10, false, 10),
+    ]).toEqual([5, 1, 6, 10]);
+    const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
+    held.ready.push(due);
+    expect(held.canStart()).toBe(true);
+    held.inFlight = 2;
+    expect(held.canStart()).toBe(false);
+    held.inFlight = 0;
+    held.isLeaving = true;
+    expect(held.canStart()).toBe(false);
+  });
+
+  it('that was drained is read again when its version has grown or its time has come, and not before', () => {
+    const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
+    held.mayHaveMore = false;
+    held.drained = { version: 5, laterAt: endedAt, isNoted: false };
+    expect([held.noteDue(5, at), held.mayHaveMore]).toEqual([false, false]);
+    expect([held.noteDue(5, endedAt), held.mayHaveMore]).toEqual([true, true]);
+    held.mayHaveMore = false;
+    expect([held.noteDue(6, at), held.mayHaveMore]).toEqual([true, true]);
+    held.drained = { version: 6, laterAt: null, isNoted: true };
+    expect(held.noteDue(6, endedAt)).toBe(false);
+  });
+});

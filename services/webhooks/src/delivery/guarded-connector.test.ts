@@ -1,0 +1,240 @@
+import type { AddressInfo, Server } from 'node:net';
+import { connect as connectSocket, createServer } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { buildConnector } from 'undici';
+import { parseAddressRanges } from './address-ranges.ts';
+import {
+  ConnectError,
+  checkTargetUrl,
+  createGuardedConnector,
+  type GuardedConnectorOptions,
+} from './guarded-connector.ts';
+
+const loopback = parseAddressRanges('127.0.0.0/8,::1');
+const knownNames: Record<string, string[]> = {
+  'public.example': ['93.184.216.34', '2606:2800:220:1::1'],
+  'inside.example': ['10.0.0.7'],
+  'mixed.example': ['10.0.0.7', '93.184.216.34'],
+  'loop.example': ['127.0.0.1'],
+  'half.example': ['127.0.0.1', '93.184.216.34'],
+  localhost: ['127.0.0.1', '::1'],
+  'localhost.': ['127.0.0.1', '::1'],
+  'empty.example': [],
+};
+
+async function resolve(name: string): Promise<string[]> {
+  const addresses = knownNames[name];
+  if (!addresses) throw Object.assign(new Error(`no ${name}`), { code: 'ENOTFOUND' });
+  return addresses;
+}
+
+const check = (url: string, allowedRanges = parseAddressRanges('')) => checkTargetUrl(url, { allowedRanges, resolve });
+
+describe('checkTargetUrl', () => {
+  it.each([
+    'https://public.example/hook',
+    'https://public.example:8443/hook?a=b#c',
+    'https://93.184.216.34/',
+    'https://[2606:4700::1111]/',
+    'https://not-yet-registered.example/',
+    'https://mixed.example/',
+    'https://empty.example/',
+  ])('%s may be registered', async (url) => {
+    expect(await check(url)).toBeNull();
+  });
+
+  it.each([
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://017700000001/',
+    'https://0x7f000001/',
+    'https://0x7f.1/',
+    'https://127.1/',
+    'https://127.0.0.1./',
+    'https://１２７.0.0.1/',
+    'https://127。0。0。1/',
+    'https://%31%32%37.0.0.1/',
+    'https:\\\\127.0.0.1/',
+    'https://0/',
+    'https://10.0.0.1/',
+    'https://169.254.169.254/latest/meta-data',
+    'https://[::1]/',
+    'https://[::]/',
+    'https://[::127.0.0.1]/',
+    'https://[::7f00:1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::ffff:7f00:1]/',
+    'https://[0:0:0:0:0:ffff:7f00:0001]/',
+    'https://[64:ff9b::127.0.0.1]/',
+    'https://[64:ff9b:1::7f00:1]/',
+    'https://[2002:7f00:1::]/',
+    'https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/',
+    'https://[fe80::1]/',
+    'https://[fd00:ec2::254]/',
+    'https://localhost/',
+    'https://LOCALHOST/',
+    'https://localhost./',
+    'https://ⓛocalhost/',
+    'https://inside.example/',
+  ])('%s is refused as leading inside', async (url) => {
+    expect(await check(url)).toMatch(/^url leads to .+ \(.+\); it must lead to a public address$/);
+  });
+
+  it.each([
+    ['https://[fe80::1%25eth0]/', 'absolute URL'],
+    ['not a url', 'spaces or control characters'],
+    ['hook', 'absolute URL'],
+    ['', 'absolute URL'],
+    ['https://', 'absolute URL'],
+    ['ftp://public.example/', 'begin with https://'],
+    ['javascript:alert(1)', 'begin with https://'],
+    ['file:///etc/passwd', 'begin with https://'],
+    ['https://user@public.example/', 'user or a password'],
+    ['https://user:secret@public.example/', 'user or a password'],
+    ['https://public.example:0/', 'port from 1 to 65535'],
+    ['https://public.exa\nmple/', 'spaces or control characters'],
+    [' https://public.example/', 'spaces or control characters'],
+    ['https://999.1.1.1/', 'absolute URL'],
+    ['http://public.example/', 'http is only for'],
+    ['http://127.0.0.1/', 'http is only for'],
+    ['http://not-yet-registered.example/', 'http is only for'],
+  ])('%s is refused: %s', async (url, reason) => {
+    expect(await check(url)).toContain(reason);
+  });
+
+  it('a URL of 2,048 characters may be registered, one more may not', async () => {
+    const url = `https://public.example/${'é'.repeat(2048 - 23)}`;
+    expect(await check(url)).toBeNull();
+    expect(await check(`${url}é`)).toBe('url must be at most 2048 characters');
+  });
+
+  it('http and loopback may be registered where the operator allowed loopback', async () => {
+    expect(await check('http://127.0.0.1:8080/', loopback)).toBeNull();
+    expect(await check('http://localhost:8080/', loopback)).toBeNull();
+    expect(await check('https://[::1]/', loopback)).toBeNull();
+    expect(await check('http://public.example/', loopback)).toContain('http is only for');
+    expect(await check('http://half.example/', loopback)).toBeNull();
+    expect(await check('http://[::ffff:127.0.0.1]/', loopback)).toContain('http is only for');
+    expect(await check('https://10.0.0.1/', loopback)).toContain('10.0.0.1 (private)');
+  });
+
+  it('a name whose look-up does not end is accepted after the bound', async () => {
+    const endless = () => new Promise<string[]>(() => undefined);
+    const before = performance.now();
+    expect(await checkTargetUrl('https://slow.example/', { allowedRanges: [], resolve: endless })).toBeNull();
+    expect(performance.now() - before).toBeLessThan(5000);
+  });
+});
+
+type Dialled = Pick<buildConnector.Options, 'hostname' | 'servername' | 'host'>;
+
+/** A dial that notes where it would have gone and connects nowhere. */
+function noteDials(fail: (address: string) => string = () => 'ECONNREFUSED') {
+  const dialled: Dialled[] = [];
+  const dial: buildConnector.connector = (target, callback) => {
+    const { hostname, servername, host } = target;
+    dialled.push({ hostname, ...(servername ? { servername } : {}), ...(host ? { host } : {}) });
+    callback(Object.assign(new Error('no dial in tests'), { code: fail(hostname) }), null);
+  };
+  return { dial, dialled };
+}
+
+function connect(options: Partial<GuardedConnectorOptions>, target: Partial<buildConnector.Options>) {
+  const connector = createGuardedConnector({ allowedRanges: [], resolve, connectTimeoutMs: 1000, ...options });
+  return new Promise<ConnectError>((settle) => {
+    const whole = { protocol: 'https:', port: '443', hostname: '', host: target.hostname ?? '', ...target };
+    connector(whole, (...[error]) => {
+      if (error instanceof ConnectError) settle(error);
+      else throw new Error('the connector let a test through');
+    });
+  });
+}
+
+describe('createGuardedConnector', () => {
+  it('dials the vetted addresses alone, pinned, with the name as SNI', async () => {
+    const { dial, dialled } = noteDials();
+    const error = await connect({ dial }, { hostname: 'mixed.example' });
+    expect(error.failure).toBe('refused');
+    expect(dialled).toEqual([{ hostname: '93.184.216.34', servername: 'mixed.example', host: 'mixed.example' }]);
+  });
+
+  it('tries the next address when one does not answer', async () => {
+    const { dial, dialled } = noteDials((address) => (address.includes(':') ? 'ENETUNREACH' : 'ETIMEDOUT'));
+    const error = await connect({ dial }, { hostname: 'public.example' });
+    expect(error.failure).toBe('refused');
+    expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34', '2606:2800:220:1::1']);
+  });
+
+  it.each(['10.0.0.1', '127.0.0.1', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '0.0.0.0', 'fe80::1'])(
+    'the literal %s is never dialled',
+    async (hostname) => {
+      const { dial, dialled } = noteDials();
+      const error = await connect({ dial }, { hostname });
+      expect([error.failure, dialled]).toEqual(['blocked', []]);
+    },
+  );
+
+  it('a name that leads elsewhere at its second look-up is refused at that dial', async () => {
+    const { dial, dialled } = noteDials();
+    const answers = [['93.184.216.34'], ['127.0.0.1']];
+    const rebinding = async () => answers.shift() ?? [];
+    const options = { dial, resolve: rebinding };
+    expect((await connect(options, { hostname: 'rebinding.example' })).failure).toBe('refused');
+    expect((await connect(options, { hostname: 'rebinding.example' })).failure).toBe('blocked');
+    expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34']);
+  });
+
+  it('plain http goes to allowed ranges alone', async () => {
+    const { dial, dialled } = noteDials();
+    const options = { dial, allowedRanges: loopback };
+    const half = await connect(options, { hostname: 'half.example', protocol: 'http:' });
+    const outside = await connect(options, { hostname: 'public.example', protocol: 'http:' });
+    expect([half.failure, outside.failure]).toEqual(['refused', 'blocked']);
+    expect(dialled).toEqual([{ hostname: '127.0.0.1', host: 'half.example' }]);
+  });
+
+  it('a trailing dot does not reach SNI, an address is not sent as SNI', async () => {
+    const { dial, dialled } = noteDials();
+    await connect({ dial, allowedRanges: loopback }, { hostname: 'localhost.' });
+    await connect({ dial, allowedRanges: loopback }, { hostname: '::1' });
+    expect(dialled.map((target) => target.servername)).toEqual(['localhost', 'localhost', undefined]);
+  });
+
+  it('a name without an address is a dns failure', async () => {
+    const { dial, dialled } = noteDials();
+    const missing = await connect({ dial }, { hostname: 'missing.example' });
+    const empty = await connect({ dial }, { hostname: 'empty.example' });
+    expect([missing.failure, empty.failure, dialled]).toEqual(['dns', 'dns', []]);
+  });
+
+  it.each([
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+    ['EHOSTUNREACH', 'refused'],
+    ['ECONNRESET', 'http'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls'],
+  ])('a dial that fails with %s is a failure of class %s', async (code, failure) => {
+    const { dial } = noteDials(() => code);
+    expect((await connect({ dial }, { hostname: '93.184.216.34' })).failure).toBe(failure);
+  });
+});
+
+describe('the real dial', () => {
+  let server: Server | undefined;
+  afterEach(() => {
+    server?.close();
+  });
+
+  it('reaches an allowed loopback address and no other', async () => {
+    const accepted: string[] = [];
+    server = createServer((socket) => accepted.push(socket.remoteAddress ?? '')).listen(0, '127.0.0.1');
+    await new Promise((done) => server?.once('listening', done));
+    const { port } = server.address() as AddressInfo;
+    expect((await connect({}, { hostname: '127.0.0.1', port: String(port) })).failure).toBe('blocked');
+    // The next connection is accepted after any that the refused dial could have made.
+    const probe = connectSocket(port, '127.0.0.1');
+    await new Promise((done) => server?.once('connection', done));
+    probe.destroy();
+    expect(accepted).toHaveLength(1);
+  });
+});

@@ -1,0 +1,196 @@
+import { isIP } from 'node:net';
+import { buildConnector } from 'undici';
+import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
+import type { ResolveName } from './resolve-name.ts';
+
+/** Why no connection came about. */
+export type ConnectFailure = 'blocked' | 'dns' | 'refused' | 'timeout' | 'tls' | 'http';
+
+/** A connection that did not come about; `failure` is the class of the cause, the message says which address. */
+export class ConnectError extends Error {
+  readonly failure: ConnectFailure;
+  readonly code: string;
+
+  constructor(failure: ConnectFailure, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.failure = failure;
+    this.code = `CONNECT_${failure.toUpperCase()}`;
+  }
+}
+
+/** What decides where a connection may lead: ranges allowed besides the public ones, and how names are resolved. */
+export type TargetGuard = { allowedRanges: AddressRange[]; resolve: ResolveName };
+
+const maxUrlLength = 2048;
+/** A name with many addresses is tried at so many of them, so that one dial stays bounded. */
+const maxAddresses = 4;
+const fallbackTimeoutMs = 3000;
+const checkTimeoutMs = 3000;
+
+/**
+ * What a URL's text alone decides: why it must not be a target (one sentence beginning with "url"), null where it may be, or
+ * the name whose look-up decides.
+ */
+export function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
+  const url = parseTargetUrl(text);
+  if (typeof url === 'string') return { refusal: url };
+  const host = hostOf(url);
+  return isIP(host) ? { refusal: judgeAddresses(url, [host], guard) } : { name: host };
+}
+
+/**
+ * Says why a URL must not be a target (one sentence beginning with "url"), or null where it may be: https (http only
+ * where an allowed address is reached), at most 2,048 characters, without user or password, leading to a public
+ * or allowed address in whatever spelling. A name that does not resolve within 3 s is accepted with https, because the
+ * connector looks again at every dial.
+ */
+export async function checkTargetUrl(text: string, guard: TargetGuard): Promise<string | null> {
+  const judgement = judgeUrlText(text, guard);
+  if ('refusal' in judgement) return judgement.refusal;
+  // A name that does not resolve is not refused here: it leads nowhere.
+  const addresses = await resolveWithin(judgement.name, guard.resolve, checkTimeoutMs).catch(() => []);
+  return judgeAddresses(new URL(text), addresses, guard);
+}
+
+function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): string | null {
+  if (url.protocol === 'http:') {
+    const allowed = addresses.some((address) => isInRanges(address, guard.allowedRanges));
+    return allowed
+      ? null
+      : 'url must begin with https:// (http is only for the address ranges that the operator allowed)';
+  }
+  const refusals = addresses.map((address) => refusalOfAddress(address, guard.allowedRanges));
+  if (addresses.length === 0 || refusals.includes(null)) return null;
+  return `url leads to ${addresses[0]} (${refusals[0]}); it must lead to a public address`;
+}
+
+function parseTargetUrl(text: string): URL | string {
+  if ([...text].length > maxUrlLength) return `url must be at most ${maxUrlLength} characters`;
+  // The URL parser drops tabs and newlines silently; what is stored must be what is called.
+  if (hasBlank(text)) return 'url must not contain spaces or control characters';
+  const url = URL.parse(text);
+  if (!url) return 'url must be an absolute URL such as https://example.com/hook';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'url must begin with https://';
+  if (url.username !== '' || url.password !== '') return 'url must not contain a user or a password';
+  if (url.hostname === '' || url.port === '0') return 'url must name a host and a port from 1 to 65535';
+  return url;
+}
+
+function hasBlank(text: string): boolean {
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0;
+    if (code <= 0x20 || (code >= 0x7f && code <= 0xa0)) return true;
+  }
+  return false;
+}
+
+function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+/** Resolves a name within a bound; rejects with a RangeError after it. */
+async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number): Promise<string[]> {
+  const { promise: late, reject } = Promise.withResolvers<string[]>();
+  const timer = setTimeout(() => reject(new RangeError(`${name} took over ${timeoutMs} ms to resolve`)), timeoutMs);
+  try {
+    return await Promise.race([resolve(name), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export type GuardedConnectorOptions = TargetGuard & {
+  /** Bound of one dial, TLS handshake included. */
+  connectTimeoutMs: number;
+  /** Opens the connection to the vetted address given as `hostname`; undici's own by default. */
+  dial?: buildConnector.connector;
+  /** A certificate authority to trust besides the system's, in PEM. */
+  certificateAuthority?: string;
+};
+
+/**
+ * Makes an undici connector that resolves the name itself, vets every address and dials vetted ones alone, one after the
+ * other, pinned: nothing is resolved a second time. SNI and certificate check stay with the name. Plain http goes to
+ * explicitly allowed ranges alone. Fails with a ConnectError.
+ */
+export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
+  const { certificateAuthority: ca, connectTimeoutMs } = options;
+  const make = (timeout: number) =>
+    options.dial ?? buildConnector({ allowH2: false, timeout, maxCachedSessions: 1000, ...(ca ? { ca } : {}) });
+  const dialLast = make(connectTimeoutMs);
+  const dialOther = make(Math.min(fallbackTimeoutMs, connectTimeoutMs));
+
+  return (target, callback) => {
+    vettedAddresses(target, options)
+      .then(async (addresses) => {
+        for (const [index, address] of addresses.entries()) {
+          const isLast = index === addresses.length - 1;
+          try {
+            return await dialOnce(isLast ? dialLast : dialOther, target, address);
+          } catch (error) {
+            if (isLast) throw error;
+          }
+        }
+        throw new ConnectError('dns', `${target.hostname} has no address`);
+      })
+      .then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, null),
+      );
+  };
+}
+
+async function vettedAddresses(target: buildConnector.Options, options: GuardedConnectorOptions): Promise<string[]> {
+  const addresses = await addressesOf(target.hostname, options);
+  const refused: string[] = [];
+  const vetted = addresses.filter((address) => {
+    const refusal = refusalOfAddress(address, options.allowedRanges);
+    const isPlain = target.protocol !== 'https:' && !isInRanges(address, options.allowedRanges);
+    if (refusal || isPlain) refused.push(`${address} (${refusal ?? 'not allowed without TLS'})`);
+    return refusal === null && !isPlain;
+  });
+  if (vetted.length > 0) return vetted.slice(0, maxAddresses);
+  throw new ConnectError('blocked', `${target.hostname} leads only to refused addresses: ${refused.join(', ')}`);
+}
+
+async function addressesOf(hostname: string, options: GuardedConnectorOptions): Promise<string[]> {
+  if (isIP(hostname)) return [hostname];
+  try {
+    const addresses = await resolveWithin(hostname, options.resolve, options.connectTimeoutMs);
+    if (addresses.length > 0) return addresses;
+  } catch (error) {
+    if (error instanceof RangeError) throw new ConnectError('timeout', error.message, error);
+    throw new ConnectError('dns', `${hostname} could not be resolved`, error);
+  }
+  throw new ConnectError('dns', `${hostname} has no address`);
+}
+
+type DialledSocket = Parameters<buildConnector.Callback>[1] & object;
+
+function dialOnce(
+  dial: buildConnector.connector,
+  target: buildConnector.Options,
+  address: string,
+): Promise<DialledSocket> {
+  const isTls = target.protocol === 'https:';
+  const { servername: asked, ...rest } = target;
+  const name = asked || (isIP(target.hostname) ? '' : target.hostname);
+  // SNI carries names without their trailing dot, and no addresses.
+  const servername = name.replace(/\.$/, '');
+  const pinned = { ...rest, hostname: address, ...(isTls && servername ? { servername } : {}) };
+  return new Promise((resolve, reject) => {
+    dial(pinned, (error, socket) => {
+      if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
+      else resolve(socket);
+    });
+  });
+}
+
+function failureOf(error: Error, isTls: boolean): ConnectFailure {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'timeout';
+  if (['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EACCES', 'EPERM'].includes(code))
+    return 'refused';
+  if (code === 'ECONNRESET' || code === 'EPIPE') return 'http';
+  return isTls ? 'tls' : 'http';
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '@customer-platform/service-kit';
+import {
+  deleteQueue,
+  noteNextDue,
+  type QueueState,
+  releaseQueues,
+  renewLeases,
+  takeDueQueues,
+} from './dispatch.sql.ts';
+import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
+
+export type HeldQueuesOptions = {
+  sql: Database;
+  clock: () => Date;
+  /** Tries under way at most to one endpoint. */
+  maxPerEndpoint: number;
+  /** Called with each queue that is no longer held. */
+  dropped: (held: HeldEndpoint) => void;
+};
+
+const renewEveryMs = 3000;
+/** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
+const idleMs = 1000;
+const maxHeld = 1000;
+const maxRememberedCaps = 10_000;
+
+/** The queues that this process has under lease: takes those that are due, renews, and gives back those without work. */
+export class HeldQueues {
+  readonly #options: HeldQueuesOptions;
+  readonly #owner = randomUUID();
+  readonly #held = new Map<string, HeldEndpoint>();
+  /** Caps below the highest, of endpoints that timed out, kept while they are not held. */
+  readonly #caps = new Map<string, number>();
+  /** Queues whose lease is being given back: what a look says of them is not to be trusted. */
+  readonly #releasing = new Set<string>();
+  #renewedAt = performance.now();
+
+  constructor(options: HeldQueuesOptions) {
+    this.#options = options;
+  }
+
+  all(): HeldEndpoint[] {
+    return [...this.#held.values()];
+  }
+
+  get(endpointId: string): HeldEndpoint | undefined {
+    return this.#held.get(endpointId);
+  }
+
+  /** Puts a queue behind the others, so that each gets its turn. */
+  moveBehind(held: HeldEndpoint): void {
+    if (this.#held.delete(held.endpointId)) this.#held.set(held.endpointId, held);
+  }
+
+  /** Leases queues that are due, and notes which of those held have become due again. */
+  async takeDue(): Promise<void> {
+    const { sql, clock, maxPerEndpoint } = this.#options;
+    const now = clock();
+    const room = Math.max(0, maxHeld - this.#held.size);
+    for (const queue of await takeDueQueues(sql, this.#owner, now, room)) {
+      const held = this.#held.get(queue.endpointId);
+      if (held) held.noteDue(queue.version, now);
+      else if (!this.#releasing.has(queue.endpointId)) {
+        const cap = this.#caps.get(queue.endpointId) ?? maxPerEndpoint;
+        this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap));
+      }
+    }
+  }
+
+  /** Fits the cap of an endpoint to the end of a try. */
+  adapt(held: HeldEndpoint, isTimeout: boolean): void {
+    const { maxPerEndpoint } = this.#options;
+    held.cap = adaptedCap(held.cap, isTimeout, maxPerEndpoint);
+    if (held.cap === maxPerEndpoint) this.#caps.delete(held.endpointId);
+    else this.#caps.set(held.endpointId, held.cap);
+    if (this.#caps.size > maxRememberedCaps) this.#caps.clear();
+  }
+
+  /** Writes what has run dry, gives back what has for a while, and renews the rest. */
+  async keepUp(): Promise<void> {
+    await this.#noteDrained();
+    if (performance.now() - this.#renewedAt < renewEveryMs) await this.#releaseIdle();
+    else await this.#renew();
+  }
+
+  /** Removes the queue of an endpoint that is gone and has nothing pending. */
+  async remove(state: QueueState): Promise<void> {
+    await deleteQueue(this.#options.sql, this.#owner, state);
+  }
+
+  /** Gives everything back; what was not finished is due at once. */
+  async giveBackAll(): Promise<void> {
+    const dueAt = this.#options.clock();
+    const all = this.all();
+    await this.#release(all, (held) => (held.drained && held.isIdle() ? null : dueAt));
+  }
+
+  async #noteDrained(): Promise<void> {
+    const drained = this.all().filter((held) => {
+      return held.drained && !held.drained.isNoted && !held.mayHaveMore && held.isIdle();
+    });
+    if (drained.length === 0) return;
+    const rows = drained.map((held) => {
+      const { version, laterAt } = held.drained!;
+      return { accountId: held.accountId, endpointId: held.endpointId, version, laterAt };
+    });
+    for (const held of drained) held.drained!.isNoted = true;
+    await noteNextDue(this.#options.sql, this.#owner, rows);
+  }
+
+  /** Gives back queues without work, and where there is no room for others also those that have been held for longest. */
+  async #releaseIdle(): Promise<void> {
+    const nowMs = performance.now();
+    if (this.#held.size >= maxHeld) {
+      const byAge = this.all().sort((a, b) => a.heldSince - b.heldSince);
+      for (const held of byAge.slice(0, maxHeld / 10)) held.isLeaving = true;
+    }
+    const over = this.all().filter((held) => {
+      if (!held.isIdle()) return false;
+      return held.isLeaving || (held.drained?.isNoted && !held.mayHaveMore && nowMs - held.lastWorkAt > idleMs);
+    });
+    const clockMs = this.#options.clock().getTime();
+    await this.#release(over, (held) => (held.isLeaving ? new Date(clockMs + held.restMs) : null));
+  }
+
+  async #release(queues: HeldEndpoint[], dueAt: (held: HeldEndpoint) => Date | null): Promise<void> {
+    if (queues.length === 0) return;
+    const rows = queues.map((held) => {
+      return { accountId: held.accountId, endpointId: held.endpointId, dueAt: dueAt(held) };
+    });
+    for (const held of queues) {
+      this.#drop(held);
+      this.#releasing.add(held.endpointId);
+    }
+    try {
+      await releaseQueues(this.#options.sql, this.#owner, rows);
+    } finally {
+      for (const held of queues) this.#releasing.delete(held.endpointId);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    this.#renewedAt = performance.now();
+    if (this.#held.size === 0) return;
+    const before = this.all();
+    const kept = new Set((await renewLeases(this.#options.sql, this.#owner)).map((key) => key.endpointId));
+    for (const held of before) if (!kept.has(held.endpointId)) this.#drop(held);
+  }
+
+  #drop(held: HeldEndpoint): void {
+    this.#held.delete(held.endpointId);
+    held.isLeaving = true;
+    this.#options.dropped(held);
+  }
+}

@@ -1,0 +1,85 @@
+import { isSuccess, type PostError, type PostResult } from './post.ts';
+import { nextWaitMs, type RetrySchedule } from './retry-schedule.ts';
+
+/** A delivery that is due, as the dispatcher took it. `step` counts the tries of this run. */
+export type DueDelivery = {
+  id: string;
+  eventId: string;
+  run: number;
+  step: number;
+  isManual: boolean;
+  envelope: string;
+  trace: Record<string, string> | null;
+};
+
+/** What a try led to: the row of the try and the state of its delivery after it. */
+export type TryOutcome = {
+  accountId: string;
+  endpointId: string;
+  deliveryId: string;
+  run: number;
+  at: Date;
+  url: string;
+  httpStatus: number | null;
+  error: PostError | null;
+  body: string;
+  durationMs: number;
+  isManual: boolean;
+  status: 'delivered' | 'pending' | 'failed';
+  reason: 'exhausted' | 'endpoint_disabled' | null;
+  nextTryAt: Date | null;
+  /** Why the endpoint is to be switched off, where it is. */
+  disable: string | null;
+};
+
+const failingMs = 5 * 86_400_000;
+
+type TryContext = {
+  accountId: string;
+  endpointId: string;
+  url: string;
+  /** Since when the endpoint has only failed. */
+  failingSince: Date | null;
+  /** When the try began and when it ended, by the platform's clock. */
+  at: Date;
+  endedAt: Date;
+  schedule: RetrySchedule;
+  /** In [0, 1). */
+  random: number;
+};
+
+/**
+ * What follows from a try: 2xx is delivered; 410, or a failure after five days of nothing else, switches the endpoint off;
+ * any other failure waits for its next try or, after the last, is exhausted.
+ */
+export function outcomeOf(delivery: DueDelivery, result: PostResult, context: TryContext): TryOutcome {
+  const { accountId, endpointId, url, at, endedAt, schedule, random } = context;
+  const made = {
+    accountId,
+    endpointId,
+    deliveryId: delivery.id,
+    run: delivery.run,
+    at,
+    url,
+    httpStatus: result.status ?? null,
+    error: result.error ?? null,
+    body: result.body,
+    durationMs: result.durationMs,
+    isManual: delivery.isManual,
+    nextTryAt: null,
+    disable: null,
+  };
+  if (isSuccess(result)) return { ...made, status: 'delivered', reason: null };
+  const disable = disablingReason(result, context);
+  if (disable !== null) return { ...made, status: 'failed', reason: 'endpoint_disabled', disable };
+  const waitMs = nextWaitMs(schedule, delivery.step + 1, random, result.retryAfterMs);
+  if (waitMs === null) return { ...made, status: 'failed', reason: 'exhausted' };
+  return { ...made, status: 'pending', reason: null, nextTryAt: new Date(endedAt.getTime() + waitMs) };
+}
+
+function disablingReason(result: PostResult, context: TryContext): string | null {
+  if (result.status === 410) return 'The endpoint answered 410 Gone.';
+  const { failingSince, at } = context;
+  const isLasting = failingSince !== null && at.getTime() - failingSince.getTime() >= failingMs;
+  return isLasting ? 'Every delivery to the endpoint failed for 5 days.' : null;
+}

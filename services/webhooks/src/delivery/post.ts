@@ -1,0 +1,222 @@
+import type { Dispatcher } from 'undici';
+import { createConnectionPools, type PoolEntry } from './connection-pools.ts';
+import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
+import { decodeAnswer, maxAnswerBytes, maxCompressedBytes, shownText } from './response-body.ts';
+import { parseRetryAfter } from './retry-schedule.ts';
+
+/** Why a try failed without, or in spite of, a status. */
+export type PostError = 'timeout' | 'dns' | 'tls' | 'refused' | 'blocked' | 'too_large' | 'http';
+
+/**
+ * What came of one POST. It was a success where isSuccess says so. `body` is at most 2 KiB; `retryAfterMs` at most a day;
+ * `durationMs` is from the call to the last byte.
+ */
+export type PostResult = {
+  status?: number;
+  error?: PostError;
+  body: string;
+  durationMs: number;
+  retryAfterMs?: number;
+};
+
+/** One POST; requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
+export type PostRequest = { poolKey: string; url: string; headers: Record<string, string>; body: string | Buffer };
+
+export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> & {
+  /** One deadline over name look-up, connection, TLS, headers and body. */
+  timeoutMs: number;
+  maxSocketsPerPool: number;
+  maxSockets: number;
+  keepAliveMs?: number;
+};
+
+export type Poster = {
+  /** Never rejects: every outcome is a PostResult. */
+  post(request: PostRequest): Promise<PostResult>;
+  openSockets(): number;
+  /** Ends every connection; posts on the way end with error http. */
+  close(): Promise<void>;
+};
+
+/** 2xx alone is success, and only where the whole answer was taken. */
+export function isSuccess(result: PostResult): boolean {
+  return result.error === undefined && result.status !== undefined && result.status >= 200 && result.status < 300;
+}
+
+const sweepsPerTimeout = 100;
+const maxSweepMs = 100;
+
+/** Makes the client of webhook endpoints: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
+export function createPoster(options: PosterOptions): Poster {
+  const pools = createConnectionPools({
+    connect: createGuardedConnector({ ...options, connectTimeoutMs: options.timeoutMs }),
+    maxSocketsPerPool: options.maxSocketsPerPool,
+    maxSockets: options.maxSockets,
+    keepAliveMs: options.keepAliveMs ?? 4000,
+  });
+  const deadlines = createDeadlines(options.timeoutMs);
+
+  return {
+    async post(request) {
+      const target = URL.parse(request.url);
+      if (!target) return { error: 'blocked', body: '', durationMs: 0 };
+      const { headers, body } = request;
+      const path = target.pathname + target.search;
+      const entry = pools.take(request.poolKey, target.origin);
+      const attempt = new Attempt(entry, { path, method: 'POST', headers, body });
+      deadlines.watch(attempt);
+      attempt.send();
+      const result = await attempt.done.promise;
+      deadlines.forget(attempt);
+      pools.giveBack(entry);
+      return result;
+    },
+    openSockets: pools.openSockets,
+    async close() {
+      deadlines.stop();
+      await pools.close();
+    },
+  };
+}
+
+/** One try on its way: gathers the answer within its bounds and settles `done` exactly once. */
+class Attempt implements Dispatcher.DispatchHandler {
+  readonly startedAt = performance.now();
+  readonly done = Promise.withResolvers<PostResult>();
+  private readonly entry: PoolEntry;
+  private readonly target: Dispatcher.DispatchOptions;
+  private readonly dialsBefore: number;
+  private isResent = false;
+  private isSettled = false;
+  private controller: Dispatcher.DispatchController | undefined;
+  private status: number | undefined;
+  private retryAfterMs: number | undefined;
+  private encoding = '';
+  private chunks: Buffer[] = [];
+  private size = 0;
+
+  constructor(entry: PoolEntry, target: Dispatcher.DispatchOptions) {
+    this.entry = entry;
+    this.target = target;
+    this.dialsBefore = entry.dials;
+  }
+
+  send(): void {
+    this.entry.pool.dispatch(this.target, this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    // The deadline passed while it waited for its connection: nothing is sent any more.
+    if (this.isSettled) controller.abort(new Error('the deadline had passed'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
+    if (status < 200) return;
+    this.status = status;
+    this.retryAfterMs = parseRetryAfter(firstOf(headers['retry-after']), Date.now());
+    const encoding = headers['content-encoding'];
+    this.encoding = Array.isArray(encoding) ? encoding.join(',') : String(encoding ?? '');
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.isSettled) return;
+    this.size += chunk.length;
+    this.chunks.push(chunk);
+    if (this.size > (this.encoding === '' ? maxAnswerBytes : maxCompressedBytes)) this.stop('too_large');
+  }
+
+  onResponseEnd(): void {
+    if (this.isSettled) return;
+    const answer = Buffer.concat(this.chunks, this.size);
+    if (this.encoding === '') this.settle(undefined, answer);
+    else void this.decodeAndSettle(answer);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.isSettled) return;
+    if (this.status === undefined && isConnectionLost(error) && this.resend()) return;
+    const failure = error instanceof ConnectError ? error.failure : 'http';
+    this.settle(failure, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
+  }
+
+  /**
+   * Sends once more where a connection that had been kept turned out to be closed before any byte of an answer: the common
+   * end of an idle connection, not the endpoint's word. False where the connection was new or it was sent twice already.
+   */
+  private resend(): boolean {
+    if (this.isResent || this.entry.dials !== this.dialsBefore) return false;
+    this.isResent = true;
+    this.send();
+    return true;
+  }
+
+  /** Ends the try for a reason of ours; what is still on the way is cut off. */
+  stop(error: PostError): void {
+    this.settle(error, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
+    this.controller?.abort(new Error(`stopped: ${error}`));
+  }
+
+  private async decodeAndSettle(bytes: Buffer): Promise<void> {
+    const answer = await decodeAnswer(bytes, this.encoding);
+    if (answer === 'too_large') this.settle('too_large', Buffer.alloc(0));
+    else this.settle(undefined, answer);
+  }
+
+  private settle(error: PostError | undefined, answer: Buffer): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    const result: PostResult = { body: shownText(answer), durationMs: Math.round(performance.now() - this.startedAt) };
+    if (this.status !== undefined) result.status = this.status;
+    const isLongFailure =
+      error === 'too_large' && this.status !== undefined && (this.status < 200 || this.status > 299);
+    if (error !== undefined && !isLongFailure) result.error = error;
+    if (this.retryAfterMs !== undefined) result.retryAfterMs = this.retryAfterMs;
+    this.done.resolve(result);
+  }
+}
+
+function isConnectionLost(error: Error): boolean {
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function firstOf(header: unknown): string | undefined {
+  const value: unknown = Array.isArray(header) ? header[0] : header;
+  return typeof value === 'string' ? value : undefined;
+}
+
+type Deadlines = { watch(attempt: Attempt): void; forget(attempt: Attempt): void; stop(): void };
+
+/**
+ * One timer for all tries instead of one each: they have the same time, so they run out in the order in which they began
+ * and a sweep looks at those alone that did. A try ends at most a sweep (1 % of the time, 100 ms at most) too late.
+ */
+function createDeadlines(timeoutMs: number): Deadlines {
+  const watched = new Set<Attempt>();
+  const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
+  let timer: NodeJS.Timeout | undefined;
+
+  function sweep(): void {
+    const oldestKept = performance.now() - timeoutMs;
+    for (const attempt of watched) {
+      if (attempt.startedAt > oldestKept) break;
+      watched.delete(attempt);
+      attempt.stop('timeout');
+    }
+    if (watched.size === 0) stop();
+  }
+
+  function stop(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    watch(attempt) {
+      watched.add(attempt);
+      timer ??= setInterval(sweep, sweepMs);
+    },
+    forget: (attempt) => watched.delete(attempt),
+    stop,
+  };
+}

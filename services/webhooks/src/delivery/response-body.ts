@@ -1,0 +1,61 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+
+/** At most this much of an answer is read, counted after decompression. */
+export const maxAnswerBytes = 64 * 1024;
+/** So much of an answer is kept and shown. */
+export const maxShownBytes = 2 * 1024;
+/** Compressed bytes read at most: what does not shrink grows by its framing. */
+export const maxCompressedBytes = maxAnswerBytes + 1024;
+const maxEncodings = 3;
+
+type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+const decoders: Record<string, Decoder> = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: (bytes, options) => (hasZlibHeader(bytes) ? promisify(inflate) : promisify(inflateRaw))(bytes, options),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+};
+
+/** Servers send "deflate" with and without the zlib header. */
+function hasZlibHeader(bytes: Buffer): boolean {
+  return bytes.length >= 2 && (bytes[0]! & 0x0f) === 8 && bytes.readUInt16BE(0) % 31 === 0;
+}
+
+/**
+ * Decompresses a whole answer, at most 64 KiB of it: 'too_large' where it is longer. An encoding that is not known, or
+ * bytes that are not in it, leave the answer as it came: what the endpoint decided is in its status.
+ */
+export async function decodeAnswer(bytes: Buffer, contentEncoding: string): Promise<Buffer | 'too_large'> {
+  const encodings = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
+  let decoded = bytes;
+  for (const encoding of encodings.slice(-maxEncodings).reverse()) {
+    const decode = decoders[encoding];
+    if (!decode) break;
+    try {
+      decoded = await decode(decoded, { maxOutputLength: maxAnswerBytes });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return 'too_large';
+      break;
+    }
+  }
+  return decoded.length > maxAnswerBytes ? 'too_large' : decoded;
+}
+
+const encoder = new TextEncoder();
+const scratch = new Uint8Array(maxShownBytes);
+
+/** The beginning of an answer as text that PostgreSQL can hold: at most 2 KiB of UTF-8, whole characters, without NUL. */
+export function shownText(bytes: Buffer): string {
+  if (bytes.length === 0) return '';
+  const text = bytes.toString('utf8', 0, maxShownBytes).replaceAll('\0', '\ufffd');
+  const { read } = encoder.encodeInto(text, scratch);
+  const shown = text.slice(0, read);
+  // A character that the cut went through shows as a replacement at the very end.
+  return bytes.length > maxShownBytes ? shown.replace(/\ufffd$/, '') : shown;
+}

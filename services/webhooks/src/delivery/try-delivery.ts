@@ -1,0 +1,67 @@
+import { inSpan, SpanKind, type TraceHeaders, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
+import type { HeldEndpoint } from './held-endpoint.ts';
+import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
+import { isSuccess, type Poster, type PostResult } from './post.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
+import { signatureHeader } from './signature.ts';
+
+/** What every try needs of the process. */
+export type TryContext = { poster: Poster; clock: () => Date; schedule: RetrySchedule };
+
+/** Makes one try: signs the envelope's exact text for this moment, sends it, and says what follows. Never rejects. */
+export async function tryDelivery(
+  delivery: DueDelivery,
+  endpoint: HeldEndpoint,
+  context: TryContext,
+): Promise<TryOutcome> {
+  const { accountId, endpointId, url } = endpoint;
+  const at = context.clock();
+  const result = telemetryEnabled()
+    ? await sendInSpan(delivery, endpoint, context.poster, at)
+    : await send(delivery, endpoint, context.poster, at, {});
+  return outcomeOf(delivery, result, {
+    accountId,
+    endpointId,
+    url,
+    failingSince: endpoint.failingSince,
+    at,
+    endedAt: context.clock(),
+    schedule: context.schedule,
+    random: Math.random(),
+  });
+}
+
+function send(
+  delivery: DueDelivery,
+  endpoint: HeldEndpoint,
+  poster: Poster,
+  at: Date,
+  trace: TraceHeaders,
+): Promise<PostResult> {
+  const timestamp = Math.floor(at.getTime() / 1000);
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'customer-platform-webhooks/1.0',
+    'webhook-id': delivery.eventId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatureHeader(delivery.eventId, timestamp, delivery.envelope, endpoint.signingKeys),
+    ...trace,
+  };
+  return poster.post({ poolKey: endpoint.endpointId, url: endpoint.url, headers, body: delivery.envelope });
+}
+
+/** The same as a span of the trace that began with the client's request; the endpoint gets to know the trace. */
+function sendInSpan(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at: Date): Promise<PostResult> {
+  const attributes = {
+    'webhooks.endpoint': endpoint.endpointId,
+    'webhooks.delivery': delivery.id,
+    'webhooks.try': delivery.step + 1,
+  };
+  const options = { kind: SpanKind.CLIENT, attributes, parent: delivery.trace ?? undefined };
+  return inSpan('deliver webhook', options, async (span) => {
+    const result = await send(delivery, endpoint, poster, at, traceHeaders());
+    if (result.status !== undefined) span?.setAttribute('http.response.status_code', result.status);
+    if (!isSuccess(result)) span?.setAttribute('error.type', result.error ?? String(result.status));
+    return result;
+  });
+}

@@ -1,0 +1,22 @@
+import * as contract from '@customer-platform/contracts/webhooks';
+import { implement } from '../resources.ts';
+import { refusePrivateTarget, toEndpoint } from './endpoint.ts';
+import { insertEndpoint, prepareEndpoint } from './endpoints.sql.ts';
+import { encryptSecret, newSigningSecret } from './secret.ts';
+
+const maxEndpoints = 20;
+
+export const createEndpoint = implement(contract.createEndpoint, {
+  async handle(call) {
+    const { account, body, tx, now, fail, resources } = call;
+    refusePrivateTarget(body.url, call);
+    const { count, id } = await prepareEndpoint(tx, account.id);
+    if (count >= maxEndpoints) {
+      fail('invalid_state', `An account has at most ${maxEndpoints} endpoints; delete one first`);
+    }
+    const secret = newSigningSecret();
+    const stored = encryptSecret(resources.secretKeys, secret, account.id, id);
+    const row = await insertEndpoint(tx, account.id, id, body, stored, now);
+    return { ...toEndpoint(row, account), secret };
+  },
+});

@@ -1,0 +1,19 @@
+import * as contract from '@customer-platform/contracts/webhooks';
+import { endPending, makeDue } from '../delivery/dispatch.sql.ts';
+import { implement } from '../resources.ts';
+import { deleteEndpointRow, findEndpoint } from './endpoints.sql.ts';
+
+/** So many pending deliveries end with the request itself; the dispatcher ends what is beyond. */
+const endedAtOnce = 1000;
+
+export const deleteEndpoint = implement(contract.deleteEndpoint, {
+  find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),
+  async handle({ account, found, tx, now }) {
+    const key = { accountId: account.id, endpointId: found.id };
+    await deleteEndpointRow(tx, account.id, found.id);
+    await endPending(tx, key, 'endpoint_deleted', endedAtOnce);
+    await makeDue(tx, [key], now);
+    return undefined;
+  },
+  committed: (resources) => resources.dispatcher.wake(),
+});

@@ -1,0 +1,118 @@
+import type { Sql } from '@customer-platform/service-kit';
+
+export interface EndpointRow {
+  id: string;
+  url: string;
+  description: string;
+  events: string[];
+  active: boolean;
+  disabled_reason: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** What a caller sets. */
+export type EndpointValues = Pick<EndpointRow, 'url' | 'description' | 'events' | 'active'>;
+
+const columns = (sql: Sql) => sql`id, url, description, events, active, disabled_reason, created_at, updated_at`;
+
+/** Keeps other registrations of the account out until the transaction ends, counts its endpoints and names the next one. */
+export async function prepareEndpoint(tx: Sql, accountId: string): Promise<{ count: number; id: string }> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`endpoints ${accountId}`}, 0))`;
+  const [row] = await tx<{ count: number; id: string }[]>`
+    select count(*)::int as count, uuidv7() as id from endpoints where account_id = ${accountId}`;
+  return row!;
+}
+
+/** Adds an endpoint under an id of the caller, because its secret is bound to it. */
+export async function insertEndpoint(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  values: EndpointValues,
+  secret: Buffer,
+  now: Date,
+): Promise<EndpointRow> {
+  const [row] = await tx<EndpointRow[]>`
+    insert into endpoints (account_id, id, url, description, events, active, secret, created_at, updated_at)
+    values (${accountId}, ${id}, ${values.url}, ${values.description}, ${values.events}::text[], ${values.active}, ${secret},
+      ${now}, ${now})
+    returning ${columns(tx)}`;
+  return row!;
+}
+
+/** Reads an endpoint; in a write, `lock` keeps it until the transaction ends. */
+export async function findEndpoint(
+  sql: Sql,
+  accountId: string,
+  id: string,
+  lock: 'lock' | 'read' = 'read',
+): Promise<EndpointRow | undefined> {
+  const [row] = await sql<EndpointRow[]>`
+    select ${columns(sql)} from endpoints where account_id = ${accountId} and id = ${id}
+    ${lock === 'lock' ? sql`for update` : sql``}`;
+  return row;
+}
+
+/** Reads endpoints, newest first, after the one named. */
+export async function selectEndpoints(
+  sql: Sql,
+  accountId: string,
+  after: string | undefined,
+  limit: number,
+): Promise<EndpointRow[]> {
+  return await sql<EndpointRow[]>`
+    select ${columns(sql)} from endpoints
+    where account_id = ${accountId} ${after === undefined ? sql`` : sql`and id < ${after}`}
+    order by id desc limit ${limit}`;
+}
+
+/** Writes what a caller sets. Switching on or off by hand clears why the platform had switched it off. */
+export async function updateEndpointRow(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  values: EndpointValues,
+  now: Date,
+): Promise<EndpointRow> {
+  const [row] = await tx<EndpointRow[]>`
+    update endpoints e set url = ${values.url}, description = ${values.description}, events = ${values.events}::text[],
+      active = ${values.active}, updated_at = ${now},
+      disabled_reason = case when e.active = ${values.active} then e.disabled_reason end,
+      failing_since = case when e.active = ${values.active} then e.failing_since end
+    where account_id = ${accountId} and id = ${id}
+    returning ${columns(tx)}`;
+  return row!;
+}
+
+/** Deletes an endpoint. */
+export async function deleteEndpointRow(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`delete from endpoints where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Puts a new secret in the place of the one that signs; that one goes on signing until `overlapUntil`. */
+export async function replaceSecret(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  secret: Buffer,
+  overlapUntil: Date | null,
+  now: Date,
+): Promise<void> {
+  await tx`
+    update endpoints set secret = ${secret}, previous_secret_until = ${overlapUntil}, updated_at = ${now},
+      previous_secret = case when ${overlapUntil !== null} then secret end
+    where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Reads at most `limit` endpoints that the platform switched off and that nobody was told of; they are this transaction's. */
+export async function lockUnannounced(tx: Sql, limit: number): Promise<(EndpointRow & { account_id: string })[]> {
+  return await tx<(EndpointRow & { account_id: string })[]>`
+    select account_id, ${columns(tx)} from endpoints where to_announce
+    order by account_id, id limit ${limit} for update skip locked`;
+}
+
+/** Notes that everybody was told of an endpoint that is off. */
+export async function noteAnnounced(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`update endpoints set to_announce = false where account_id = ${accountId} and id = ${id}`;
+}

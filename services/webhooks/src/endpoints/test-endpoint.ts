@@ -1,0 +1,29 @@
+import * as contract from '@customer-platform/contracts/webhooks';
+import { outboxRow, writeOutbox } from '@customer-platform/service-kit';
+import { insertDelivery } from '../deliveries/deliveries.sql.ts';
+import { toDelivery } from '../deliveries/delivery.ts';
+import { makeDue } from '../delivery/dispatch.sql.ts';
+import { insertEvent } from '../events/events.sql.ts';
+import { implement } from '../resources.ts';
+import { toEndpoint } from './endpoint.ts';
+import { findEndpoint } from './endpoints.sql.ts';
+
+/**
+ * The event and its one delivery are written here, so that no other endpoint gets it and the answer can show the delivery;
+ * when the same event comes back over the bus it is known already.
+ */
+export const testEndpoint = implement(contract.testEndpoint, {
+  find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),
+  async handle({ account, found, tx, now }) {
+    const event = outboxRow(contract.webhookTest, account, { webhook: toEndpoint(found, account) }, now);
+    await writeOutbox(tx, [event]);
+    await insertEvent(tx, event, 1, now);
+    const row = await insertDelivery(tx, account.id, found, event, now);
+    if (found.active) await makeDue(tx, [{ accountId: account.id, endpointId: found.id }], now);
+    return toDelivery(row, account);
+  },
+  committed(resources) {
+    resources.eventsCommitted();
+    resources.dispatcher.wake();
+  },
+});

@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as contract from '@customer-platform/contracts/webhooks';
+import { makeDue } from '../delivery/dispatch.sql.ts';
+import { implement } from '../resources.ts';
+import { refusePrivateTarget, toEndpoint } from './endpoint.ts';
+import { type EndpointValues, findEndpoint, updateEndpointRow } from './endpoints.sql.ts';
+
+/** Switching an endpoint off ends its pending deliveries as failed, endpoint_disabled: the dispatcher does it in sets. */
+export const updateEndpoint = implement(contract.updateEndpoint, {
+  find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),
+  async handle(call) {
+    const { account, body, found, tx, now } = call;
+    const { url, description, events, active } = found;
+    const before: EndpointValues = { url, description, events, active };
+    const values: EndpointValues = {
+      url: body.url ?? url,
+      description: body.description ?? description,
+      events: body.events ?? events,
+      active: body.active ?? active,
+    };
+    if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
+    if (values.url !== url) refusePrivateTarget(values.url, call);
+    const row = await updateEndpointRow(tx, account.id, found.id, values, now);
+    if (active && !row.active) await makeDue(tx, [{ accountId: account.id, endpointId: found.id }], now);
+    return toEndpoint(row, account);
+  },
+  committed: (resources) => resources.dispatcher.wake(),
+});

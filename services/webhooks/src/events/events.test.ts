@@ -1,0 +1,181 @@
+import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
+import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { deliveriesTo, delivery, emitContactCreated, openServiceDatabase, register } from '../test-support.ts';
+import { countUnaccounted, deleteOldEvents } from './events.sql.ts';
+
+let platform: Platform;
+let receiver: Receiver;
+let sql: Database;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  receiver = await startReceiver();
+  sql = openServiceDatabase(platform);
+});
+afterAll(async () => {
+  await Promise.all([platform.stop(), receiver.stop(), sql.end()]);
+});
+
+const eventsOf = async (account: Awaited<ReturnType<Platform['account']>>, count: number) =>
+  await waitFor(`${count} events`, async () => {
+    const { data } = await account.client.listEvents({ query: { limit: 100 } });
+    return data.length === count ? data : undefined;
+  });
+
+describe('events', () => {
+  it('are listed newest first as they are sent, page by page and by type', async () => {
+    const account = await platform.account();
+    const contact = await emitContactCreated(account, 'One');
+    await account.client.createContact({ body: { name: 'Two' } });
+    const params = { contact_id: contact.id };
+    await account.client.updateContact({ params, body: { name: 'Won' } });
+    const [updated, two, one] = await eventsOf(account, 3);
+    expect(updated).toMatchObject({ type: 'contact.updated', data: { previous: { name: 'One' } } });
+    expect([two?.data.contact, one?.data.contact]).toMatchObject([{ name: 'Two' }, { name: 'One' }]);
+    expect(one).toEqual(await platform.event(account.id, 'contact.created', (data) => data.contact.name === 'One'));
+
+    const first = await account.client.listEvents({ query: { limit: 2 } });
+    expect([first.data.map((event) => event.id), first.has_more]).toEqual([[updated?.id, two?.id], true]);
+    const rest = await account.client.listEvents({ query: { limit: 2, starting_after: first.next! } });
+    expect([rest.data.map((event) => event.id), rest.next]).toEqual([[one?.id], null]);
+    const created = await account.client.listEvents({ query: { type: 'contact.created' } });
+    expect(created.data.map((event) => event.id)).toEqual([two?.id, one?.id]);
+    expect(await account.client.getEvent({ params: { event_id: one!.id } })).toEqual(one);
+  });
+
+  it('of another account are not found, nor are their ids a place in a list', async () => {
+    const [owner, other] = [await platform.account(), await platform.account()];
+    await emitContactCreated(owner);
+    const [event] = await eventsOf(owner, 1);
+    expect((await other.request('GET', `/v1/events/${event!.id}`)).status).toBe(404);
+    expect((await other.request('GET', '/v1/events/no-id')).status).toBe(404);
+    expect((await other.request('GET', '/v1/events')).body.data).toEqual([]);
+    const { status, body } = await other.request('GET', `/v1/events?starting_after=${event!.id}`);
+    expect([status, body.error.field]).toEqual([400, 'starting_after']);
+  });
+
+  it('of a sandbox stay in the sandbox', async () => {
+    const account = await platform.account();
+    const live = await register(account, receiver.url);
+    const test = await account.testClient.createEndpoint({ body: { url: receiver.url } });
+    await account.testClient.createContact({ body: { name: 'Test' } });
+    const [event] = await waitFor('the event', async () => {
+      const { data } = await account.testClient.listEvents();
+      return data.length > 0 ? data : undefined;
+    });
+    expect(event).toMatchObject({ mode: 'test', account: account.sandboxId });
+    const made = await account.testClient.listDeliveries({ params: { endpoint_id: test.id } });
+    expect(made.data).toHaveLength(1);
+    expect(await deliveriesTo(account, live.id)).toEqual([]);
+  });
+
+  it('that are internal are neither kept nor sent', async () => {
+    const account = await platform.account();
+    const endpoint = await register(account, receiver.url);
+    const contact = await emitContactCreated(account);
+    await account.client.deleteContact({ params: { contact_id: contact.id } });
+    await platform.event(account.id, 'contact.deleted');
+    await emitContactCreated(account);
+    const events = await eventsOf(account, 2);
+    expect(events.map((event) => event.type)).toEqual(['contact.created', 'contact.created']);
+    await waitFor('both deliveries', async () => (await deliveriesTo(account, endpoint.id)).length === 2);
+  });
+
+  it('go to every endpoint whose filter takes them, skipped where it is off', async () => {
+    const account = await platform.account();
+    const filters = [['*'], ['contact.*'], ['contact.created'], ['deal.won', 'contact.created']];
+    const taking = await Promise.all(filters.map((events) => register(account, receiver.url, { events })));
+    const off = await register(account, receiver.url, { active: false });
+    const others = [['contact.updated'], ['deal.*']];
+    const notTaking = await Promise.all(others.map((events) => register(account, receiver.url, { events })));
+    await emitContactCreated(account);
+    for (const { id } of taking) expect((await delivery(account, id)).status).toBe('delivered');
+    expect(await delivery(account, off.id)).toMatchObject({
+      status: 'skipped',
+      reason: 'endpoint_disabled',
+      tries: [],
+    });
+    for (const { id } of notTaking) expect(await deliveriesTo(account, id)).toEqual([]);
+    const rows = await sql`select matched from events where account_id = ${account.id}`;
+    expect([...rows]).toEqual([{ matched: 5 }]);
+  });
+
+  it('that come twice over the bus are taken once', async () => {
+    const account = await platform.account();
+    const endpoint = await register(account, receiver.url);
+    const env = platform.env('webhooks');
+    const log = createLogger('test', 'silent');
+    const bus = await Bus.connect(env.NATS_URL!, { prefix: env.BUS_PREFIX!, service: 'cdp', log });
+    await emitContactCreated(account);
+    const [event] = await eventsOf(account, 1);
+    await delivery(account, endpoint.id);
+    // The inbox is emptied and the stream gets another message id: nothing but the events' own key is left to notice it.
+    await sql`delete from inbox where account_id = ${account.id}`;
+    const { id } = event!;
+    const envelope = JSON.stringify(event);
+    const [common, trace] = [{ audience: 'public', sequence: 1, envelope }, undefined];
+    await bus.publish({ ...common, trace, id: crypto.randomUUID(), kind: 'contact.created' });
+    await bus.close();
+    await waitFor('the repetition to be taken', async () => {
+      return (await sql`select from inbox where event_id = ${id}`).length === 1;
+    });
+    expect(await deliveriesTo(account, endpoint.id)).toHaveLength(1);
+    expect(await eventsOf(account, 1)).toEqual([event]);
+  });
+
+  it('kinds are listed with the schema of their envelope, public ones alone', async () => {
+    const account = await platform.account();
+    const { data } = await account.client.listEventKinds();
+    const kinds = data.map((one) => one.kind);
+    expect(kinds).toEqual(expect.arrayContaining(['appointment.booked', 'contact.merged', 'webhook.test']));
+    expect(kinds).not.toContain('contact.deleted');
+    expect(kinds).toEqual([...kinds].sort());
+    const schema = data.find((one) => one.kind === 'webhook.disabled')!.schema;
+    expect(schema).toMatchObject({
+      type: 'object',
+      properties: { type: { const: 'webhook.disabled' }, data: { type: 'object', required: ['webhook'] } },
+    });
+  });
+});
+
+describe('after 30 days', () => {
+  it('events, their deliveries and tries are gone, younger ones are not', async () => {
+    const account = await platform.account();
+    const endpoint = await register(account, receiver.url);
+    await emitContactCreated(account, 'Old');
+    await delivery(account, endpoint.id);
+    const [old] = await eventsOf(account, 1);
+    platform.clock.advance(29 * 86_400_000);
+    await emitContactCreated(account, 'Young');
+    await eventsOf(account, 2);
+    platform.clock.advance(86_400_000 + 60_000);
+    expect((await account.request('GET', `/v1/events/${old!.id}`)).status).toBe(404);
+    const oldest = new Date(platform.clock.now().getTime() - 30 * 86_400_000);
+    while ((await deleteOldEvents(sql, oldest, 2)) === 2);
+    const [left] = await sql`
+      select (select count(*)::int from events where account_id = ${account.id}) as events,
+        (select count(*)::int from deliveries where account_id = ${account.id}) as deliveries,
+        (select count(*)::int from deliveries where account_id = ${account.id} and event_id = ${old!.id}) as old,
+        (select count(*)::int from tries t where not exists (
+          select from deliveries d where d.account_id = t.account_id and d.id = t.delivery_id)) as orphans`;
+    expect(left).toEqual({ events: 1, deliveries: 1, old: 0, orphans: 0 });
+  });
+});
+
+describe('events × matching endpoints', () => {
+  it('are the sum of all states, and a delivery that is missing is noticed', async () => {
+    const account = await platform.account();
+    await Promise.all([1, 2, 3].map(() => register(account, receiver.url)));
+    const from = new Date(platform.clock.now().getTime() - 1000);
+    await Promise.all(Array.from({ length: 10 }, () => emitContactCreated(account)));
+    await eventsOf(account, 10);
+    const until = new Date(platform.clock.now().getTime() + 1000);
+    const balance = () => countUnaccounted(sql, from, until);
+    await waitFor('all to be delivered', async () => (await balance()).byStatus.delivered === 30);
+    expect(await balance()).toEqual({ unaccounted: 0, byStatus: { delivered: 30 } });
+    await sql`delete from deliveries where (account_id, id) in (
+      select account_id, id from deliveries where account_id = ${account.id} limit 1)`;
+    expect((await balance()).unaccounted).toBe(1);
+  });
+});

@@ -1,0 +1,16 @@
+import type { Consumer } from '@customer-platform/service-kit';
+import { nextWaitMs } from '../delivery/retry-schedule.ts';
+import type { WebhookResources } from '../resources.ts';
+import { takeEvents } from './events.sql.ts';
+
+/** Takes every public event of every service, in sets; internal ones never come here. */
+export const onPublicEvent: Consumer<WebhookResources> = {
+  name: 'public-events',
+  filter: { audience: 'public' },
+  batchSize: 500,
+  async take({ tx, now, resources }, events) {
+    const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
+    await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
+  },
+  committed: (resources) => resources.dispatcher.wake(),
+};

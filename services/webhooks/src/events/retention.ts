@@ -1,0 +1,7 @@
+/** For how long events, and the deliveries made of them, are kept and shown. */
+const retentionMs = 30 * 86_400_000;
+
+/** Events that were taken at this instant or before are over at `now`. */
+export function oldestKept(now: Date): Date {
+  return new Date(now.getTime() - retentionMs);
+}

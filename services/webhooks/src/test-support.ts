@@ -1,0 +1,35 @@
+import type { Delivery, Endpoint } from '@customer-platform/contracts/webhooks';
+import { type Database, openDatabase } from '@customer-platform/service-kit';
+import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
+
+/** Registers an endpoint at a receiver's address; the answer shows its secret. */
+export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
+  return account.client.createEndpoint({ body: { url, ...body } });
+}
+
+/** Makes the platform publish contact.created: adds a contact. */
+export function emitContactCreated(account: TestAccount, name = 'Ada') {
+  return account.client.createContact({ body: { name } });
+}
+
+/** The deliveries to an endpoint, newest first. */
+export async function deliveriesTo(account: TestAccount, endpointId: string): Promise<Delivery[]> {
+  const page = await account.client.listDeliveries({ params: { endpoint_id: endpointId }, query: { limit: 100 } });
+  return page.data;
+}
+
+/** Waits for the newest delivery to an endpoint that `matches`. */
+export function delivery(
+  account: TestAccount,
+  endpointId: string,
+  matches: (delivery: Delivery) => boolean = (one) => one.status !== 'pending',
+  timeoutMs?: number,
+): Promise<Delivery> {
+  const find = async () => (await deliveriesTo(account, endpointId)).find(matches);
+  return waitFor('a delivery', find, timeoutMs);
+}
+
+/** The database of the service under test, for what no answer shows. */
+export function openServiceDatabase(platform: Platform): Database {
+  return openDatabase(platform.env('webhooks').DATABASE_URL!, { pool: 2, service: 'webhooks' });
+}
