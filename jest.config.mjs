@@ -1,7 +1,14 @@
 /** Node strips the types: no transform. Each test file starts what it needs against the servers that `globalSetup` starts once. */
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/gateway', '<rootDir>/deploy', '<rootDir>/scripts', '<rootDir>/tests'],
+  roots: [
+    '<rootDir>/packages',
+    '<rootDir>/services',
+    '<rootDir>/gateway',
+    '<rootDir>/deploy',
+    '<rootDir>/scripts',
+    '<rootDir>/tests',
+  ],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},
