@@ -1,5 +1,7 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+
+process.chdir(join(import.meta.dirname, '..'));
 
 /** A room of the house: where it is, and which packages of ours its code and its tests may import. */
 interface Room {
@@ -48,20 +50,37 @@ const rooms: Room[] = [
 /** What tests may import beyond their room's code. */
 const forTests = within(`${scope}testkit`, `${scope}client`, `${scope}deploy`, contracts, kit);
 
+/** What a room's code may import of others' packages: what its package.json names; tests anything. */
+function declaredIn(folder: string): Set<string> {
+  const manifest = join(folder, 'package.json');
+  if (!existsSync(manifest)) return new Set(); // a folder of the root: its tools are the root's
+  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8')) as Manifest;
+  return new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]);
+}
+type Manifest = Record<'dependencies' | 'optionalDependencies', Record<string, string>>;
+
+const declared = new Map(rooms.map(({ folder }) => [folder, declaredIn(folder)]));
+
 const maxLines = { code: 300, test: 500 };
 
 /** What one file does against the rules, in sentences; empty where nothing. `file` is relative to the repository's root. */
 export function faultsOf(file: string, text: string): { faults: string[]; imports: number } {
   const room = rooms.find(({ folder }) => file.startsWith(`${folder}/`));
   if (!room) return { faults: [`${file}: stands in no room that scripts/check-house.ts knows`], imports: 0 };
-  const isTest = /\.test\.ts$/.test(file);
+  const isTest = /(\.test|-under-test)\.ts$/.test(file);
   const specifiers = importsOf(text);
   const faults = specifiers.flatMap((specifier) => {
     if (specifier.startsWith('.')) {
       const target = relative('.', resolve(dirname(file), specifier));
       return target.startsWith(`${room.folder}/`) ? [] : [`${file}: reaches out of ${room.folder} to ${target}`];
     }
-    if (!specifier.startsWith(scope) || within(`${scope}${room.name}`)(specifier)) return [];
+    if (specifier.startsWith('node:') || within(`${scope}${room.name}`)(specifier)) return [];
+    if (!specifier.startsWith(scope)) {
+      const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+      const isRootFolder = declared.get(room.folder)!.size === 0;
+      if (declared.get(room.folder)!.has(name) || isTest || isRootFolder) return [];
+      return [`${file}: ${room.folder}/package.json does not name ${name}`];
+    }
     const allowed = room.mayImport(specifier) || (isTest && room.name !== 'contracts' && forTests(specifier));
     return allowed ? [] : [`${file}: ${room.name} must not import ${specifier}`];
   });
@@ -79,7 +98,6 @@ function importsOf(text: string): string[] {
 }
 
 if (import.meta.main) {
-  process.chdir(join(import.meta.dirname, '..'));
   const read = rooms.map((room) => {
     const files = globSync(`${room.folder}/**/*.ts`, { exclude: ['**/node_modules/**'] });
     const results = files.map((file) => faultsOf(file, readFileSync(file, 'utf8')));

@@ -13,8 +13,8 @@ const retentionMs = 7 * 24 * 3_600_000;
 const duplicateWindowMs = 2 * 60_000;
 /** How long an asker waits for an internal answer. */
 const requestTimeoutMs = 500;
-/** How long a consumer has before its message is given to another. */
-const ackWaitMs = 30_000;
+/** How long a consumer has before its message is given to another: how late an event comes that a killed process had taken. */
+const ackWaitMs = 10_000;
 
 const nanoseconds = (ms: number) => ms * 1_000_000;
 

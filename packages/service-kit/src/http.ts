@@ -194,13 +194,13 @@ function answerer<Resources>(
     const outside = new Outside();
     const attempt = async (): Promise<Outcome | 'running'> => {
       try {
-        return await attemptWrite(request, account, claim || undefined, outside);
+        return await attemptWrite(request, account, claim || undefined, outside).catch(async (error: unknown) => {
+          if (!(error instanceof OutsideNeeded)) throw error;
+          await error.work({ account, sql, ask: context.askFor(account), now: context.clock() });
+          return await attemptWrite(request, account, claim || undefined, outside);
+        });
       } catch (error) {
         if (error instanceof StoredElsewhere) return 'running';
-        if (error instanceof OutsideNeeded) {
-          await error.work({ account, sql, ask: context.askFor(account), now: context.clock() });
-          return await attempt();
-        }
         if (claim) return await storeRefusal(error, claim);
         throw error;
       }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, openServiceDatabase, register } from '../test-support.ts';
+import { deliveriesTo, delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
 import { insertReplay } from './replays.sql.ts';
 
 let platform: Platform;

@@ -13,8 +13,8 @@ export const redeliver = implement(contract.redeliver, {
   },
   async handle({ account, found: { endpoint, delivery }, tx, now, fail }) {
     if (!endpoint.active) fail('invalid_state', 'The endpoint is switched off; switch it on first');
-    await restartDeliveries(tx, account.id, [delivery.id], now);
     await makeDue(tx, [{ accountId: account.id, endpointId: endpoint.id }], now);
+    await restartDeliveries(tx, account.id, [delivery.id], now);
     const restarted = await findDelivery(tx, account.id, endpoint.id, delivery.id);
     return toDelivery(restarted!, account);
   },

@@ -32,12 +32,12 @@ async function goOn(replay: ReplayRow, { tx, now }: WorkCall<WebhookResources>):
   if ((await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
     return await updateReplay(tx, replay, replay, new Date(now.getTime() + restMs));
   }
+  await makeDue(tx, [{ accountId, endpointId }], now);
   const deliveries = await nextOfReplay(tx, replay, batch);
   const last = deliveries.at(-1);
   if (last) {
     const ids = deliveries.map((delivery) => delivery.id);
     await restartDeliveries(tx, accountId, ids, now);
-    await makeDue(tx, [{ accountId, endpointId }], now);
   }
   const progress = {
     status: deliveries.length < batch ? ('completed' as const) : ('running' as const),

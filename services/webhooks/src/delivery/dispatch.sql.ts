@@ -234,13 +234,21 @@ export async function releaseQueues(
   queues: (QueueKey & { dueAt: Date | null })[],
 ): Promise<void> {
   await sql`
-    update queues q set owner = null, leased_until = null, due_at = coalesce(r.due_at, q.due_at)
-    from unnest(${accountsOf(queues)}::uuid[], ${endpointsOf(queues)}::uuid[],
-      ${queues.map((queue) => queue.dueAt?.toISOString() ?? null)}::timestamptz[]) as r (account_id, endpoint_id, due_at)
-    where q.account_id = r.account_id and q.endpoint_id = r.endpoint_id and q.owner = ${owner}`;
+    with mine as (
+      select q.account_id, q.endpoint_id, r.due_at from queues q
+      join unnest(${accountsOf(queues)}::uuid[], ${endpointsOf(queues)}::uuid[],
+        ${queues.map((queue) => queue.dueAt?.toISOString() ?? null)}::text[]::timestamptz[])
+        as r (account_id, endpoint_id, due_at) using (account_id, endpoint_id)
+      where q.owner = ${owner} order by q.account_id, q.endpoint_id for update of q
+    )
+    update queues q set owner = null, leased_until = null, due_at = coalesce(mine.due_at, q.due_at) from mine
+    where q.account_id = mine.account_id and q.endpoint_id = mine.endpoint_id`;
 }
 
-/** Says that queues have something due at `dueAt`: goes with whatever makes it so, in one transaction. */
+/**
+ * Says that queues have something due at `dueAt`: goes with whatever makes it so, in one transaction. Rows are locked in the
+ * order endpoint, queue, delivery everywhere, so call it before the deliveries are written.
+ */
 export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date): Promise<void> {
   await tx`
     insert into queues (account_id, endpoint_id, due_at)

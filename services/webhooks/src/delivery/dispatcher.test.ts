@@ -1,9 +1,14 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { type Database, startService } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { countUnaccounted } from '../events/events.sql.ts';
 import { webhooks } from '../main.ts';
-import { delivery, emitContactCreated, openServiceDatabase, register } from '../test-support.ts';
+import { delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -35,6 +40,19 @@ const states = async (accountId: string) => {
     select status, count(*)::int as count from deliveries where account_id = ${accountId} group by status order by status`;
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 };
+
+/** Another process of the service, on the same database and bus; it takes events once this resolves. */
+async function startSecondProcess(): Promise<ChildProcess> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((done) => probe.close(done));
+  const env = { PATH: process.env.PATH, ...platform.env('webhooks'), PORT: String(port) };
+  const entry = fileURLToPath(new URL('../main.ts', import.meta.url));
+  const child = spawn(process.execPath, [entry], { env, stdio: 'ignore' });
+  await waitFor('the second process', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+  return child;
+}
 
 describe('the dispatcher', () => {
   it('has at most ten tries to one endpoint under way', async () => {
@@ -97,6 +115,46 @@ describe('the dispatcher', () => {
     expect((await delivery(account, endpoint.id)).tries).toHaveLength(1);
     expect(receiver.received).toHaveLength(1);
   });
+
+  it('loses nothing when a process is killed in the middle of its tries', async () => {
+    const accounts = await Promise.all(Array.from({ length: 12 }, () => platform.account()));
+    const { promise: killed, resolve: goOn } = Promise.withResolvers<void>();
+    const receiver = await receiverThat((_, response) => void killed.then(() => response.writeHead(204).end()));
+    for (const account of accounts) await register(account, receiver.url);
+    const ids = accounts.map((account) => account.id);
+    const second = await startSecondProcess();
+    let events = 0;
+    const emitToAll = async () => {
+      for (const account of accounts) await emitContactCreated(account);
+      events += accounts.length;
+    };
+    const underWay = () => sql<{ taken: number; owners: number }[]>`
+      select (select count(*)::int from events where account_id = any(${ids}::uuid[])) as taken,
+        (select count(distinct owner)::int from queues where account_id = any(${ids}::uuid[])) as owners`;
+    try {
+      await waitFor('both processes to have tries under way', async () => {
+        await emitToAll();
+        // What was taken from the bus and not yet from its stream would come again only after the bus has waited for it.
+        return await waitFor('all events to be taken', async () => {
+          const [row] = await underWay();
+          return row!.taken === events ? row : undefined;
+        }).then((row) => row.owners === 2);
+      });
+    } finally {
+      second.kill('SIGKILL');
+      goOn();
+    }
+    const allStates = () => sql<{ status: string; count: number }[]>`
+      select status, count(*)::int as count from deliveries where account_id = any(${ids}::uuid[]) group by status`;
+    const allDelivered = { status: 'delivered', count: events };
+    await waitFor(
+      'all to be delivered',
+      async () => isDeepStrictEqual([...(await allStates())], [allDelivered]),
+      25_000,
+    );
+    expect(new Set(receiver.received.map((request) => request.headers['webhook-id'])).size).toBe(events);
+    expect(receiver.received.length).toBeGreaterThan(events);
+  }, 45_000);
 
   it('gives its leases back when its process stops, so that another goes on at once', async () => {
     const second = await startService(webhooks, platform.env('webhooks'), { clock: platform.clock.now });

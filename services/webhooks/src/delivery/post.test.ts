@@ -189,6 +189,7 @@ describe('what goes wrong has a class', () => {
     expect((await post('https://[::ffff:10.0.0.1]/', client)).error).toBe('blocked');
     expect((await post('https://inside.example/', client)).error).toBe('blocked');
     expect((await post('not a url', client)).error).toBe('blocked');
+    expect((await post('ftp://127.0.0.1/', client)).error).toBe('blocked');
   });
 
   it('tls: a self-signed certificate, a wrong name, a peer without TLS', async () => {

@@ -59,7 +59,7 @@ export function createPoster(options: PosterOptions): Poster {
   return {
     async post(request) {
       const target = URL.parse(request.url);
-      if (!target) return { error: 'blocked', body: '', durationMs: 0 };
+      if (!target || !/^https?:$/.test(target.protocol)) return { error: 'blocked', body: '', durationMs: 0 };
       const { headers, body } = request;
       const path = target.pathname + target.search;
       const entry = pools.take(request.poolKey, target.origin);

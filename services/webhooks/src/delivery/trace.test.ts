@@ -1,6 +1,6 @@
 import { type Platform, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, openServiceDatabase, register } from '../test-support.ts';
+import { delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 let collector: Receiver;

@@ -11,8 +11,8 @@ export const deleteEndpoint = implement(contract.deleteEndpoint, {
   async handle({ account, found, tx, now }) {
     const key = { accountId: account.id, endpointId: found.id };
     await deleteEndpointRow(tx, account.id, found.id);
-    await endPending(tx, key, 'endpoint_deleted', endedAtOnce);
     await makeDue(tx, [key], now);
+    await endPending(tx, key, 'endpoint_deleted', endedAtOnce);
     return undefined;
   },
   committed: (resources) => resources.dispatcher.wake(),

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type Platform, type Received, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, openServiceDatabase, register } from '../test-support.ts';
+import { delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];
