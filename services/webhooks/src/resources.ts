@@ -1,3 +1,4 @@
+import { deliveryStatus } from '@customer-platform/contracts/webhooks';
 import { baseConfig, type Foundation, implementer, meter } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { parseAddressRanges } from './delivery/address-ranges.ts';
@@ -112,7 +113,7 @@ function observe({ sql, clock }: Foundation<WebhooksConfig>): void {
       const until = clock().getTime() - balanceLagMs;
       const balance = await countUnaccounted(sql, new Date(until - balanceWindowMs), new Date(until));
       result.observe(unaccounted, balance.unaccounted);
-      for (const [status, count] of Object.entries(balance.byStatus)) result.observe(states, count, { status });
+      for (const status of deliveryStatus.options) result.observe(states, balance.byStatus[status] ?? 0, { status });
       result.observe(oldest, await oldestDueAgeSeconds(sql, clock()));
     },
     [unaccounted, states, oldest],
