@@ -22,8 +22,8 @@ export function announceChange(resources: AdminResources): void {
 }
 
 /**
- * Publishes an event with the transaction, as the account that it is about: the caller of an admin operation is the operator,
- * who has no account.
+ * Publishes an event with the transaction, as the account that it is about: the caller of an admin operation is the
+ * operator, who has no account.
  */
 export async function emitFor<Event extends EventDefinition>(
   tx: Sql,

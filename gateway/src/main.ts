@@ -31,7 +31,7 @@ import { answerMember } from './members/answer-member.ts';
 import { listMembers } from './members/list-members.ts';
 import { removeMember } from './members/remove-member.ts';
 import { clientAddressReader } from './proxy/client-address.ts';
-import { type Forward, forwarder } from './proxy/forward.ts';
+import { type Forwarder, forwarder } from './proxy/forward.ts';
 import { publicHandler } from './proxy/public-handler.ts';
 import { listenPublicly } from './proxy/public-listener.ts';
 import { RouteTable } from './proxy/route-table.ts';
@@ -91,6 +91,7 @@ export async function startGateway(
   const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => new JobRunner(job, work));
   const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted }, config.ADMIN_TOKEN);
   const admin = await listen(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
+  const services = servicesOf(config, foundation);
   const handler = publicHandler({
     log,
     keys,
@@ -99,7 +100,7 @@ export async function startGateway(
     limiter,
     clock,
     routes: new RouteTable(operations),
-    services: servicesOf(config, foundation),
+    services,
     contextSecret: config.CONTEXT_SECRET,
     addressOf: clientAddressReader(config.TRUSTED_PROXIES),
     serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
@@ -119,13 +120,14 @@ export async function startGateway(
         .save(sql)
         .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
       redis.disconnect();
+      for (const way of services.values()) way.close();
       await stop();
     },
   };
 }
 
 /** The way to each service that the settings name. */
-function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName, Forward> {
+function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName, Forwarder> {
   const urls: Partial<Record<ServiceName, string | undefined>> = {
     calendar: config.CALENDAR_URL,
     agents: config.AGENTS_URL,

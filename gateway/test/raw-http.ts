@@ -10,8 +10,8 @@ export interface RawReply {
 }
 
 /**
- * Writes bytes as they are and reads until the server closes the connection (send `Connection: close`, or have it refused).
- * `whenContinued` is written once the server has said 100 Continue.
+ * Writes bytes as they are and reads until the server closes the connection (send `Connection: close`, or have it
+ * refused). `whenContinued` is written once the server has said 100 Continue.
  */
 export function sendRaw(url: string, head: string, whenContinued?: string, timeoutMs = 5_000): Promise<RawReply> {
   const { hostname, port } = new URL(url);

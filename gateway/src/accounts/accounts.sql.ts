@@ -82,11 +82,14 @@ export async function selectAccounts(
   limit: number,
   after: AccountRow | undefined,
 ): Promise<AccountWithSandbox[]> {
+  const older = after
+    ? sql`and (accounts.created_at, accounts.account_id) < (${after.created_at}, ${after.account_id})`
+    : sql``;
   return await sql<AccountWithSandbox[]>`
     select accounts.*, sandbox.account_id as sandbox_id
     from accounts left join accounts as sandbox on sandbox.parent_id = accounts.account_id
     where accounts.parent_id is null
-      ${after ? sql`and (accounts.created_at, accounts.account_id) < (${after.created_at}, ${after.account_id})` : sql``}
+      ${older}
     order by accounts.created_at desc, accounts.account_id desc limit ${limit + 1}`;
 }
 

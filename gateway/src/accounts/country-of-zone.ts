@@ -12,7 +12,10 @@ export function countryOfZone(timezone: string): string {
   return countries.get(canonical) ?? unknownCountry;
 }
 
-/** Asks the zones of every two-letter code. A code that was withdrawn (DD, SU) is rewritten to its successor by Intl itself, and so left out. */
+/**
+ * Asks the zones of every two-letter code. A code that was withdrawn (DD, SU) is rewritten to its successor by Intl
+ * itself, and so left out.
+ */
 function readCountries(): Map<string, string> {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
   const found = new Map<string, string>();

@@ -11,8 +11,8 @@ const batchSize = 1_000;
 const longestCommitMs = 60_000;
 
 /**
- * Follows the numbered changes of accounts and keys: hears of them on the bus as they are committed, and looks every half
- * second besides, so that losing the bus delays a revocation by that much and no more.
+ * Follows the numbered changes of accounts and keys: hears of them on the bus as they are committed, and looks every
+ * half second besides, so that losing the bus delays a revocation by that much and no more.
  */
 export class ChangeFeed {
   /** Grows with every change that was heard: what was read before a change is told by it from what was read after. */
@@ -53,8 +53,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Says after a commit that there is a change: every gateway looks at once. This one forgets before the change is answered,
-   * so that who made it meets it with the next request.
+   * Says after a commit that there is a change: every gateway looks at once. This one forgets before the change is
+   * answered, so that who made it meets it with the next request.
    */
   announce(): void {
     this.version++;

@@ -26,6 +26,7 @@ export async function changesAfter(
 /** Deletes changes from before `before`, at most `limit`; answers how many. */
 export async function forgetChanges(tx: Sql, before: Date, limit: number): Promise<number> {
   const result = await tx`
-    delete from changes where number in (select number from changes where at < ${before} order by number limit ${limit})`;
+    delete from changes
+    where number in (select number from changes where at < ${before} order by number limit ${limit})`;
   return result.count;
 }

@@ -10,7 +10,8 @@ const maxAddresses = 20_000;
 
 /**
  * Blocks addresses that try keys: after 20 invalid ones within a minute everything from there is refused for a minute.
- * The count is shared through Redis, and kept by this process alone while Redis is away; blocks are told to all gateways.
+ * The count is shared through Redis, and kept by this process alone while Redis is away; blocks are told to all
+ * gateways.
  */
 export class InvalidKeyGuard {
   readonly #redis: GatewayRedis;

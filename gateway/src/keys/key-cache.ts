@@ -48,8 +48,8 @@ export class KeyCache {
   }
 
   /**
-   * Reads a key; null where there is none that is valid. While the database is away a key that was known works on for 60 s.
-   * Throws 503 service_unavailable for any other then, for a key that cannot be looked up is not a wrong one.
+   * Reads a key; null where there is none that is valid. While the database is away a key that was known works on for
+   * 60 s. Throws 503 service_unavailable for any other then, for a key that cannot be looked up is not a wrong one.
    */
   find(hash: string): Promise<KeyRecord | null> {
     const under = this.#reading.get(hash);

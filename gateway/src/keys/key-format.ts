@@ -6,7 +6,10 @@ const randomLength = 34;
 const checksumLength = 6;
 const shape = /^cp_(?:live|test)_[0-9A-Za-z]{40}$/;
 
-/** Makes a new API key: `cp_live_` or `cp_test_`, 34 random base62 characters (202 bits), and a checksum of 6 over all before it. */
+/**
+ * Makes a new API key: `cp_live_` or `cp_test_`, 34 random base62 characters (202 bits), and a checksum of 6 over all
+ * before it.
+ */
 export function newKey(mode: 'live' | 'test'): string {
   let key = `cp_${mode}_`;
   for (let index = 0; index < randomLength; index++) key += alphabet[randomInt(alphabet.length)];

@@ -6,7 +6,10 @@ import { type AddressRange, parseRange } from '../proxy/client-address.ts';
 import { type RatePolicy, ratePolicy } from '../rate/rate-policy.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
 
-/** How long a signed context is handed out, and how long it is valid: the difference is what a request may take to arrive. */
+/**
+ * How long a signed context is handed out, and how long it is valid: the difference is what a request may take to
+ * arrive.
+ */
 const signedForMs = 30_000;
 const contextLifetimeMs = 90_000;
 
@@ -58,7 +61,9 @@ export function toKeyRecord(row: KeyWithAccount): KeyRecord {
   };
 }
 
-/** The context that is forwarded with a request of this key: signed anew every 30 s, so that a request costs no HMAC. */
+/**
+ * The context that is forwarded with a request of this key: signed anew every 30 s, so that a request costs no HMAC.
+ */
 export function contextOf(record: KeyRecord, secret: string, nowMs: number): string {
   if (nowMs >= record.signedUntilMs) {
     record.signedContext = signContext(secret, record.account, nowMs, contextLifetimeMs);

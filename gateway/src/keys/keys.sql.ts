@@ -44,14 +44,17 @@ export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAcco
 
 export async function insertKey(sql: Sql, key: Omit<KeyRow, 'id' | 'last_used_at' | 'revoked_at'>): Promise<KeyRow> {
   const [row] = await sql<KeyRow[]>`
-    insert into keys (account_id, name, mode, scopes, allowed_addresses, per_minute, burst, hash, last4, created_at, expires_at)
+    insert into keys (account_id, name, mode, scopes, allowed_addresses, per_minute, burst, hash, last4, created_at,
+      expires_at)
     values (${key.account_id}, ${key.name}, ${key.mode}, ${key.scopes}::text[], ${key.allowed_addresses}::text[],
       ${key.per_minute}, ${key.burst}, ${key.hash}, ${key.last4}, ${key.created_at}, ${key.expires_at})
     returning *`;
   return row!;
 }
 
-/** A key by id, locked until the transaction ends: of two that rotate or revoke it, the second sees what the first did. */
+/**
+ * A key by id, locked until the transaction ends: of two that rotate or revoke it, the second sees what the first did.
+ */
 export async function lockKey(tx: Sql, id: string): Promise<KeyRow | undefined> {
   const [row] = await tx<KeyRow[]>`select * from keys where id = ${id} for update`;
   return row;

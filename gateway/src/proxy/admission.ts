@@ -35,8 +35,8 @@ export function checkBlock(guard: InvalidKeyGuard, address: string): void {
 }
 
 /**
- * The checks that belong to the key, in their order: key, account, plan, address, rate. Answers the key's record.
- * From the moment the key is known every answer carries the rate's headers; a refusal before the rate takes nothing of it.
+ * The checks that belong to the key, in their order: key, account, plan, address, rate. Answers the key's record. From
+ * the moment the key is known every answer carries the rate's headers; a refusal before the rate takes nothing of it.
  */
 export async function admit(
   parts: AdmissionParts,

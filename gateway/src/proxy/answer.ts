@@ -11,8 +11,9 @@ export function sendJson(response: ServerResponse, status: number, json: string)
 }
 
 /**
- * Answers a refusal as its envelope; anything else is our fault: 500, logged once with its cause, nothing of it in the answer.
- * Where an answer has begun already the connection is cut, for only so does the client learn that it is not whole.
+ * Answers a refusal as its envelope; anything else is our fault: 500, logged once with its cause, nothing of it in the
+ * answer. Where an answer has begun already the connection is cut, for only so does the client learn that it is not
+ * whole.
  */
 export function refuse(response: ServerResponse, error: unknown, log: Logger): void {
   const refusal = error instanceof ApiError ? error : ourFault(response, error, log);

@@ -2,7 +2,10 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 
 const mebibyte = 1_048_576;
-/** So much of a body that was refused is still read, so that its sender gets to read the answer; then the connection is cut. */
+/**
+ * So much of a body that was refused is still read, so that its sender gets to read the answer; then the connection is
+ * cut.
+ */
 const maxUnread = 32 * mebibyte;
 
 /** The largest body in bytes that an operation takes: files have a path of their own. */
@@ -13,8 +16,8 @@ export function bodyLimitOf(path: string): number {
 const limits = new WeakMap<IncomingMessage, number>();
 
 /**
- * Throws 413 for a body whose stated length is over `limit` bytes, and 400 for a coding other than chunked. A chunked body is
- * remembered, to be counted on its way by `cutBody`.
+ * Throws 413 for a body whose stated length is over `limit` bytes, and 400 for a coding other than chunked. A chunked
+ * body is remembered, to be counted on its way by `cutBody`.
  */
 export function limitBody(request: IncomingMessage, response: ServerResponse, limit: number): void {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
@@ -31,7 +34,10 @@ export function limitBody(request: IncomingMessage, response: ServerResponse, li
   }
 }
 
-/** Counts a chunked body while it streams to the service and cuts it at its limit: the client gets 413, the service a broken request. */
+/**
+ * Counts a chunked body while it streams to the service and cuts it at its limit: the client gets 413, the service a
+ * broken request.
+ */
 export function cutBody(outgoing: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
   const limit = limits.get(request);
   if (limit === undefined) return;

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { contextReader } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { contextReader, createLogger, listen } from '@customer-platform/service-kit';
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sendRaw } from '../../test/raw-http.ts';
 import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
+import { forwarder } from './forward.ts';
 
 const path = '/v1/calendar/settings';
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -20,7 +21,12 @@ beforeAll(async () => {
   service = await startStandIn();
   echo = service.answer;
   mute = await startMute();
-  const env = { CALENDAR_URL: service.url, CDP_URL: 'http://127.0.0.1:1', WEBHOOKS_URL: mute.url };
+  const env = {
+    CALENDAR_URL: service.url,
+    CDP_URL: 'http://127.0.0.1:1',
+    WEBHOOKS_URL: mute.url,
+    MESSAGING_URL: service.url,
+  };
   platform = await startPlatform({ services: [], env });
   account = await platform.account();
 });
@@ -224,6 +230,45 @@ describe('what a client gets back', () => {
     expect(reply.headers['request-id']).toMatch(uuidV7);
     const huge = await sendRaw(platform.gatewayUrl, head('GET', path, [`X-Long: ${'x'.repeat(40_000)}`]));
     expect(huge.status).toBe(431);
+  });
+});
+
+describe('a service that is silent', () => {
+  it('is answered for with 503 once its time is over, and let go', async () => {
+    let letGo = false;
+    service.answer = (_seen, response) => response.once('close', () => (letGo = true));
+    const log = createLogger('test', 'silent');
+    const way = forwarder(service.url, 'calendar', log, 100);
+    const { url, close } = await listen(
+      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response),
+      0,
+      '127.0.0.1',
+    );
+    const answer = await rawRequest(url, 'GET', '/slow');
+    expect([answer.status, answer.body.error.code, answer.headers.get('retry-after')]).toEqual([
+      503,
+      'service_unavailable',
+      '1',
+    ]);
+    await waitFor('the service to be let go', () => letGo);
+    await close(0);
+    way.close();
+  });
+});
+
+describe('a hook', () => {
+  it('goes to messaging without a key and without anybody for whom it acts', async () => {
+    const answer = await rawRequest(platform.gatewayUrl, 'POST', '/hooks/messages/token-1?x=1', {
+      rawBody: '{"type":"receipt"}',
+      headers: { 'platform-context': 'forged', 'webhook-id': 'kept', authorization: `Bearer ${account.key}` },
+    });
+    expect(answer.status).toBe(200);
+    const { url, headers, body } = answer.body;
+    expect([url, body, headers['webhook-id']]).toEqual(['/hooks/messages/token-1?x=1', '{"type":"receipt"}', 'kept']);
+    expect([headers['platform-context'], headers.authorization]).toEqual([undefined, undefined]);
+    for (const path of ['/hooks/', '/hooks//x', '/hooks/a%2f..%2fb', '/hooks/x/']) {
+      expect([path, (await rawRequest(platform.gatewayUrl, 'POST', path, { body: {} })).status]).toEqual([path, 404]);
+    }
   });
 });
 

@@ -13,15 +13,23 @@ const idleSocketMs = 60_000;
 const maxSockets = 256;
 /** Most requests that wait for a socket; more are refused rather than queued without bound. */
 const maxWaiting = 1_000;
+/** A service that is down is written down once in this time, not with every request. */
+const quietMs = 5_000;
 
-/** Sends a request on to one service; what cannot be sent is answered 503. */
-export type Forward = (request: IncomingMessage, response: ServerResponse) => void;
+/** The way to one service. */
+export interface Forwarder {
+  /** Sends a request on; what cannot be sent is answered 503. */
+  forward(request: IncomingMessage, response: ServerResponse): void;
+  /** Ends the connections that are kept. */
+  close(): void;
+}
 
 /**
- * Makes the way to one service: a fixed target and connections that are kept. The request's URL and headers are sent as they
- * are when it is called; the body is streamed.
+ * Makes the way to one service: a fixed target and connections that are kept. The request's URL and headers are sent
+ * as they are when it is called; the body is streamed. A service that is silent for `timeoutMs` is answered for with
+ * 503.
  */
-export function forwarder(target: string, service: string, log: Logger): Forward {
+export function forwarder(target: string, service: string, log: Logger, timeoutMs = serviceTimeoutMs): Forwarder {
   const url = new URL(target);
   const Agent = url.protocol === 'https:' ? HttpsAgent : HttpAgent;
   const agent = new Agent({
@@ -34,19 +42,22 @@ export function forwarder(target: string, service: string, log: Logger): Forward
   const proxy = createProxyMiddleware({
     target: url,
     agent,
-    proxyTimeout: serviceTimeoutMs,
+    proxyTimeout: timeoutMs,
     // The default plugins answer errors in plain text and are skipped for some requests; ours replace them.
     ejectPlugins: true,
     plugins: [cutOversizedBodies, cleanAnswers, answerErrors(service, log)],
   });
   const pool = agent.getName({ host: url.hostname, port: Number(url.port) || undefined });
-  return (request, response) => {
-    const waiting = agent.requests[pool];
-    if (waiting !== undefined && waiting.length >= maxWaiting) {
-      refuse(response, serviceUnavailable(`${service} is busy; try again shortly`), log);
-      return;
-    }
-    void proxy(request, response);
+  return {
+    forward(request, response) {
+      const waiting = agent.requests[pool];
+      if (waiting !== undefined && waiting.length >= maxWaiting) {
+        refuse(response, serviceUnavailable(`${service} is busy; try again shortly`), log);
+        return;
+      }
+      void proxy(request, response);
+    },
+    close: () => agent.destroy(),
   };
 }
 
@@ -66,14 +77,21 @@ const cleanAnswers: Plugin = (proxy) => {
 };
 
 function answerErrors(service: string, log: Logger): Plugin {
+  let quietUntilMs = 0;
+  const tell = (error: Error, requestId: unknown) => {
+    if (performance.now() < quietUntilMs) return;
+    quietUntilMs = performance.now() + quietMs;
+    log.warn({ err: error, service, request_id: requestId }, 'a service did not answer; its requests are 503');
+  };
   return (proxy) => {
     proxy.on('error', (error, request, response) => {
       if (!response || !('setHeader' in response) || response.writableEnded || response.destroyed) return;
-      if (error instanceof ApiError) refuse(response, error, log);
-      else {
-        log.warn({ err: error, service, request_id: response.getHeader('request-id') }, 'a service did not answer');
-        refuse(response, serviceUnavailable(`${service} does not answer; try again shortly`, error), log);
-      }
+      // Nobody waits for an answer any more: the client went away.
+      if (request?.socket.destroyed) return;
+      if (!(error instanceof ApiError)) tell(error, response.getHeader('request-id'));
+      const refusal =
+        error instanceof ApiError ? error : serviceUnavailable(`${service} does not answer; try again shortly`);
+      refuse(response, refusal, log);
       request?.resume();
     });
   };

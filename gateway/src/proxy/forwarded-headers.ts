@@ -26,12 +26,15 @@ const withheld = new Set([
   'x-real-ip',
 ]);
 
-/** What says how long the body is: stays even where `Connection` names it, or the body would arrive without its bounds. */
+/**
+ * What says how long the body is: stays even where `Connection` names it, or the body would arrive without its bounds.
+ */
 const framing = new Set(['content-length', 'transfer-encoding']);
 
 /**
- * The headers of a request as its service gets them: the client's own without the withheld ones and those that `Connection`
- * names, then ours. They replace the request's headers before the proxy sees it, so that nothing can leave them out.
+ * The headers of a request as its service gets them: the client's own without the withheld ones and those that
+ * `Connection` names, then ours. They replace the request's headers before the proxy sees it, so that nothing can
+ * leave them out.
  */
 export function forwardedHeaders(
   headers: IncomingHttpHeaders,

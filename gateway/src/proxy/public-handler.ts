@@ -7,7 +7,7 @@ import { contextOf } from '../keys/key-record.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { refuse } from './answer.ts';
 import { bodyLimitOf, limitBody } from './body-limit.ts';
-import type { Forward } from './forward.ts';
+import type { Forwarder } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import { readRequestPath } from './request-path.ts';
 import type { RouteTable } from './route-table.ts';
@@ -18,7 +18,7 @@ export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: RouteTable;
   /** The way to each service that has an address. */
-  services: ReadonlyMap<ServiceName, Forward>;
+  services: ReadonlyMap<ServiceName, Forwarder>;
   contextSecret: string;
   addressOf(request: IncomingMessage): string;
   /** Serves health and documentation, which need no key; answers whether the path was one of theirs. */
@@ -67,11 +67,11 @@ async function serve(
     authorise(record, operation);
     if (operation.service === 'gateway') sendMe(response, record);
     else {
-      const forward = wayTo(parts, operation.service);
+      const way = wayTo(parts, operation.service);
       limitBody(request, response, bodyLimitOf(operation.path));
       const context = contextOf(record, parts.contextSecret, Date.now());
       request.url = path!.target;
-      send(forward, request, response, { context, requestId }, continues);
+      send(way, request, response, { context, requestId }, continues);
     }
     return operation;
   } catch (error) {
@@ -91,23 +91,23 @@ function forwardHook(
   continues: boolean,
 ): void {
   const path = readRequestPath(request.url!);
-  const forward = path && parts.services.get('messaging');
-  if (!forward) operationAt(undefined, request.method!);
+  const way = path && parts.services.get('messaging');
+  if (!way) operationAt(undefined, request.method!);
   else {
     limitBody(request, response, bodyLimitOf(path.target));
     request.url = path.target;
-    send(forward, request, response, { context: undefined, requestId }, continues);
+    send(way, request, response, { context: undefined, requestId }, continues);
   }
 }
 
-function wayTo(parts: PublicParts, service: ServiceName): Forward {
-  const forward = parts.services.get(service);
-  if (!forward) throw serviceUnavailable(`${service} is not running here; try again later`);
-  return forward;
+function wayTo(parts: PublicParts, service: ServiceName): Forwarder {
+  const way = parts.services.get(service);
+  if (!way) throw serviceUnavailable(`${service} is not running here; try again later`);
+  return way;
 }
 
 function send(
-  forward: Forward,
+  way: Forwarder,
   request: IncomingMessage,
   response: ServerResponse,
   ours: { context: string | undefined; requestId: string },
@@ -116,5 +116,5 @@ function send(
   const trace = telemetryEnabled() ? traceHeaders() : undefined;
   request.headers = forwardedHeaders(request.headers, { ...ours, trace });
   if (continues) response.writeContinue();
-  forward(request, response);
+  way.forward(request, response);
 }

@@ -32,6 +32,12 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
         : [400, 'Bad Request'];
   const message = `The request is not valid HTTP, or not complete: ${reason}`;
   const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
-  const head = `HTTP/1.1 ${status} ${reason}\r\nRequest-Id: ${randomUUIDv7()}\r\nContent-Type: application/json; charset=utf-8`;
-  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    `Request-Id: ${randomUUIDv7()}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -10,9 +10,10 @@ export interface RequestPath {
 const plain = /^[!"$-.0-9:;<=>@-[\]-~]+$/;
 
 /**
- * Reads a request's target. Answers undefined where it names nothing for sure: an empty segment (`//`, a trailing slash),
- * `.` or `..` in any spelling, an encoded slash, backslash or NUL, an escape that is none, a fragment, anything beyond ASCII.
- * Escapes are decoded and written anew, so that gateway and service cannot read two paths out of one.
+ * Reads a request's target. Answers undefined where it names nothing for sure: an empty segment (`//`, a trailing
+ * slash), `.` or `..` in any spelling, an encoded slash, backslash or NUL, an escape that is none, a fragment,
+ * anything beyond ASCII. Escapes are decoded and written anew, so that gateway and service cannot read two paths out
+ * of one.
  */
 export function readRequestPath(url: string): RequestPath | undefined {
   const mark = url.indexOf('?');

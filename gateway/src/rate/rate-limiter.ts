@@ -1,4 +1,4 @@
-import { type Logger, meter } from '@customer-platform/service-kit';
+import { type Logger, meter, telemetryEnabled } from '@customer-platform/service-kit';
 import type { LiveGateways } from './live-gateways.ts';
 import { LocalLimiter } from './local-limiter.ts';
 import type { RatePolicy, Standing } from './rate-policy.ts';
@@ -12,6 +12,10 @@ const failuresUntilAway = 3;
 
 const fallbacks = meter.createCounter('gateway.rate_limit.fallback', {
   description: 'Requests whose rate was limited by this process alone, for Redis did not answer.',
+});
+
+const decisions = meter.createCounter('gateway.rate_limit.decisions', {
+  description: 'Requests that the rate let through, and those that it refused.',
 });
 
 /** Limits each key's rate across all gateways by Redis, and by each gateway's share where Redis does not answer. */
@@ -31,8 +35,17 @@ export class RateLimiter {
     this.#log = log;
   }
 
-  /** Takes one request of a key's bucket (`cost` 1), or only looks at it (0). Never throws, never waits longer than 50 ms. */
+  /**
+   * Takes one request of a key's bucket (`cost` 1), or only looks at it (0). Never throws, never waits longer than 50
+   * ms.
+   */
   async take(policy: RatePolicy, cost: 0 | 1): Promise<Standing> {
+    const standing = await this.#standing(policy, cost);
+    if (cost === 1 && telemetryEnabled()) decisions.add(1, { decision: standing < 0 ? 'refused' : 'allowed' });
+    return standing;
+  }
+
+  async #standing(policy: RatePolicy, cost: 0 | 1): Promise<Standing> {
     if (!this.isRedisAway() || performance.now() >= this.#nextTryMs) {
       try {
         const standing = await this.#shared.take(policy, cost);

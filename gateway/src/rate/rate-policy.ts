@@ -29,8 +29,8 @@ export function ratePolicy(keyId: string, limit: RateLimit): RatePolicy {
 }
 
 /**
- * What a limiter answers in one number: how far ahead of now the bucket is spent, in microseconds, or, negative, how long to
- * wait until one more request fits.
+ * What a limiter answers in one number: how far ahead of now the bucket is spent, in microseconds, or, negative, how
+ * long to wait until one more request fits.
  */
 export type Standing = number;
 

@@ -12,8 +12,8 @@ interface Waiting {
 }
 
 /**
- * The limit as Redis keeps it for all gateways. Requests of one turn of the event loop go to Redis together: sending each
- * alone costs a third of a proxied request.
+ * The limit as Redis keeps it for all gateways. Requests of one turn of the event loop go to Redis together: sending
+ * each alone costs a third of a proxied request.
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;

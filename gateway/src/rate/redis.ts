@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 
 /**
- * GCRA for any number of requests in one script: all that is kept of a key is the instant until which its bucket is spent, in
- * microseconds of Redis's own clock, so that all gateways agree. Each bucket has three arguments (interval, burst, cost) and
- * gets one Standing.
+ * GCRA for any number of requests in one script: all that is kept of a key is the instant until which its bucket is
+ * spent, in microseconds of Redis's own clock, so that all gateways agree. Each bucket has three arguments (interval,
+ * burst, cost) and gets one Standing.
  */
 const takeScript = `
 local time = redis.call('TIME')
@@ -26,7 +26,10 @@ for i, bucket in ipairs(KEYS) do
 end
 return standings`;
 
-/** Adds one to what happened within the last ARGV[1] microseconds and answers how often that is; past ARGV[2] it begins anew. */
+/**
+ * Adds one to what happened within the last ARGV[1] microseconds and answers how often that is; past ARGV[2] it begins
+ * anew.
+ */
 const countScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -45,8 +48,8 @@ export type GatewayRedis = Redis & {
 };
 
 /**
- * Connects without waiting. A command that cannot be sent now, or is not answered within 50 ms, fails and is not sent again:
- * a request never waits for Redis. The connection itself is taken up again for ever.
+ * Connects without waiting. A command that cannot be sent now, or is not answered within 50 ms, fails and is not sent
+ * again: a request never waits for Redis. The connection itself is taken up again for ever.
  */
 export function openRedis(url: string, prefix: string): GatewayRedis {
   const redis = new Redis(url, {
@@ -54,6 +57,7 @@ export function openRedis(url: string, prefix: string): GatewayRedis {
     enableOfflineQueue: false,
     commandTimeout: 50,
     connectTimeout: 1_000,
+    disconnectTimeout: 200,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (times) => Math.min(50 * times, 500),
