@@ -57,8 +57,10 @@ async function configPage(): Promise<string> {
   const processes = ['gateway', 'calendar', 'cdp', 'webhooks'];
   const sections = [`## Every process\n\n${settingsTable(baseConfig, new Set())}`];
   for (const name of processes) {
-    const module = (await import(`@customer-platform/${name}`)) as Record<string, { config: z.ZodObject }>;
-    const own = settingsTable(module[name]!.config, new Set(Object.keys(baseConfig.shape)));
+    const module = (await import(`@customer-platform/${name}`)) as Record<string, { config: z.ZodObject }> & {
+      gatewayConfig?: z.ZodObject;
+    };
+    const own = settingsTable(module.gatewayConfig ?? module[name]!.config, new Set(Object.keys(baseConfig.shape)));
     if (own) sections.push(`## ${name}\n\n${own}`);
   }
   return `# Settings\n\n${note}\nSettings are environment variables, read once at start.\n\n${sections.join('\n')}`;

@@ -40,6 +40,8 @@ export const gateway: Deployable = {
     ADMIN_TOKEN: platform.secrets.ADMIN_TOKEN,
     REDIS_URL: platform.redisUrl,
     READY_FILE: readyFile(platform),
+    // A young generation of 4 MiB: requests leave much short-lived memory behind, which V8 would let grow by itself.
+    NODE_OPTIONS: '--max-semi-space-size=4',
     ...Object.fromEntries(services.map(({ name }) => [`${name.toUpperCase()}_URL`, serviceUrl(platform, name)])),
   }),
 };

@@ -289,6 +289,8 @@ describe('a key', () => {
       const request = { key: platform.adminToken, body, headers: { 'idempotency-key': 'secret' } };
       const issued = await rawRequest(platform.adminUrl, 'POST', `/admin/accounts/${account.id}/keys`, request);
       expect(issued.status).toBe(201);
+      const again = await rawRequest(platform.adminUrl, 'POST', `/admin/accounts/${account.id}/keys`, request);
+      expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([issued.text, 'true']);
       const [stored] =
         await sql`select count(*)::int as count from idempotency where answer like ${`%${issued.body.key}%`}`;
       expect(stored!.count).toBe(0);

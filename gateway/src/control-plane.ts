@@ -1,7 +1,7 @@
 import { hash, randomUUIDv7, timingSafeEqual } from 'node:crypto';
-import { adminOperations } from '@customer-platform/contracts/accounts';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import {
+  AnswerSeal,
   addHealth,
   askAs,
   type BoundOperation,
@@ -12,6 +12,7 @@ import {
   sendError,
 } from '@customer-platform/service-kit';
 import type { AdminResources } from './admin-operation.ts';
+import type { GatewayConfig } from './settings.ts';
 
 /** Under which the control plane's keyed answers are stored: it acts for no account. */
 const operator: AccountContext = {
@@ -25,17 +26,13 @@ const operator: AccountContext = {
   modules: [],
 };
 
-/** Answers that show an API key are stored nowhere: these operations do without Idempotency-Key. */
-const showsKey = new Set<string>([adminOperations.createKey.path, adminOperations.rotateKey.path]);
-
-/** The second listener's app: the admin operations for the holder of `token`, and health. */
+/** The second listener's app: the admin operations for the holder of the admin token, and health. */
 export function controlPlane(
-  foundation: Foundation,
+  foundation: Foundation<GatewayConfig>,
   operations: readonly BoundOperation<AdminResources>[],
   resources: AdminResources,
-  token: string,
 ) {
-  const { sql, log, clock, bus } = foundation;
+  const { sql, log, clock, bus, config } = foundation;
   const app = createApp();
   app.use((request, response, next) => {
     const requestId = randomUUIDv7();
@@ -47,19 +44,13 @@ export function controlPlane(
   // A stranger learns nothing here, not even which paths exist.
   app.use((request, response, next) => {
     try {
-      authenticate(request.headers.authorization, token);
+      authenticate(request.headers.authorization, config.ADMIN_TOKEN);
     } catch (error) {
       sendError(response, error, log);
       return;
     }
     next();
   });
-  for (const path of showsKey) {
-    app.post(path.replace(/\{(\w+)\}/g, ':$1'), (request, _response, next) => {
-      delete request.headers['idempotency-key'];
-      next();
-    });
-  }
   bindOperations(app, operations, {
     sql,
     log,
@@ -68,6 +59,7 @@ export function controlPlane(
     authenticate: () => operator,
     askFor: (account) => askAs(bus, account.id),
     eventsCommitted: foundation.eventsCommitted,
+    seal: new AnswerSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);
   return app;

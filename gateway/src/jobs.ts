@@ -1,5 +1,4 @@
-import type { Job } from '@customer-platform/service-kit';
-import { forgetAnswers } from '@customer-platform/service-kit/idempotency';
+import { forgetAnswers, type Job } from '@customer-platform/service-kit';
 import { forgetChanges } from './keys/changes.sql.ts';
 import type { UseLog } from './keys/use-log.ts';
 

@@ -2,13 +2,13 @@ import { operations } from '@customer-platform/contracts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import {
   type Foundation,
+  JobRunner,
   listen,
   type Running,
   readConfig,
   runProcess,
   startFoundation,
 } from '@customer-platform/service-kit';
-import { JobRunner } from '@customer-platform/service-kit/jobs';
 import { answerAccountContext } from './accounts/answer-account-context.ts';
 import { createAccount } from './accounts/create-account.ts';
 import { getAccount } from './accounts/get-account.ts';
@@ -89,7 +89,7 @@ export async function startGateway(
   }
   const work = { ...foundation, resources: undefined };
   const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => new JobRunner(job, work));
-  const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted }, config.ADMIN_TOKEN);
+  const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
   const admin = await listen(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
   const handler = publicHandler({
@@ -140,5 +140,7 @@ function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName
   const named = Object.entries(urls) as [ServiceName, string | undefined][];
   return new Map(named.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log)] as const] : [])));
 }
+
+export { gatewayConfig } from './settings.ts';
 
 if (import.meta.main) await runProcess(() => startGateway(process.env));

@@ -1,6 +1,6 @@
 import type { Bus, Database, Logger, Sql } from '@customer-platform/service-kit';
+import { within } from '../within.ts';
 import { changesAfter, latestChange, recordChange } from './changes.sql.ts';
-import { within } from './within.ts';
 
 const topic = 'gateway-changes';
 const pollMs = 500;

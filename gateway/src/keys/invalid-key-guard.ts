@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Logger } from '@customer-platform/service-kit';
-import type { GatewayRedis } from '../rate/redis.ts';
+import { type GatewayRedis, redisTimeoutMs } from '../rate/redis.ts';
+import { within } from '../within.ts';
 
 const topic = 'gateway-blocked';
 /** So many invalid keys within the window block the address that sent them, for as long as the window is. */
@@ -52,7 +53,8 @@ export class InvalidKeyGuard {
   async #countOf(address: string): Promise<number> {
     try {
       const [windowUs, limit] = [String(windowMs * 1_000), String(maxInvalidKeys)];
-      return await this.#redis.countWithin(`invalid:${address}`, windowUs, limit, randomUUID());
+      const count = this.#redis.countWithin(`invalid:${address}`, windowUs, limit, randomUUID());
+      return await within(redisTimeoutMs, count);
     } catch (error) {
       this.#log.debug({ err: error }, 'invalid keys are counted by this process alone, for Redis does not answer');
       return this.#countHere(address);

@@ -1,8 +1,8 @@
 import { type Database, isDatabaseAway, serviceUnavailable } from '@customer-platform/service-kit';
+import { TooSlow, within } from '../within.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import { type KeyRecord, toKeyRecord } from './key-record.ts';
 import { findKeyByHash, type KeyWithAccount } from './keys.sql.ts';
-import { TooSlow, within } from './within.ts';
 
 /** How long a key that was read is used without asking again, counted from the reading, never from a use. */
 const freshMs = 60_000;

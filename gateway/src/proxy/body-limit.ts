@@ -8,10 +8,8 @@ const mebibyte = 1_048_576;
  */
 const maxUnread = 32 * mebibyte;
 
-/** The largest body in bytes that an operation takes: files have a path of their own. */
-export function bodyLimitOf(path: string): number {
-  return path === '/v1/agents/knowledge/files' ? 20 * mebibyte : mebibyte;
-}
+/** The largest body in bytes, where an operation says no other. */
+export const defaultBodyLimit = mebibyte;
 
 const limits = new WeakMap<IncomingMessage, number>();
 

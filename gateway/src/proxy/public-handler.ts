@@ -6,7 +6,7 @@ import { sendMe } from '../accounts/me.ts';
 import { contextOf } from '../keys/key-record.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { refuse } from './answer.ts';
-import { bodyLimitOf, limitBody } from './body-limit.ts';
+import { defaultBodyLimit, limitBody } from './body-limit.ts';
 import type { Forwarder } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import { readRequestPath } from './request-path.ts';
@@ -68,7 +68,7 @@ async function serve(
     if (operation.service === 'gateway') sendMe(response, record);
     else {
       const way = wayTo(parts, operation.service);
-      limitBody(request, response, bodyLimitOf(operation.path));
+      limitBody(request, response, operation.bodyLimit ?? defaultBodyLimit);
       const context = contextOf(record, parts.contextSecret, Date.now());
       request.url = path!.target;
       send(way, request, response, { context, requestId }, continues);
@@ -94,7 +94,7 @@ function forwardHook(
   const way = path && parts.services.get('messaging');
   if (!way) operationAt(undefined, request.method!);
   else {
-    limitBody(request, response, bodyLimitOf(path.target));
+    limitBody(request, response, defaultBodyLimit);
     request.url = path.target;
     send(way, request, response, { context: undefined, requestId }, continues);
   }

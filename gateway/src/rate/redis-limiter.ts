@@ -1,5 +1,6 @@
+import { within } from '../within.ts';
 import type { RatePolicy, Standing } from './rate-policy.ts';
-import type { GatewayRedis } from './redis.ts';
+import { type GatewayRedis, redisTimeoutMs } from './redis.ts';
 
 /** Most requests in one script: Redis does nothing else while it runs. */
 const maxBatch = 100;
@@ -43,7 +44,8 @@ export class RedisLimiter {
       limits.push(policy.intervalText, policy.burstText, cost === 1 ? '1' : '0');
     }
     try {
-      const standings = await this.#redis.takeRequests(batch.length, ...buckets, ...limits);
+      const answer = this.#redis.takeRequests(batch.length, ...buckets, ...limits);
+      const standings = await within(redisTimeoutMs, answer);
       for (let index = 0; index < batch.length; index++) batch[index]!.resolve(standings[index]!);
     } catch (error) {
       for (const { reject } of batch) reject(error);

@@ -47,6 +47,9 @@ export type GatewayRedis = Redis & {
   countWithin(key: string, windowUs: string, limit: string, distinct: string): Promise<number>;
 };
 
+/** How long Redis has to answer. */
+export const redisTimeoutMs = 50;
+
 /**
  * Connects without waiting. A command that cannot be sent now, or is not answered within 50 ms, fails and is not sent
  * again: a request never waits for Redis. The connection itself is taken up again for ever.
@@ -55,7 +58,6 @@ export function openRedis(url: string, prefix: string): GatewayRedis {
   const redis = new Redis(url, {
     keyPrefix: `${prefix}:`,
     enableOfflineQueue: false,
-    commandTimeout: 50,
     connectTimeout: 1_000,
     disconnectTimeout: 200,
     maxRetriesPerRequest: 0,

@@ -76,6 +76,11 @@ const unreachable = new Set([
   'ECONNRESET',
   'EPIPE',
   'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
   'CONNECT_TIMEOUT',
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
@@ -84,8 +89,7 @@ const unreachable = new Set([
 
 /** Whether an error says that the database is away (restarting, unreachable, out of connections) rather than that a statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = String((error as { code?: unknown }).code ?? '');
+  const code = String((error as { code?: unknown } | null)?.code ?? '');
   return unreachable.has(code) || (error instanceof postgres.PostgresError && unavailable.test(code));
 }
 

@@ -3,6 +3,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import { send, sendError } from './answers.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import {
+  type AnswerSeal,
   claimKey,
   fingerprintOf,
   type IdempotencyClaim,
@@ -28,10 +29,13 @@ export interface BindingContext<Resources> {
   askFor(account: AccountContext): Ask;
   /** Called after a commit that wrote events. */
   eventsCommitted(): void;
-  /** Largest body in bytes. */
-  bodyLimit?: number;
+  /** Encrypts stored answers that show a secret. */
+  seal: AnswerSeal;
 }
 
+/** Largest body in bytes, where the operation says no other. */
+const defaultBodyLimit = 1_048_576;
+const readBody = (limit: number) => express.raw({ type: () => true, limit, inflate: false });
 /** Most requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
 
@@ -47,7 +51,6 @@ export function bindOperations<Resources>(
   context: BindingContext<Resources>,
 ): void {
   const waiters = new KeyWaiters();
-  const readBody = express.raw({ type: () => true, limit: context.bodyLimit ?? 1_048_576, inflate: false });
   let running = 0;
   for (const bound of operations) {
     const answer = answerer(bound, context, waiters);
@@ -70,7 +73,7 @@ export function bindOperations<Resources>(
     };
     const route = app.route(path);
     if (operation.method === 'GET') route.get(serve);
-    else route[operation.method.toLowerCase() as 'post'](readBody, serve);
+    else route[operation.method.toLowerCase() as 'post'](readBody(operation.bodyLimit ?? defaultBodyLimit), serve);
   }
 }
 
@@ -107,6 +110,12 @@ function answerer<Resources>(
   const parseQuery = inputParser(operation.query, 'text');
   const parseBody = inputParser(operation.body, 'json');
   const isWrite = operation.method !== 'GET';
+
+  const isSecret = (stored: StoredAnswer) => operation.answersSecret && stored.status < 300 && stored.answer !== null;
+  const sealed = (stored: StoredAnswer) =>
+    isSecret(stored) ? { ...stored, answer: context.seal.seal(stored.answer!) } : stored;
+  const opened = (stored: StoredAnswer) =>
+    isSecret(stored) ? { ...stored, answer: context.seal.open(stored.answer!) } : stored;
 
   /** Runs the operation once on `tx`; collects its events in `events`. */
   async function run(
@@ -152,10 +161,13 @@ function answerer<Resources>(
     const outcome = await inTransaction(sql, async (tx): Promise<Outcome | 'running'> => {
       const known = claim && (await claimKey(tx, claim, now));
       if (known === 'running') return known;
-      if (known) return { ...known, replayed: true };
+      if (known) return { ...opened(known), replayed: true };
       const answer = await run(request, account, tx, now, events, outside);
       const stored = { status: operation.status, answer: operation.status === 204 ? null : JSON.stringify(answer) };
-      const [kept] = await Promise.all([claim ? storeAnswer(tx, claim, stored, now) : true, writeOutbox(tx, events)]);
+      const [kept] = await Promise.all([
+        claim ? storeAnswer(tx, claim, sealed(stored), now) : true,
+        writeOutbox(tx, events),
+      ]);
       if (!kept) throw new StoredElsewhere();
       return { ...stored, replayed: false };
     });
@@ -176,7 +188,7 @@ function answerer<Resources>(
     return await inTransaction(sql, async (tx) => {
       const known = await claimKey(tx, claim, now);
       if (known === 'running') return known;
-      if (known) return { ...known, replayed: true };
+      if (known) return { ...opened(known), replayed: true };
       return (await storeAnswer(tx, claim, stored, now)) ? { ...stored, replayed: false } : 'running';
     });
   }

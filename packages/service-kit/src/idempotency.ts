@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from './database.ts';
 
@@ -81,6 +81,30 @@ export async function storeAnswer(tx: Sql, claim: IdempotencyClaim, stored: Stor
       where known.created_at <= ${new Date(now.getTime() - retentionMs)}
     returning 1`;
   return rows.length === 1;
+}
+
+/** Encrypts answers that show a secret before they are stored (AES-256-GCM), and reads them back. */
+export class AnswerSeal {
+  readonly #key: Buffer;
+
+  /** The key is derived from a secret that all processes of the service have. */
+  constructor(secret: string) {
+    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'stored answers', 32));
+  }
+
+  seal(answer: string): string {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce);
+    const sealed = Buffer.concat([nonce, cipher.update(answer, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return sealed.toString('base64');
+  }
+
+  open(sealed: string): string {
+    const bytes = Buffer.from(sealed, 'base64');
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12));
+    decipher.setAuthTag(bytes.subarray(-16));
+    return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
+  }
 }
 
 /** Deletes answers that are no longer repeated, at most `limit` a call; answers how many. */

@@ -15,7 +15,7 @@ import { type BaseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer } from './consumers.ts';
 import { type Database, migrate, openDatabase, type Sql } from './database.ts';
 import { bindOperations } from './http.ts';
-import { forgetAnswers } from './idempotency.ts';
+import { AnswerSeal, forgetAnswers } from './idempotency.ts';
 import { type Job, JobRunner, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
@@ -135,6 +135,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     ...work,
     authenticate: (request) => readContext(request.header(contextHeader), Date.now()),
     askFor: (account) => askAs(bus, account.id),
+    seal: new AnswerSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);
   for (const { request, handle } of definition.requests ?? []) {

@@ -70,6 +70,7 @@ export const adminOperations = {
     body: KeyInput,
     status: 201,
     answer: KeyWithSecret,
+    answersSecret: true,
     errors: ['not_found', 'invalid_state'],
   }),
   listKeys: operation('listKeys', {
@@ -92,6 +93,7 @@ export const adminOperations = {
     body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
     status: 201,
     answer: KeyWithSecret,
+    answersSecret: true,
     errors: ['not_found', 'invalid_state'],
   }),
   revokeKey: operation('revokeKey', {

@@ -22,6 +22,10 @@ export interface OperationSpec {
   readonly status: 200 | 201 | 202 | 204;
   /** The answer's schema; left out for 204. */
   readonly answer?: z.ZodType;
+  /** The answer shows a secret once: what is stored of it for an Idempotency-Key is encrypted. */
+  readonly answersSecret?: true;
+  /** The largest body in bytes, where it is not 1 MiB. */
+  readonly bodyLimit?: number;
   /** The errors that this operation can answer beyond those of every request. */
   readonly errors: readonly DomainErrorCode[];
   /** The events that it can emit. */

@@ -31,6 +31,7 @@ export const createEndpoint = operation('createEndpoint', {
   body: EndpointInput,
   status: 201,
   answer: EndpointWithSecret,
+  answersSecret: true,
   errors: ['invalid_state'],
 });
 
@@ -87,6 +88,7 @@ export const rotateEndpointSecret = operation('rotateEndpointSecret', {
   body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
   status: 200,
   answer: z.object({ secret: z.string() }),
+  answersSecret: true,
   errors: ['not_found'],
 });
 

@@ -1,8 +1,11 @@
-/** What `work` answers, or an Error once `limitMs` have passed; the work itself goes on and its outcome is dropped. */
+/**
+ * What `work` answers, or a TooSlow once `limitMs` have passed; the work itself goes on and its outcome is dropped.
+ * An answer that arrived while this process was busy with something else counts as in time: it is looked for before giving up.
+ */
 export async function within<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TooSlow(limitMs)), limitMs);
+    timer = setTimeout(() => setImmediate(() => reject(new TooSlow(limitMs))), limitMs);
   });
   try {
     return await Promise.race([work, late]);
