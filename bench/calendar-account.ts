@@ -1,0 +1,65 @@
+import { type Client, createClient } from '@customer-platform/client';
+import { type ProcessPlatform, rawRequest, waitFor } from '@customer-platform/testkit';
+import { requestBytes } from './load.ts';
+
+/** An account whose calendar is open, and what is needed to book in it. */
+export interface CalendarAccount {
+  id: string;
+  /** Where the gateway answers. */
+  url: string;
+  key: string;
+  client: Client;
+  contact: string;
+  /** Emails of the teammates; `mate0@example.com` is the first. */
+  teammates: string[];
+  /** A booking that is ready to be sent, with an Idempotency-Key of its own unless one is given. */
+  booking(options: { type: number; startsAt: Date; staff?: string; key?: string }): Buffer;
+}
+
+const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
+
+/** The email of a teammate by its number. */
+export const mateEmail = (index: number) => `mate${index}@example.com`;
+
+/** Makes an account (UTC) with so many teammates who are open in `hours` on every day. */
+export async function openAccount(
+  platform: ProcessPlatform,
+  teammates: number,
+  hours: [string, string],
+): Promise<CalendarAccount> {
+  const { id, key } = await platform.account();
+  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
+  const emails = Array.from({ length: teammates }, (_, index) => mateEmail(index));
+  for (const email of emails) {
+    const member = { name: email.split('@')[0], email };
+    const path = `/admin/accounts/${id}/members`;
+    const made = await rawRequest(platform.adminUrl, 'POST', path, { body: member, key: platform.adminToken });
+    if (made.status !== 201) throw new Error(`no member was made: ${made.text}`);
+    const open = Object.fromEntries(weekdays.map((day) => [day, [hours]]));
+    await waitFor('the teammate', () => client.createStaff({ body: { email, hours: open } }));
+  }
+  const contact = await client.createContact({ body: { name: 'Ada Lovelace', phone: '+4930901820' } });
+  return {
+    id,
+    url: platform.gatewayUrl,
+    key,
+    client,
+    contact: contact.id,
+    teammates: emails,
+    booking: ({ type, startsAt, staff, key: idempotencyKey }) => {
+      const headers = { authorization: `Bearer ${key}`, 'idempotency-key': idempotencyKey ?? crypto.randomUUID() };
+      const body = JSON.stringify({
+        contact: contact.id,
+        booking_type: type,
+        starts_at: startsAt.toISOString(),
+        staff,
+      });
+      return requestBytes(platform.gatewayUrl, 'POST', '/v1/calendar/appointments', headers, body);
+    },
+  };
+}
+
+/** The first instant of the day after next: everything from there on can be booked. */
+export function firstDay(): number {
+  return (Math.floor(Date.now() / 86_400_000) + 2) * 86_400_000;
+}

@@ -1,0 +1,197 @@
+import { connect, type Socket } from 'node:net';
+
+/** One answer: its status, its body, and how long it took in ms from the moment at which it was to be sent. */
+export interface Answer {
+  status: number;
+  body: Buffer;
+  ms: number;
+}
+
+/** What a load led to. */
+export interface LoadResult {
+  seconds: number;
+  answers: number;
+  /** Answers of each status. */
+  statuses: Record<number, number>;
+  /** Of every answer, in ms, in the order of the answers. */
+  latenciesMs: number[];
+}
+
+/** A load on one origin; `next` makes the bytes of the next request, undefined where there is none left. */
+export interface Load {
+  url: string;
+  connections: number;
+  next(): Buffer | undefined;
+  /** Called with every answer. */
+  onAnswer?(answer: Answer): void;
+}
+
+/** An HTTP/1.1 request as bytes: made once where it is sent often, so that the load costs its machine little. */
+export function requestBytes(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string,
+): Buffer {
+  const length =
+    body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const lines = Object.entries({ host: new URL(url).host, ...headers, ...length }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+}
+
+/** Keeps `connections` busy: each sends its next request as soon as it has its answer, until the time is over or none is left. */
+export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINITY): Promise<LoadResult> {
+  const lines = await openLines(load);
+  const result = emptyResult();
+  const began = performance.now();
+  const worker = async (line: Line) => {
+    while (performance.now() - began < durationMs) {
+      const request = load.next();
+      if (request === undefined) return;
+      note(result, load, await line.send(request, performance.now()));
+    }
+  };
+  await Promise.all(lines.map(worker));
+  result.seconds = (performance.now() - began) / 1_000;
+  for (const line of lines) line.close();
+  return result;
+}
+
+/**
+ * Sends `perSecond` requests a second whatever the answers take, for `durationMs`, then waits for those under way. A request
+ * that finds no connection free waits for one, and its time counts from when it was due.
+ */
+export async function openLoop(load: Load, perSecond: number, durationMs: number): Promise<LoadResult> {
+  const free = await openLines(load);
+  const lines = [...free];
+  const result = emptyResult();
+  const waiting: { request: Buffer; dueAt: number }[] = [];
+  const under = new Set<Promise<void>>();
+  const start = (line: Line, { request, dueAt }: { request: Buffer; dueAt: number }) => {
+    const sent: Promise<void> = line.send(request, dueAt).then((answer) => {
+      under.delete(sent);
+      note(result, load, answer);
+      const following = waiting.shift();
+      if (following) start(line, following);
+      else free.push(line);
+    });
+    under.add(sent);
+  };
+  const began = performance.now();
+  let made = 0;
+  while (performance.now() - began < durationMs) {
+    const dueAt = performance.now();
+    for (const due = ((dueAt - began) * perSecond) / 1_000; made < due; made++) {
+      const request = load.next();
+      if (request === undefined) break;
+      const line = free.pop();
+      if (line) start(line, { request, dueAt });
+      else waiting.push({ request, dueAt });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  while (under.size > 0) await Promise.all(under);
+  result.seconds = (performance.now() - began) / 1_000;
+  for (const line of lines) line.close();
+  return result;
+}
+
+function emptyResult(): LoadResult {
+  return { seconds: 0, answers: 0, statuses: {}, latenciesMs: [] };
+}
+
+function note(result: LoadResult, load: Load, answer: Answer): void {
+  result.answers++;
+  result.statuses[answer.status] = (result.statuses[answer.status] ?? 0) + 1;
+  result.latenciesMs.push(answer.ms);
+  load.onAnswer?.(answer);
+}
+
+async function openLines({ url, connections }: Load): Promise<Line[]> {
+  return await Promise.all(Array.from({ length: connections }, () => Line.open(url)));
+}
+
+/** One connection that is kept, with one request at a time. Reads just enough of HTTP to tell where an answer ends. */
+class Line {
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #taken: ((answer: { status: number; body: Buffer }) => void) | undefined;
+  #failed: ((error: Error) => void) | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => this.#receive(chunk));
+    socket.on('error', (error) => this.#failed?.(error));
+    socket.on('close', () => this.#failed?.(new Error('the connection was closed while an answer was awaited')));
+  }
+
+  static async open(url: string): Promise<Line> {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    return new Line(socket);
+  }
+
+  async send(request: Buffer, dueAt: number): Promise<Answer> {
+    const answer = await new Promise<{ status: number; body: Buffer }>((resolve, reject) => {
+      if (this.#socket.destroyed) throw new Error('the connection was closed between two requests');
+      this.#taken = resolve;
+      this.#failed = reject;
+      this.#socket.write(request);
+    });
+    return { ...answer, ms: performance.now() - dueAt };
+  }
+
+  close(): void {
+    this.#failed = undefined;
+    this.#socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const answer = readAnswer(this.#received);
+    if (answer === undefined) return;
+    this.#received = this.#received.subarray(answer.length);
+    const taken = this.#taken;
+    this.#taken = undefined;
+    taken?.(answer);
+  }
+}
+
+/** The first answer in the bytes and its length, undefined where it is not whole yet. */
+function readAnswer(bytes: Buffer): { status: number; body: Buffer; length: number } | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd === -1) return undefined;
+  const head = bytes.toString('latin1', 0, headEnd + 2);
+  const status = Number(head.slice(9, 12));
+  const begin = headEnd + 4;
+  if (/\r\ntransfer-encoding: chunked\r\n/i.test(head)) {
+    const chunked = readChunks(bytes, begin);
+    return chunked && { status, ...chunked };
+  }
+  const bodyLength = Number(/\r\ncontent-length: (\d+)\r\n/i.exec(head)?.[1] ?? 0);
+  const length = begin + bodyLength;
+  return bytes.length < length ? undefined : { status, body: bytes.subarray(begin, length), length };
+}
+
+/** A body in chunks from `begin` on and where it ends, undefined where it is not whole yet. */
+function readChunks(bytes: Buffer, begin: number): { body: Buffer; length: number } | undefined {
+  const chunks: Buffer[] = [];
+  for (let at = begin; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    if (lineEnd === -1) return undefined;
+    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    const next = lineEnd + 2 + size + 2;
+    if (bytes.length < next) return undefined;
+    if (size === 0) return { body: Buffer.concat(chunks), length: next };
+    chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = next;
+  }
+}

@@ -1,0 +1,56 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { bookingBench } from './booking.ts';
+import { type Bench, type Figure, tableLines } from './figures.ts';
+import { freeTimesBench } from './free-times.ts';
+import { gatewayBench } from './gateway.ts';
+import { stopPlatforms } from './platform.ts';
+import { webhooksBench } from './webhooks.ts';
+
+const benches: Bench[] = [gatewayBench, bookingBench, freeTimesBench, webhooksBench];
+const page = join(import.meta.dirname, '../docs/performance.md');
+
+/** Where and when figures were taken: how busy the machine was with other things is part of it. */
+function circumstances(loadBefore: number): string {
+  const processors = cpus();
+  const on = `${processors.length} cores (${processors[0]?.model ?? 'unknown'})`;
+  return `${on}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}; load before: ${loadBefore.toFixed(1)}`;
+}
+
+/** Puts a bench's table between its two markers. Throws where the page has no such markers. */
+function write(bench: Bench, table: string): void {
+  const text = readFileSync(page, 'utf8');
+  const [begin, end] = [`<!-- measured: ${bench.name} -->`, `<!-- end: ${bench.name} -->`];
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from === -1 || to < from) throw new Error(`docs/performance.md needs the lines ${begin} and ${end}`);
+  writeFileSync(page, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
+}
+
+/** Runs the named benches, all where none is named. Answers whether every target was met. */
+async function run(names: string[], isWritten: boolean): Promise<boolean> {
+  const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
+  if (unknown.length > 0) {
+    throw new Error(`there is no bench ${unknown.join(', ')}; there are ${benches.map(({ name }) => name).join(', ')}`);
+  }
+  const missed: Figure[] = [];
+  for (const bench of benches.filter(({ name }) => names.length === 0 || names.includes(name))) {
+    const loadBefore = loadavg()[0]!;
+    console.log(`\n${bench.name}: ${bench.summary}`);
+    const figures = await bench.measure();
+    const head = ['| what | measured | target | holds |', '|:-|-:|-:|:-|'];
+    const table = [`${circumstances(loadBefore)}`, '', ...head, ...tableLines(figures)].join('\n');
+    console.log(table);
+    if (isWritten) write(bench, table);
+    missed.push(...figures.filter(({ holds }) => holds === false));
+  }
+  console.log(missed.length === 0 ? '\nall targets hold' : `\n${missed.length} targets are missed`);
+  return missed.length === 0;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void stopPlatforms().finally(() => process.exit(130)));
+}
+const names = process.argv.slice(2).filter((argument) => argument !== '--write');
+const allHold = await run(names, process.argv.includes('--write'));
+process.exitCode = allHold ? 0 : 1;

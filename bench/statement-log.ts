@@ -1,0 +1,85 @@
+import { closeSync, fstatSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { waitFor } from '@customer-platform/testkit';
+import postgres from 'postgres';
+
+/** One statement as a process sent it; a parameter that was null is null. */
+export interface LoggedStatement {
+  session: number;
+  text: string;
+  parameters: (string | null)[];
+}
+
+const settings = { log_statement: 'all', log_line_prefix: '%p/%a/ ', log_parameter_max_length: '-1' };
+
+/**
+ * Writes down the statements that processes send to PostgreSQL while `work` runs, from the server's own log: what is measured
+ * then is what the platform does, not what somebody once copied. The server must be one that this user has started.
+ */
+export async function statementsOf(
+  databaseUrl: string,
+  application: string,
+  work: () => Promise<unknown>,
+): Promise<LoggedStatement[]> {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+  const reload = async (statements: string[]) => {
+    for (const statement of statements) await sql.unsafe(statement);
+    await sql`select pg_reload_conf()`;
+  };
+  try {
+    const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    const file = readlinkSync(`/proc/${row!.pid}/fd/2`);
+    await reload(Object.entries(settings).map(([name, value]) => `alter system set ${name} = '${value}'`));
+    await waitFor('the settings', async () => (await sql`show log_statement`)[0]!.log_statement === 'all');
+    const log = openSync(file, 'r');
+    try {
+      const from = fstatSync(log).size;
+      await work();
+      const bytes = Buffer.alloc(fstatSync(log).size - from);
+      readSync(log, bytes, 0, bytes.length, from);
+      return parseLog(bytes.toString(), application);
+    } finally {
+      closeSync(log);
+      await reload(Object.keys(settings).map((name) => `alter system reset ${name}`));
+    }
+  } finally {
+    await sql.end();
+  }
+}
+
+/** The statements between begin and commit of each transaction, in the order of their commits. */
+export function transactionsOf(statements: readonly LoggedStatement[]): LoggedStatement[][] {
+  const open = new Map<number, LoggedStatement[]>();
+  const committed: LoggedStatement[][] = [];
+  for (const statement of statements) {
+    const { session, text } = statement;
+    const under = open.get(session);
+    if (/^begin\b/i.test(text)) open.set(session, []);
+    else if (/^(commit|rollback)\b/i.test(text)) {
+      if (under && /^commit/i.test(text)) committed.push(under);
+      open.delete(session);
+    } else under?.push(statement);
+  }
+  return committed;
+}
+
+function parseLog(log: string, application: string): LoggedStatement[] {
+  const statements: LoggedStatement[] = [];
+  // A line that goes on the one before begins with a tab.
+  for (const entry of log.replace(/\n\t/g, '\n ').split(/\n(?=\d+\/)/)) {
+    const [, pid, name, kind, text] = /^(\d+)\/([^/]*)\/ (LOG|DETAIL): {2}([\s\S]*)$/.exec(entry) ?? [];
+    if (name !== application || text === undefined) continue;
+    const statement = /^(?:statement|execute [^:]*): ([\s\S]*)$/.exec(text)?.[1];
+    if (kind === 'LOG' && statement !== undefined) {
+      statements.push({ session: Number(pid), text: statement.trim(), parameters: [] });
+    } else if (kind === 'DETAIL' && /^parameters: /i.test(text)) {
+      const last = statements.findLast(({ session }) => session === Number(pid));
+      if (last) last.parameters = parseParameters(text);
+    }
+  }
+  return statements;
+}
+
+function parseParameters(text: string): (string | null)[] {
+  const found = [...text.matchAll(/\$\d+ = (NULL|'((?:[^']|'')*)')/g)];
+  return found.map(([, whole, value]) => (whole === 'NULL' ? null : value!.replaceAll("''", "'")));
+}

@@ -1,0 +1,206 @@
+import { createClient } from '@customer-platform/client';
+import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
+import postgres from 'postgres';
+import { type Child, startChild } from './child-process.ts';
+import { atLeast, atMost, type Bench, exactly, type Figure, median, percentile, told } from './figures.ts';
+import { openLoop, requestBytes } from './load.ts';
+import { startPlatform } from './platform.ts';
+import { cpuSeconds, untilIdle } from './process-usage.ts';
+
+const accounts = 10;
+const rounds = 3;
+const backlog = 20_000;
+const eventsPerSecond = 300;
+const roundMs = 5_000;
+
+/** An account with one endpoint, and what makes one of its contacts: the event of that is what is delivered. */
+interface Customer {
+  id: string;
+  client: ReturnType<typeof createClient>;
+  request: Buffer;
+  endpoint: string;
+}
+
+interface Setting {
+  platform: ProcessPlatform;
+  receiver: Child;
+  sql: postgres.Sql;
+  customers: Customer[];
+}
+
+export const webhooksBench: Bench = {
+  name: 'webhooks',
+  summary: 'deliveries of 1 KB, each with a durable try; service and receiver on the same machine',
+  async measure() {
+    const receiver = await startChild('receiver.ts');
+    let platform: ProcessPlatform | undefined;
+    let sql: postgres.Sql | undefined;
+    try {
+      platform = await startPlatform();
+      sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
+      const customers = await Promise.all(Array.from({ length: accounts }, () => customer(platform!, receiver)));
+      const setting = { platform, receiver, sql, customers };
+      return [...(await latency(setting)), ...(await drain(setting))];
+    } finally {
+      await sql?.end();
+      await platform?.stop();
+      await receiver.stop();
+    }
+  },
+};
+
+async function customer(platform: ProcessPlatform, receiver: Child): Promise<Customer> {
+  const { id, key } = await platform.account();
+  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
+  const { id: endpoint } = await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
+  // With these fields the envelope has a kilobyte.
+  const body = JSON.stringify({ name: 'Ada Lovelace', phone: '+4930901820', fields: { note: 'x'.repeat(600) } });
+  const request = requestBytes(
+    platform.gatewayUrl,
+    'POST',
+    '/v1/cdp/contacts',
+    { authorization: `Bearer ${key}` },
+    body,
+  );
+  return { id, client, request, endpoint };
+}
+
+/**
+ * Contacts made through the gateway at a steady rate. Counts from the event's own timestamp, which is taken before the
+ * commit, to the arrival of its first try. Undisturbed and with every tenth event for an endpoint that hangs, in turn.
+ */
+async function latency(setting: Setting): Promise<Figure[]> {
+  const calm: Record<'p50' | 'p99', number[]> = { p50: [], p99: [] };
+  const disturbed: typeof calm = { p50: [], p99: [] };
+  const taken: number[] = [];
+  let sent = 0;
+  let arrived = 0;
+  for (let round = 0; round <= rounds; round++) {
+    for (const [hangs, into] of [
+      [false, calm],
+      [true, disturbed],
+    ] as const) {
+      const result = await steadyRound(setting, hangs);
+      if (round === 0) break; // warms up
+      into.p50.push(percentile(result.delaysMs, 0.5));
+      into.p99.push(percentile(result.delaysMs, 0.99));
+      if (!hangs) taken.push(percentile(result.takenMs, 0.5));
+      sent += result.sent;
+      arrived += result.delaysMs.length;
+    }
+  }
+  const what = `${eventsPerSecond} events/s, event to first try`;
+  return [
+    told(`${what}: p50`, median(calm.p50), 'ms'),
+    told('of which until webhooks takes the event: p50', median(taken), 'ms'),
+    atMost(`${what}: p99`, median(calm.p99), 100, 'ms'),
+    told('with 10 % of it to an endpoint that hangs, the others: p50', median(disturbed.p50), 'ms'),
+    atMost(
+      'with 10 % of it to an endpoint that hangs, the others: p99 ÷ undisturbed',
+      median(disturbed.p99) / median(calm.p99),
+      2,
+    ),
+    told('with 10 % of it to an endpoint that hangs, the others: p99', median(disturbed.p99), 'ms'),
+    exactly('events for endpoints that answer that arrived', `${arrived} of ${sent}`, `${sent} of ${sent}`),
+  ];
+}
+
+/** Answers the delays of all events but the last customer's, whose endpoint hangs where `hangs`. */
+async function steadyRound({ platform, receiver, sql, customers }: Setting, hangs: boolean) {
+  const last = customers.at(-1)!;
+  if (hangs) {
+    await last.client.deleteEndpoint({ params: { endpoint_id: last.endpoint } });
+    const body = { url: `${receiver.url}/hang`, events: ['contact.*'] };
+    last.endpoint = (await last.client.createEndpoint({ body })).id;
+  }
+  await arrivalsAt(receiver);
+  const began = new Date();
+  let made = 0;
+  const next = () => customers[made++ % accounts]!.request;
+  const result = await openLoop({ url: platform.gatewayUrl, connections: 32, next }, eventsPerSecond, roundMs);
+  if (result.statuses[201] !== result.answers)
+    throw new Error(`not all contacts were made: ${JSON.stringify(result.statuses)}`);
+  const rows = await waitFor('all events to be taken', async () => {
+    const found = await sql<{ id: string; account_id: string; at: string; taken_at: Date }[]>`
+      select id, account_id, envelope::json->>'timestamp' as at, taken_at from webhooks.events where taken_at >= ${began}`;
+    return found.length >= result.answers ? found : undefined;
+  });
+  const madeAt = new Map(rows.filter((row) => row.account_id !== last.id).map(({ id, at }) => [id, Date.parse(at)]));
+  const takenMs = rows.map(({ at, taken_at }) => taken_at.getTime() - Date.parse(at));
+  const delaysMs: number[] = [];
+  await waitFor(
+    'all first tries',
+    async () => {
+      for (const { id, at } of await arrivalsAt(receiver)) {
+        const since = madeAt.get(id);
+        if (since !== undefined) delaysMs.push(at - since);
+        madeAt.delete(id); // counts once
+      }
+      return madeAt.size === 0;
+    },
+    20_000,
+  ).catch(() => undefined); // what is missing is counted
+  if (hangs) {
+    await last.client.deleteEndpoint({ params: { endpoint_id: last.endpoint } });
+    last.endpoint = (await last.client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } })).id;
+  }
+  return { delaysMs, takenMs, sent: delaysMs.length + madeAt.size };
+}
+
+async function arrivalsAt(receiver: Child): Promise<{ path: string; id: string; at: number }[]> {
+  const response = await fetch(`${receiver.url}/report`);
+  return (await response.json()) as { path: string; id: string; at: number }[];
+}
+
+/**
+ * A service that was away comes back: meanwhile events were written to the outbox of customer data and carried to the bus by
+ * its relay. Counts from the moment it goes on until the last delivery is written down as delivered, taking the events included.
+ */
+async function drain({ platform, receiver, sql, customers }: Setting): Promise<Figure[]> {
+  const pid = platform.pidOf('webhooks')!;
+  const rates: number[] = [];
+  const micros: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await untilIdle([pid], 20_000);
+    await sql`truncate webhooks.events, webhooks.deliveries, webhooks.tries, webhooks.queues`;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await publish(sql, customers, backlog);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    const before = cpuSeconds(pid);
+    const began = performance.now();
+    await waitFor('the backlog to be delivered', async () => (await delivered(sql)) >= backlog, 40_000);
+    rates.push((backlog / (performance.now() - began)) * 1_000);
+    micros.push(((cpuSeconds(pid) - before) / backlog) * 1e6);
+    const [row] = await sql<{ count: number }[]>`select count(*)::int as count from webhooks.tries`;
+    if (row!.count < backlog) throw new Error(`${backlog} deliveries left only ${row!.count} tries`);
+    await arrivalsAt(receiver);
+  }
+  return [
+    atLeast(`deliveries a second from a backlog of ${backlog} to ${accounts} endpoints`, median(rates), 2_500, '/s'),
+    told('CPU of a delivery: webhooks', median(micros), 'µs'),
+  ];
+}
+
+async function delivered(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from webhooks.deliveries where status = 'delivered' and tries_made > 0`;
+  return row!.count;
+}
+
+/** Writes events as customer data's transactions do, and waits until its relay has brought them to the bus. */
+async function publish(sql: postgres.Sql, customers: Customer[], count: number): Promise<void> {
+  const note = 'x'.repeat(700);
+  const ids = customers.map(({ id }) => id);
+  await sql`
+    insert into cdp.outbox (account_id, id, kind, audience, envelope)
+    select e.account, e.id, 'contact.created', 'public', json_build_object('id', e.id, 'type', 'contact.created',
+      'timestamp', now(), 'account', e.account, 'mode', 'live',
+      'data', json_build_object('contact', json_build_object('id', e.id, 'name', 'Ada', 'fields', json_build_object('note', ${note}::text))))::text
+    from (
+      select uuidv7() as id, (${ids}::uuid[])[1 + n % ${ids.length}] as account from generate_series(0, ${count - 1}::int) as n
+    ) as e`;
+  await waitFor('the relay', async () => (await sql`select 1 from cdp.outbox limit 1`).length === 0, 30_000);
+}
