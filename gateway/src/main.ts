@@ -2,12 +2,12 @@ import { operations } from '@customer-platform/contracts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import {
   type Foundation,
-  JobRunner,
   listen,
   type Running,
   readConfig,
   runProcess,
   startFoundation,
+  startJob,
 } from '@customer-platform/service-kit';
 import { answerAccountContext } from './accounts/answer-account-context.ts';
 import { createAccount } from './accounts/create-account.ts';
@@ -88,7 +88,7 @@ export async function startGateway(
     );
   }
   const work = { ...foundation, resources: undefined };
-  const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => new JobRunner(job, work));
+  const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => startJob(job, work));
   const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
   const admin = await listen(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);

@@ -2,6 +2,7 @@ import type { AccountContext, EventData, EventDefinition } from '@customer-platf
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
+import { WakeLoop } from './wake-loop.ts';
 
 /** What work that no request started gets: consumers, jobs. */
 export interface WorkCall<Resources> {
@@ -61,49 +62,14 @@ export async function inWorkTransaction<Resources, Result>(
   return result;
 }
 
-/** Runs one job until stopped; a failed round is logged and tried again, later each time up to a minute. */
-export class JobRunner<Resources> {
-  readonly #job: Job<Resources>;
-  readonly #context: WorkContext<Resources>;
-  readonly #loop: Promise<void>;
-  #wake: (() => void) | undefined;
-  #stopping = false;
+/** How much later a failing job is tried at most. */
+const slowestRetryMs = 60_000;
 
-  constructor(job: Job<Resources>, context: WorkContext<Resources>) {
-    this.#job = job;
-    this.#context = { ...context, log: context.log.child({ job: job.name }) };
-    this.#loop = this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    this.#wake?.();
-    await this.#loop;
-  }
-
-  async #run(): Promise<void> {
-    let failures = 0;
-    while (!this.#stopping) {
-      let more = false;
-      try {
-        more = await inWorkTransaction(this.#context, (call) => this.#job.run(call));
-        failures = 0;
-      } catch (error) {
-        failures++;
-        this.#context.log.error({ err: error, failures }, 'a round of a job failed; it is tried again');
-      }
-      if (!more) await this.#pause(failures > 0 ? Math.min(1_000 * 2 ** failures, 60_000) : this.#job.everyMs);
-    }
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    if (this.#stopping) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, delayMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
+/** Runs one job until stopped. */
+export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): WakeLoop {
+  const { everyMs } = job;
+  const log = context.log.child({ job: job.name });
+  return new WakeLoop(job.name, { everyMs, slowestRetryMs, log }, () =>
+    inWorkTransaction({ ...context, log }, (call) => job.run(call)),
+  );
 }

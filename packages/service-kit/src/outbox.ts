@@ -4,6 +4,7 @@ import type { Bus } from './bus.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
+import { WakeLoop } from './wake-loop.ts';
 import { formatInstant } from './zoned-time.ts';
 
 /** How many events go to the bus in one round. */
@@ -77,16 +78,13 @@ interface StoredRow extends OutboxRow {
 export class OutboxRelay {
   readonly #sql: Database;
   readonly #bus: Bus;
-  readonly #log: Logger;
-  #wake: (() => void) | undefined;
-  #woken = false;
-  #stopping = false;
-  #loop: Promise<void> | undefined;
+  readonly #loop: WakeLoop;
 
+  /** Starts relaying. */
   constructor(sql: Database, bus: Bus, log: Logger) {
     this.#sql = sql;
     this.#bus = bus;
-    this.#log = log;
+    this.#loop = new WakeLoop('outbox', { everyMs: pollMs, slowestRetryMs: pollMs, log }, () => this.#publishBatch());
     const pending = meter.createObservableGauge('outbox.pending', { description: 'Events not yet on the bus.' });
     const age = meter.createObservableGauge('outbox.oldest_age', {
       unit: 's',
@@ -103,68 +101,26 @@ export class OutboxRelay {
     );
   }
 
-  start(): void {
-    this.#loop = this.#run();
-  }
-
   /** Says that a transaction with events has committed. */
   wake(): void {
-    this.#woken = true;
-    this.#wake?.();
+    this.#loop.wake();
   }
 
   async stop(): Promise<void> {
-    this.#stopping = true;
-    this.#wake?.();
-    await this.#loop;
+    await this.#loop.stop();
   }
 
-  async #run(): Promise<void> {
-    let failures = 0;
-    while (!this.#stopping) {
-      this.#woken = false;
-      let published = 0;
-      try {
-        published = await this.#publishBatch();
-        failures = 0;
-      } catch (error) {
-        failures++;
-        if (failures === 1 || failures % 30 === 0) {
-          this.#log.warn(
-            { err: error, failures },
-            'events wait in the outbox: the bus or the database does not answer',
-          );
-        }
-      }
-      if (failures > 0) await this.#pause(Math.min(100 * 2 ** failures, pollMs), () => this.#stopping);
-      else if (published < batchSize) await this.#pause(pollMs, () => this.#woken || this.#stopping);
-    }
-  }
-
-  /** Waits until the time is over, or until something wakes the relay that `isReason` takes for one. */
-  #pause(delayMs: number, isReason: () => boolean): Promise<void> {
-    if (isReason()) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(end, delayMs);
-      this.#wake = () => isReason() && end();
-    });
-  }
-
-  async #publishBatch(): Promise<number> {
-    if (!this.#bus.isConnected()) throw new Error('the bus is not connected');
+  /** One round; answers whether more may be waiting. While the bus is away there is nothing to do but look again. */
+  async #publishBatch(): Promise<boolean> {
+    if (!this.#bus.isConnected()) return false;
     return await inTransaction(this.#sql, async (tx) => {
       const rows = await tx<StoredRow[]>`
         select sequence, account_id, id, kind, audience, envelope, trace from outbox
         order by sequence limit ${batchSize} for update skip locked`;
-      if (rows.length === 0) return 0;
+      if (rows.length === 0) return false;
       await Promise.all(rows.map((row) => this.#publish(row)));
       await tx`delete from outbox where sequence = any(${rows.map((row) => row.sequence)}::bigint[])`;
-      return rows.length;
+      return rows.length === batchSize;
     });
   }
 

@@ -16,7 +16,7 @@ import { type Consumer, startConsumer } from './consumers.ts';
 import { type Database, migrate, openDatabase, type Sql } from './database.ts';
 import { bindOperations } from './http.ts';
 import { AnswerSeal, forgetAnswers } from './idempotency.ts';
-import { type Job, JobRunner, type WorkContext } from './jobs.ts';
+import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { OutboxRelay } from './outbox.ts';
@@ -102,7 +102,6 @@ export async function startFoundation<Config extends BaseConfig>(
     eventsCommitted: () => relay.wake(),
     findAccount: (id) => directory.find(id),
   };
-  relay.start();
   const stop = async () => {
     await relay.stop();
     await bus.close();
@@ -142,7 +141,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     bus.answer(request, (accountId, input) => handle({ sql, accountId, resources }, input as never) as never);
   }
   const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
-  const jobs = [...(definition.jobs ?? []), forgetOldRecords].map((job) => new JobRunner(job, work));
+  const jobs = [...(definition.jobs ?? []), forgetOldRecords].map((job) => startJob(job, work));
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   return {

@@ -1,4 +1,4 @@
-import { type Database, type Logger, meter } from '@customer-platform/service-kit';
+import { type Database, type Logger, meter, WakeLoop } from '@customer-platform/service-kit';
 import { decryptSecret, type SecretKeys } from '../endpoints/secret.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -10,7 +10,6 @@ import type { Poster } from './post.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import { signingKeyOf } from './signature.ts';
 import { tryDelivery } from './try-delivery.ts';
-import { WakeLoop } from './wake-loop.ts';
 
 export type DispatcherOptions = {
   sql: Database;
@@ -28,6 +27,7 @@ export type DispatcherOptions = {
 /** How often the database is looked at without a wake: bounds how late a retry, or work of a process that died, begins. */
 const lookEveryMs = 100;
 const upkeepEveryMs = 50;
+const slowestRetryMs = 2000;
 /** From here on a try counts as slow, and no longer against those that begin. */
 const slowMs = 1000;
 const maxReadAtOnce = 50;
@@ -68,8 +68,8 @@ export class Dispatcher {
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
     this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
-    this.#look = new WakeLoop('look', lookEveryMs, log, () => this.#lookAndFetch());
-    this.#upkeep = new WakeLoop('upkeep', upkeepEveryMs, log, () => this.#keepUp());
+    this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
+    this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, () => this.#keepUp());
   }
 
   /** Says that something became due: after the commit of the transaction that made it so. */
@@ -90,7 +90,7 @@ export class Dispatcher {
     await this.#queues.giveBackAll();
   }
 
-  async #lookAndFetch(): Promise<void> {
+  async #lookAndFetch(): Promise<undefined> {
     if (this.#isDueForLook || performance.now() - this.#lookedAt >= lookEveryMs) {
       this.#isDueForLook = false;
       this.#lookedAt = performance.now();
@@ -209,7 +209,7 @@ export class Dispatcher {
     this.#startReady();
   }
 
-  async #keepUp(): Promise<void> {
+  async #keepUp(): Promise<undefined> {
     const slowSince = performance.now() - slowMs;
     for (const running of this.#running) {
       if (running.startedAt > slowSince) break;

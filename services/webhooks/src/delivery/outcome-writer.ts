@@ -1,7 +1,6 @@
-import { type Database, inTransaction, type Logger } from '@customer-platform/service-kit';
+import { type Database, inTransaction, type Logger, WakeLoop } from '@customer-platform/service-kit';
 import { type EndpointNews, writeEndpointNews, writeOutcomes } from './dispatch.sql.ts';
 import type { TryOutcome } from './outcome.ts';
-import { WakeLoop } from './wake-loop.ts';
 
 const maxBatch = 500;
 
@@ -21,7 +20,7 @@ export class OutcomeWriter {
     this.#sql = sql;
     this.#clock = clock;
     this.#written = written;
-    this.#loop = new WakeLoop('outcomes', 60_000, log, () => this.#writeAll());
+    this.#loop = new WakeLoop('outcomes', { everyMs: 60_000, slowestRetryMs: 2000, log }, () => this.#writeAll());
   }
 
   /** How many tries wait to be written. */
@@ -42,7 +41,7 @@ export class OutcomeWriter {
     await this.#writeAll();
   }
 
-  async #writeAll(): Promise<void> {
+  async #writeAll(): Promise<undefined> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, maxBatch);
       const news = newsOf(batch, this.#failingSince);

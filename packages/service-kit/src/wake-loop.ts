@@ -1,0 +1,77 @@
+import type { Logger } from './logging.ts';
+
+/**
+ * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
+ * that answers true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
+ * again later each time, up to `slowestRetryMs`; a wake does not hurry it.
+ */
+export class WakeLoop {
+  readonly #work: () => Promise<boolean | undefined>;
+  readonly #everyMs: number;
+  readonly #slowestRetryMs: number;
+  readonly #log: Logger;
+  readonly #loop: Promise<void>;
+  #wakeUp: (() => void) | undefined;
+  #isWoken = false;
+  #isStopping = false;
+
+  constructor(
+    name: string,
+    options: { everyMs: number; slowestRetryMs: number; log: Logger },
+    work: () => Promise<boolean | undefined>,
+  ) {
+    this.#work = work;
+    this.#everyMs = options.everyMs;
+    this.#slowestRetryMs = options.slowestRetryMs;
+    this.#log = options.log.child({ loop: name });
+    this.#loop = this.#run();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wakeUp?.();
+  }
+
+  /** Ends after the round under way. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#wakeUp?.();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // whoever makes the loop has it before the first round
+    for (let failures = 0; !this.#isStopping; ) {
+      this.#isWoken = false;
+      let hasMore: boolean | undefined = false;
+      try {
+        hasMore = await this.#work();
+        failures = 0;
+      } catch (error) {
+        failures++;
+        if (failures === 1 || failures % 30 === 0) {
+          this.#log.error({ err: error, failures }, 'a round of work failed; it is tried again');
+        }
+      }
+      if (failures > 0) {
+        await this.#pause(Math.min(100 * 2 ** failures, this.#slowestRetryMs), () => this.#isStopping);
+      } else if (!hasMore) await this.#pause(this.#everyMs, () => this.#isWoken || this.#isStopping);
+    }
+  }
+
+  /** Waits until the time is over, or until a wake finds `isOver`. */
+  #pause(delayMs: number, isOver: () => boolean): Promise<void> {
+    if (isOver()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#wakeUp = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, delayMs);
+      this.#wakeUp = () => {
+        if (isOver()) end();
+      };
+    });
+  }
+}
