@@ -41,7 +41,7 @@ export const gateway: Deployable = {
     REDIS_URL: platform.redisUrl,
     READY_FILE: readyFile(platform),
     // A young generation of 4 MiB: requests leave much short-lived memory behind, which V8 would let grow by itself.
-    NODE_OPTIONS: '--max-semi-space-size=4',
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=4`.trim(),
     ...Object.fromEntries(services.map(({ name }) => [`${name.toUpperCase()}_URL`, serviceUrl(platform, name)])),
   }),
 };

@@ -49,6 +49,8 @@ async function bringUp(supervisor: Supervisor, directory: string, options: Optio
   rmSync(readyFile(platform), { force: true });
   if (process.env.DATABASE_URL && options.fresh) say('--fresh leaves the database at DATABASE_URL as it is');
   await supervisor.start(services.map((service) => describeProcess(service, platform)));
+  // Another start may have taken them since: its gateway must not be taken for ours.
+  await requireFreePorts(options);
   await supervisor.start([describeProcess(gateway, platform)]);
   const { gateway: gatewayUrl, admin } = entrances(options);
   const demo = options.demo

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import { ErrorEnvelope, errorStatus } from './core/errors.ts';
+import { type ErrorCode, ErrorEnvelope, errorStatus } from './core/errors.ts';
 import { type EventDefinition, envelopeOf } from './core/event.ts';
 import type { Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
@@ -18,7 +18,7 @@ export function openApiDocument(): object {
       title: 'Customer Platform API',
       version: '1.0.0',
       description:
-        'Appointments, customer data and webhooks behind one gateway. Every refusal is `{error: {code, message, field?}}`. Every POST, PATCH and DELETE takes an Idempotency-Key.',
+        'Appointments, customer data and webhooks behind one gateway. Every refusal is `{error: {code, message, field?}}`. Every write takes an Idempotency-Key.',
     },
     servers: [{ url: '/' }],
     paths,
@@ -60,10 +60,11 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     'x-scope': scope,
     ...(gate ? { 'x-module': gate } : {}),
     ...(Object.keys(requestParams).length > 0 ? { requestParams } : {}),
-    ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(body ? { requestBody: { required: isRequired(body), content: { 'application/json': { schema: body } } } } : {}),
     responses: {
       [status]: {
         description: 'Done.',
+        headers: headersOf(status, method),
         ...(answer ? { content: { 'application/json': { schema: answer } } } : {}),
       },
       ...refusals(operation),
@@ -71,24 +72,61 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
-function refusals(operation: Operation): Record<string, unknown> {
-  const codes = [
-    'invalid_request',
+/** Whether a body cannot be left out: an empty one lacks something. */
+function isRequired(body: z.ZodType): boolean {
+  return !body.safeParse({}).success;
+}
+
+const sentHeaders = {
+  'Request-Id': 'Names this request in our logs and traces.',
+  RateLimit: "What is left of the key's rate, and the seconds until all of it is back.",
+  'RateLimit-Policy': 'The burst of the key, and the seconds in which it fills.',
+  'Idempotent-Replayed': 'true where this is the first answer again.',
+  'Retry-After': 'Seconds to wait before the next try.',
+  'WWW-Authenticate': 'Bearer',
+};
+
+function headersOf(
+  status: number,
+  method: Operation['method'],
+): Record<string, { description: string; schema: object }> {
+  const names: (keyof typeof sentHeaders)[] = ['Request-Id'];
+  if (status !== 401) names.push('RateLimit', 'RateLimit-Policy');
+  if (status === 401) names.push('WWW-Authenticate');
+  if ([429, 503].includes(status) || (status === 409 && method !== 'GET')) names.push('Retry-After');
+  if (method !== 'GET' && (status < 300 || [400, 404, 409].includes(status))) names.push('Idempotent-Replayed');
+  return Object.fromEntries(
+    names.map((name) => [name, { description: sentHeaders[name], schema: { type: 'string' } }]),
+  );
+}
+
+/** Every refusal that an operation can answer: those of the key and the account, its own, and those of its inputs. */
+function refusals({ method, scope, gate, params, query, body, errors }: Operation): Record<string, unknown> {
+  const codes: ErrorCode[] = [
     'key_required',
     'invalid_key',
-    'scope_missing',
-    ...operation.errors,
-    'rate_limited',
-    'service_unavailable',
+    'account_suspended',
+    'plan_excludes_api',
+    'address_not_allowed',
   ];
-  if (operation.gate) codes.push('module_off');
-  const byStatus = Map.groupBy(codes as (keyof typeof errorStatus)[], (code) => errorStatus[code]);
-  return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [
-      status,
-      { description: group.join(', '), content: { 'application/json': { schema: ErrorEnvelope } } },
-    ]),
-  );
+  codes.push(...errors, 'rate_limited', 'internal_error', 'service_unavailable');
+  if (scope) codes.push('scope_missing');
+  if (gate) codes.push('module_off');
+  if (query || body || params || method !== 'GET') codes.push('invalid_request');
+  // A second request under an Idempotency-Key whose first is still running.
+  if (method !== 'GET') codes.push('invalid_state');
+  const byStatus = Map.groupBy([...new Set(codes)], (code) => errorStatus[code]);
+  const content = { 'application/json': { schema: ErrorEnvelope } };
+  const answers = [...byStatus].map(([status, group]): [number, object] => [
+    status,
+    { description: group.join(', '), headers: headersOf(status, method), content },
+  ]);
+  if (body)
+    answers.push([
+      413,
+      { description: 'invalid_request: the body is too large', headers: headersOf(413, method), content },
+    ]);
+  return Object.fromEntries(answers);
 }
 
 function webhookOf(event: EventDefinition): Record<string, unknown> {

@@ -1,7 +1,20 @@
 import { ApiError, type Page } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { isDatabaseAway, serviceUnavailable } from './database.ts';
+import { isDatabaseAway, isTemporaryFailure, serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
+
+/** OPTIONS answers which methods a path has; any other one is none of them. */
+export function refuseOtherMethods(app: Express, path: string, allow: string): void {
+  app.all(path, (request: Request, response: Response) => {
+    response.setHeader('Allow', allow);
+    if (request.method === 'OPTIONS') {
+      send(response, 204, null);
+      return;
+    }
+    const message = `${request.method} is not possible here; Allow names the methods that are`;
+    throw new ApiError('invalid_request', message, { status: 405 });
+  });
+}
 
 /** Answers what no route took, and errors of Express itself, as envelopes. Goes last. */
 export function endWithEnvelopes(app: Express, log: Logger): void {
@@ -45,6 +58,10 @@ function toApiError(error: unknown, log: Logger): ApiError {
   if (isDatabaseAway(error)) {
     log.warn({ err: error }, 'the database is away');
     return serviceUnavailable('The service cannot reach its database; try again shortly', error);
+  }
+  if (isTemporaryFailure(error)) {
+    log.warn({ err: error }, 'a statement was given up');
+    return serviceUnavailable('The request took too long or met another one; try again shortly', error);
   }
   log.error({ err: error }, 'a request failed');
   return new ApiError(

@@ -87,6 +87,14 @@ const unreachable = new Set([
   'CONNECTION_DESTROYED',
 ]);
 
+/** Statement cut off for its time, deadlock, serialization failure, lock not available: rolled back, and worth another try. */
+const temporary = new Set(['57014', '40P01', '40001', '55P03']);
+
+/** Whether a statement failed in a way that another try may not. */
+export function isTemporaryFailure(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && temporary.has(error.code);
+}
+
 /** Whether an error says that the database is away (restarting, unreachable, out of connections) rather than that a statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   const code = String((error as { code?: unknown } | null)?.code ?? '');

@@ -1,6 +1,6 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import express, { type Express, type Request, type Response } from 'express';
-import { send, sendError } from './answers.ts';
+import { refuseOtherMethods, send, sendError } from './answers.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import {
   type AnswerSeal,
@@ -52,29 +52,38 @@ export function bindOperations<Resources>(
 ): void {
   const waiters = new KeyWaiters();
   let running = 0;
+  const inTurn = async (work: () => Promise<number>) => {
+    if (running >= maxConcurrentRequests) {
+      throw serviceUnavailable('Too many requests are being worked on; try again shortly');
+    }
+    running++;
+    try {
+      return await work();
+    } finally {
+      running--;
+    }
+  };
+  const methods = new Map<string, string[]>();
   for (const bound of operations) {
     const answer = answerer(bound, context, waiters);
     const { operation } = bound;
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
-    const serve = async (request: Request, response: Response) => {
-      if (running >= maxConcurrentRequests)
-        throw serviceUnavailable('Too many requests are being worked on; try again shortly');
-      running++;
-      const began = performance.now();
-      let status = 500;
-      try {
-        status = await traced(operation, request, () => answer(request, response));
-      } catch (error) {
-        status = sendError(response, error, context.log);
-      } finally {
-        running--;
+    const serve = (request: Request, response: Response) =>
+      traced(operation, request, async () => {
+        const began = performance.now();
+        const status = await inTurn(() => answer(request, response)).catch((error: unknown) =>
+          sendError(response, error, context.log),
+        );
         duration.record((performance.now() - began) / 1000, { operation: operation.key, status });
-      }
-    };
+        return status;
+      });
     const route = app.route(path);
+    const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
+    methods.set(path, [...(methods.get(path) ?? []), ...served]);
     if (operation.method === 'GET') route.get(serve);
     else route[operation.method.toLowerCase() as 'post'](readBody(operation.bodyLimit ?? defaultBodyLimit), serve);
   }
+  for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
 }
 
 function traced(operation: Operation, request: Request, work: () => Promise<number>): Promise<number> {
@@ -138,13 +147,15 @@ function answerer<Resources>(
       if (found === undefined)
         throw new ApiError('not_found', `There is no such ${resourceName(operation)} in this account`);
       call.found = found;
+      // A write that waited for its row's lock is later than the one it waited for: its time is read under the lock.
+      if (isWrite) call.now = context.clock();
     }
     call.query = parseQuery(request.query as Record<string, unknown>) as typeof call.query;
     call.body = (
       operation.body ? parseBody(parseJsonObject(bytesOf(request), request.headers['content-type'])) : {}
     ) as never;
     call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
-      events.push(outboxRow(event, account, data, now));
+      events.push(outboxRow(event, account, data, call.now));
     }) as typeof call.emit;
     return await implementation.handle(call);
   }

@@ -99,7 +99,17 @@ export class AnswerSeal {
     return sealed.toString('base64');
   }
 
+  /** Throws 409 invalid_state where the secret has changed since: the answer cannot be shown again. */
   open(sealed: string): string {
+    try {
+      return this.#decrypt(sealed);
+    } catch (cause) {
+      const message = 'This Idempotency-Key was used before, and its answer can be shown no more; use a new key';
+      throw new ApiError('invalid_state', message, { headers: { 'Retry-After': '86400' }, cause });
+    }
+  }
+
+  #decrypt(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64');
     const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12));
     decipher.setAuthTag(bytes.subarray(-16));

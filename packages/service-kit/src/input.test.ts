@@ -1,4 +1,4 @@
-import { ApiError, instant, text, uuid } from '@customer-platform/contracts/core';
+import { ApiError, email, instant, text, uuid } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { inputParser, parseJsonObject } from './input.ts';
@@ -92,6 +92,17 @@ describe('an input', () => {
     expect(refusalOf(() => parse(given))).toEqual({ field, message });
   });
 
+  it('says what would be right where an input may be one of several things, and of keys', () => {
+    const several = inputParser(
+      z.object({ mail: email.or(z.literal('')), days: z.record(text(3, 1), z.int()) }),
+      'json',
+    );
+    const rule = (given: object) => refusalOf(() => several({ mail: '', days: {}, ...given })).message;
+    expect(rule({ mail: 5 })).toBe('mail must be a string');
+    expect(rule({ mail: 'x' })).toBe('mail must be an email address, such as ada@example.com');
+    expect(rule({ days: { long1: 1 } })).toContain('must have other keys: each must be a text of 1 to 3 characters');
+  });
+
   it('reads numbers from text only where they are written as integers', () => {
     expect(parseText({ limit: '7' })).toEqual({ limit: 7 });
     expect(parseText({})).toEqual({ limit: 50 });
@@ -113,8 +124,16 @@ describe('an instant', () => {
     '2026-02-28T09:00Z',
     '2026-02-28t09:00:00.123456z',
     '2026-02-28T09:00:00+0530',
+    '2026-02-28T09:00:00-03',
   ])('%s is one', (at) => {
     expect(parse({ at }).at).toBeInstanceOf(Date);
+  });
+  it('is read in every spelling of its offset, and what is finer than a millisecond counts up', () => {
+    const read = (at: string) => (parse({ at }).at as Date).toISOString();
+    for (const offset of ['+01:00', '+0100', '+01'])
+      expect(read(`2026-02-28T09:00:00${offset}`)).toBe('2026-02-28T08:00:00.000Z');
+    expect(read('2026-02-28T09:00:00.0009Z')).toBe('2026-02-28T09:00:00.001Z');
+    expect(read('2026-02-28T09:00:00.120000Z')).toBe('2026-02-28T09:00:00.120Z');
   });
   it.each([
     '2026-02-30T09:00:00Z',

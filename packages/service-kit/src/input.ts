@@ -134,6 +134,10 @@ function describe(issue: z.core.$ZodIssue, input: unknown): string {
       return `must ${sizeVerb(issue.origin)} at most ${issue.maximum}${sizeUnit(issue.origin)}`;
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
+    case 'invalid_union':
+      return describe(issue.errors[0]![0]!, input);
+    case 'invalid_key':
+      return `must have other keys: each ${describe(issue.issues[0]!, input)}`;
     default:
       return `is not right: ${issue.message}`;
   }
@@ -146,7 +150,7 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function withArticle(expected: string): string {
-  if (expected === 'int') return 'an integer';
+  if (expected === 'int' || expected === 'number') return 'an integer';
   if (expected === 'record') return 'an object';
   return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
 }

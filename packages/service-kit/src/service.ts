@@ -219,7 +219,10 @@ export async function listen(
   port: number,
   host: string,
 ): Promise<{ url: string; server: Server; close(drainMs: number): Promise<void> }> {
-  const server = createServer({ keepAliveTimeout: keepAliveMs, requestTimeout: 60_000 }, handler as Express);
+  const server = createServer(
+    { keepAliveTimeout: keepAliveMs, requestTimeout: 60_000, requireHostHeader: false },
+    handler as Express,
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

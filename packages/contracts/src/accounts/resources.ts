@@ -120,7 +120,11 @@ export const KeyWithSecret = Key.extend({
   key: z.string().meta({ description: 'Shown this once.' }),
 }).meta({ id: 'KeyWithSecret' });
 
-export const MemberInput = z.object({ name: text(120, 1), email });
+/** A member's email names them in paths, where a slash cannot be: none is taken. */
+export const MemberInput = z.object({
+  name: text(120, 1),
+  email: email.refine((value) => !value.includes('/'), { error: 'must be an email address without a slash' }),
+});
 
 export const Member = z
   .object({ id: z.guid(), name: z.string(), email: z.string(), active: z.boolean() })

@@ -36,8 +36,8 @@ export const ContactChange = z.object({
   fields: z.record(fieldName, fieldValue.nullable()).optional(),
 });
 
-/** PUT by external id takes the id from the path. */
-export const ContactByExternalId = ContactInput.omit({ external_id: true }).partial();
+/** What PUT by external id takes: the id comes from the path, and what is left out keeps its value where the contact exists. */
+export const ContactByExternalId = ContactChange.omit({ external_id: true });
 
 export const Contact = z
   .object({

@@ -98,7 +98,7 @@ export interface AppointmentFilter {
   bookingTypeId?: number | undefined;
 }
 
-/** Latest start first, after `last`. */
+/** Latest start first, after `last`. The page is cut before it meets other tables, or the planner may join all there is first. */
 export async function listAppointmentRows(
   tx: Sql,
   accountId: string,
@@ -108,15 +108,18 @@ export async function listAppointmentRows(
 ): Promise<AppointmentRow[]> {
   const { from, to, status, contactId, staffId, bookingTypeId } = filter;
   return await tx<AppointmentRow[]>`
-    select ${columns(tx)} from appointments a ${neighbours(tx)}
-    where a.account_id = ${accountId}
+    select ${columns(tx)} from (
+      select * from appointments a
+      where a.account_id = ${accountId}
       ${from ? tx`and a.starts_at >= ${from}` : tx``} ${to ? tx`and a.starts_at < ${to}` : tx``}
       ${status ? tx`and a.status = ${status}` : tx``}
       ${contactId ? tx`and a.contact_id = any(array(${contactIds(tx, accountId, contactId)}))` : tx``}
       ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
       ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
       ${last ? tx`and (a.starts_at, a.id) < (${last.starts_at}, ${last.id})` : tx``}
-    order by a.starts_at desc, a.id desc limit ${limit}`;
+      order by a.starts_at desc, a.id desc limit ${limit}
+    ) as a ${neighbours(tx)}
+    order by a.starts_at desc, a.id desc`;
 }
 
 const contactIds = (tx: Sql, accountId: string, id: string) => tx`

@@ -52,7 +52,9 @@ export const bookAppointment = implement(contract.bookAppointment, {
       emit(contract.appointmentBooked, { appointment: { ...appointment, history } });
       return appointment;
     }
-    return fail('slot_taken', slotTakenMessage(refusals, bookingType, account.timezone));
+    // Who was free and is not in the end lost the time to another booking.
+    const reasons: typeof refusals = free.length > 0 ? [['taken']] : refusals;
+    return fail('slot_taken', slotTakenMessage(reasons, bookingType, account.timezone));
   },
 });
 

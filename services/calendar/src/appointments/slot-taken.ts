@@ -3,11 +3,12 @@ import type { OfferedType } from '../free-times/offer.sql.ts';
 
 /** Why a start is refused, in words; `refusals` holds those of each teammate who could have taken it. */
 export function slotTakenMessage(refusals: readonly Refusal[][], bookingType: OfferedType, timezone: string): string {
+  const notice = bookingType.min_notice_minutes;
   const grid = `a multiple of ${bookingType.slot_interval_minutes} minutes from midnight in ${timezone}`;
   const sentences: Record<Refusal, string> = {
     off_grid: `starts_at is off the grid: it must be ${grid}`,
-    too_soon: `starts_at is too soon: it must be at least ${bookingType.min_notice_minutes} minutes from now`,
-    too_far: `starts_at is too far ahead: it must be within ${bookingType.window_days} days`,
+    too_soon: `starts_at is too soon: it must be ${notice === 0 ? 'later than now' : `at least ${notice} minutes from now`}`,
+    too_far: `starts_at is too far ahead: it must be at most ${bookingType.window_days} × 24 hours from now`,
     inactive: 'No teammate who could take this time takes bookings now',
     outside_hours: 'The time is outside the open hours',
     time_off: 'The time meets time off',

@@ -93,7 +93,7 @@ describe('a booking type', () => {
       name: 'New',
       window_days: 5,
     });
-    expect(await change({ staff: [emailOf('bob')] })).toMatchObject(refusal('default_staff'));
+    expect(await change({ staff: [emailOf('bob')] })).toMatchObject(refusal('staff'));
     const left = { ...body, name: 'New', window_days: 5, staff: [emailOf('bob')], default_staff: null };
     expect((await change({ staff: [emailOf('bob')], default_staff: '' })).body).toEqual(left);
     expect(await desk.get(`${path}/${body.id}`)).toEqual(left);

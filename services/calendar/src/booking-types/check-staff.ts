@@ -4,13 +4,14 @@ import { type BookingTypeValues, selectTeammates } from './booking-types.sql.ts'
 
 /**
  * Throws invalid_request where `staff` names someone who is no teammate, or where `default_staff` is not one of them;
- * `known` are emails that the booking type has already, which may stay whatever became of them.
+ * `known` are emails that the booking type has already, which may stay whatever became of them;
+ * where the request did not give the default, it is `staff` that is at fault.
  */
 export async function checkStaff(
   tx: Sql,
   account: AccountContext,
   { staff, default_staff }: BookingTypeValues,
-  known: readonly string[] = [],
+  { known = [], isDefaultGiven = true }: { known?: readonly string[]; isDefaultGiven?: boolean } = {},
 ): Promise<void> {
   const added = staff.filter((email) => !known.includes(email));
   if (added.length > 0) {
@@ -28,7 +29,7 @@ export async function checkStaff(
   }
   if (default_staff !== null && !staff.includes(default_staff)) {
     throw new ApiError('invalid_request', `default_staff must be one of staff; ${default_staff} is not`, {
-      field: 'default_staff',
+      field: isDefaultGiven ? 'default_staff' : 'staff',
     });
   }
 }

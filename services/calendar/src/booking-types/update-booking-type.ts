@@ -14,7 +14,7 @@ export const updateBookingType = implement(contract.updateBookingType, {
       staff: [...new Set(staff)],
       default_staff: default_staff === '' ? null : default_staff,
     };
-    await checkStaff(tx, account, changed, found.staff);
+    await checkStaff(tx, account, changed, { known: found.staff, isDefaultGiven: body.default_staff !== undefined });
     await updateBookingTypeRow(tx, account.id, found.id, changed);
     return changed;
   },

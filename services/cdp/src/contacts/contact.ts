@@ -1,7 +1,7 @@
 import type { Contact, ContactSummary } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
-import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
 /** A contact as the API shows it. */
@@ -21,15 +21,13 @@ export function toSummary(row: Pick<ContactRow, 'id' | 'name' | 'phone'>): Conta
 /** E.164 of a number as people write it, read as one of the account's country; "" is none. Throws invalid_request, field phone. */
 export function toE164(phone: string, account: AccountContext): string | null {
   if (phone.trim() === '') return null;
-  const parsed = parsePhoneNumberFromString(phone, account.country as CountryCode);
+  const country = isSupportedCountry(account.country) ? account.country : undefined;
+  const parsed = parsePhoneNumberFromString(phone, { ...(country ? { defaultCountry: country } : {}), extract: false });
   if (parsed?.isValid() && !parsed.ext) return parsed.number;
-  throw new ApiError(
-    'invalid_request',
-    `phone must be a phone number, such as +4930901820, or one of ${account.country}`,
-    {
-      field: 'phone',
-    },
-  );
+  const local = country ? `, or one of ${country}` : ' with its country code';
+  throw new ApiError('invalid_request', `phone must be a phone number, such as +4930901820${local}`, {
+    field: 'phone',
+  });
 }
 
 interface GivenValues {

@@ -112,7 +112,7 @@ export async function selectContacts(
     select ${columns(sql)} from contacts
     where account_id = ${accountId} and merged_into is null
       ${after === undefined ? sql`` : sql`and id < ${after}`}
-      ${q === undefined ? sql`` : sql`and search like ${`%${escapeLike(q.toLowerCase())}%`}`}
+      ${q === undefined ? sql`` : sql`and search like '%' || lower(${escapeLike(q)}) || '%'`}
       ${phone === undefined ? sql`` : sql`and phone = ${phone}`}
       ${email === undefined ? sql`` : sql`and email = ${email}`}
       ${external_id === undefined ? sql`` : sql`and external_id = ${external_id}`}

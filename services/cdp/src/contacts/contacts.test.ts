@@ -40,9 +40,12 @@ describe('a contact', () => {
     expect((await french.client.createContact({ body: { phone: '01 70 18 99 00' } })).phone).toBe('+33170189900');
   });
 
-  it.each(['12', 'abc', '+49', '+4930901820 ext. 5'])('is refused with the phone %s', async (phone) => {
-    await expect(account.client.createContact({ body: { phone } })).rejects.toEqual(refusal(400, 'phone'));
-  });
+  it.each(['12', 'abc', '+49', '+4930901820 ext. 5', 'call me +4930901820 now', 'abc030901820'])(
+    'is refused with the phone %s',
+    async (phone) => {
+      await expect(account.client.createContact({ body: { phone } })).rejects.toEqual(refusal(400, 'phone'));
+    },
+  );
 
   it('has at most 100 fields and 100 tags', async () => {
     const fields = (count: number) =>
@@ -116,6 +119,15 @@ describe('PUT by external id', () => {
     expect((await account.client.getContact({ params: { contact_id: younger.id } })).name).toBe('Eve again');
   });
 
+  it('keeps what it does not name', async () => {
+    const params = { external_id: 'keep' };
+    const body = { name: 'Fay', phone: '030901820', tags: ['vip'], fields: { a: 1 } };
+    const made = await account.client.putContactByExternalId({ params, body });
+    const updated = await account.client.putContactByExternalId({ params, body: { email: 'fay@example.com' } });
+    expect(updated).toEqual({ ...made, email: 'fay@example.com', updated_at: updated.updated_at });
+    expect(await account.client.putContactByExternalId({ params, body: {} })).toEqual(updated);
+  });
+
   it('creates one contact when twenty ask at once', async () => {
     const calls = Array.from({ length: 20 }, () =>
       account.client.putContactByExternalId({ params: { external_id: 'race' }, body: { name: 'R' } }),
@@ -147,6 +159,8 @@ describe('the list', () => {
     const found = async (q: string) => (await client.listContacts({ query: { q } })).data.map(({ id }) => id);
     for (const q of ['HOPPER', '100%_h', '901820', 'NAVY', 'x\\9']) expect(await found(q)).toEqual([made.id]);
     for (const q of ['100_', 'nobody', '%%%']) expect(await found(q)).toEqual([]);
+    const greek = await client.createContact({ body: { name: 'ΟΔΥΣΣΕΑΣ' } });
+    expect(await found('ΟΔΥΣΣΕΑΣ')).toEqual([greek.id]);
   });
 
   it('filters by phone, email, external id and tag', async () => {
