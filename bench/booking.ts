@@ -8,9 +8,9 @@ import { startPlatform } from './platform.ts';
 import { cpuSeconds, cpuSecondsWithChildren, parentOf, untilIdle } from './process-usage.ts';
 import { type LoggedStatement, statementsOf, transactionsOf } from './statement-log.ts';
 
-const rounds = 3;
-const roundSeconds = 4;
-const clients = 16;
+const rounds = 5;
+const roundSeconds = 3;
+const clients = 32;
 const rivals = 200;
 const slotMinutes = 15;
 /** Slots of one teammate that are used; coprime with `stride`, so that counting by it meets each of them once. */

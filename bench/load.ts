@@ -61,8 +61,9 @@ export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINI
 }
 
 /**
- * Sends `perSecond` requests a second whatever the answers take, for `durationMs`, then waits for those under way. A request
- * that finds no connection free waits for one, and its time counts from when it was due.
+ * Sends `perSecond` requests a second whatever the answers take, for `durationMs`, then waits for those under way. A request's
+ * time counts from when it is sent, and where it finds no connection free, from when it began to wait for one. What is due
+ * is looked for each millisecond and with each answer, so that requests come evenly rather than in bursts.
  */
 export async function openLoop(load: Load, perSecond: number, durationMs: number): Promise<LoadResult> {
   const free = await openLines(load);
@@ -70,27 +71,28 @@ export async function openLoop(load: Load, perSecond: number, durationMs: number
   const result = emptyResult();
   const waiting: { request: Buffer; dueAt: number }[] = [];
   const under = new Set<Promise<void>>();
-  const start = (line: Line, { request, dueAt }: { request: Buffer; dueAt: number }) => {
+  const began = performance.now();
+  let made = 0;
+  const sendDue = () => {
+    const dueAt = performance.now();
+    for (const due = (Math.min(dueAt - began, durationMs) * perSecond) / 1_000; made < due; made++) {
+      const request = load.next();
+      if (request === undefined) break;
+      waiting.push({ request, dueAt });
+    }
+    while (waiting.length > 0 && free.length > 0) send(free.pop()!, waiting.shift()!);
+  };
+  const send = (line: Line, { request, dueAt }: { request: Buffer; dueAt: number }) => {
     const sent: Promise<void> = line.send(request, dueAt).then((answer) => {
       under.delete(sent);
+      free.push(line);
       note(result, load, answer);
-      const following = waiting.shift();
-      if (following) start(line, following);
-      else free.push(line);
+      sendDue();
     });
     under.add(sent);
   };
-  const began = performance.now();
-  let made = 0;
   while (performance.now() - began < durationMs) {
-    const dueAt = performance.now();
-    for (const due = ((dueAt - began) * perSecond) / 1_000; made < due; made++) {
-      const request = load.next();
-      if (request === undefined) break;
-      const line = free.pop();
-      if (line) start(line, { request, dueAt });
-      else waiting.push({ request, dueAt });
-    }
+    sendDue();
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   while (under.size > 0) await Promise.all(under);

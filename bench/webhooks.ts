@@ -128,10 +128,12 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
   const madeAt = new Map(rows.filter((row) => row.account_id !== last.id).map(({ id, at }) => [id, Date.parse(at)]));
   const takenMs = rows.map(({ at, taken_at }) => taken_at.getTime() - Date.parse(at));
   const delaysMs: number[] = [];
+  let hung = 0;
   await waitFor(
     'all first tries',
     async () => {
-      for (const { id, at } of await arrivalsAt(receiver)) {
+      for (const { id, at, path } of await arrivalsAt(receiver)) {
+        if (path.startsWith('/hang')) hung++;
         const since = madeAt.get(id);
         if (since !== undefined) delaysMs.push(at - since);
         madeAt.delete(id); // counts once
@@ -140,6 +142,7 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
     },
     20_000,
   ).catch(() => undefined); // what is missing is counted
+  if (hangs && hung === 0) throw new Error('the endpoint that was to hang got no try: nothing was disturbed');
   if (hangs) {
     await last.client.deleteEndpoint({ params: { endpoint_id: last.endpoint } });
     last.endpoint = (await last.client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } })).id;
