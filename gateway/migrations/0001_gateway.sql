@@ -23,7 +23,8 @@ create table accounts (
 create index accounts_newest on accounts (created_at desc, account_id desc) where parent_id is null;
 
 -- API keys, test keys under the account whose sandbox they act on. Only the SHA-256 of a key is stored. A key is valid
--- while it is neither revoked nor expired; rows are kept, so that a list shows who had access.
+-- while it is neither revoked, expired nor, having been rotated, past its overlap, which ends at retires_at and is not
+-- passed on to its successors; rows are kept, so that a list shows who had access.
 create table keys (
   account_id        uuid        not null references accounts,
   id                uuid        not null unique default uuidv7(),
@@ -38,6 +39,7 @@ create table keys (
   created_at        timestamptz not null,
   last_used_at      timestamptz,
   expires_at        timestamptz,
+  retires_at        timestamptz,
   revoked_at        timestamptz,
   primary key (account_id, id),
   check ((per_minute is null) = (burst is null))

@@ -122,7 +122,10 @@ describe('the admin tool', () => {
     const locked = await runCommand(['accounts', 'list'], { ...env(), ADMIN_TOKEN: 'wrong' }, nowhere);
     expect([locked.exitCode, locked.output]).toEqual([1, expect.stringContaining('401 invalid_key')]);
     const away = await runCommand(['accounts', 'list'], { ...env(), ADMIN_URL: 'http://127.0.0.1:1' }, nowhere);
-    expect([away.exitCode, away.output]).toEqual([1, expect.stringContaining('does not answer')]);
+    expect([away.exitCode, away.output]).toEqual([
+      1,
+      expect.stringContaining('http://127.0.0.1:1 (from ADMIN_URL) does not answer'),
+    ]);
     const tokenless = await runCommand(['accounts', 'list'], {}, nowhere);
     expect([tokenless.exitCode, tokenless.output]).toEqual([1, expect.stringContaining('ADMIN_TOKEN')]);
   });
@@ -159,6 +162,15 @@ describe('the admin tool', () => {
         JSON.stringify({ admin: platform.adminUrl, admin_token: platform.adminToken }),
       );
       expect((await runCommand(['accounts', 'list'], {}, directory)).exitCode).toBe(0);
+      const stale = { admin: 'http://127.0.0.1:1', admin_token: 'of an earlier start' };
+      writeFileSync(join(directory, 'demo.json'), JSON.stringify(stale));
+      for (const where of [{ ADMIN_PORT: port }, { ADMIN_URL: platform.adminUrl }])
+        expect((await runCommand(['accounts', 'list'], where, directory)).exitCode).toBe(0);
+      const misled = await runCommand(['accounts', 'list'], {}, directory);
+      expect([misled.exitCode, misled.output]).toEqual([
+        1,
+        expect.stringMatching(/127\.0\.0\.1:1 \(from .*demo\.json\)/),
+      ]);
     } finally {
       rmSync(directory, { recursive: true });
     }

@@ -67,16 +67,21 @@ function readArguments(command: Command, args: string[]) {
 interface Entrance {
   url: string;
   token: string;
+  /** Where the URL comes from: a start without demo data leaves the address of an earlier one. */
+  source: string;
 }
 
 /** Where the control plane is and its token: from the environment, else from a local start. */
 function entrance(env: NodeJS.ProcessEnv, directory: string): Entrance {
-  const demo = readJson(join(directory, 'demo.json'));
+  const demoFile = join(directory, 'demo.json');
+  const demo = readJson(demoFile);
   const secrets = readJson(join(directory, 'secrets.json'));
-  const token = env.ADMIN_TOKEN || demo.admin_token || secrets.ADMIN_TOKEN;
+  const token = env.ADMIN_TOKEN || secrets.ADMIN_TOKEN || demo.admin_token;
   if (!token) throw new Error('ADMIN_TOKEN must be set, or the platform be started here with npm start');
-  const local = env.ADMIN_PORT ? undefined : demo.admin;
-  return { url: env.ADMIN_URL || local || `http://127.0.0.1:${env.ADMIN_PORT || 8081}`, token };
+  if (env.ADMIN_URL) return { url: env.ADMIN_URL, token, source: 'ADMIN_URL' };
+  if (env.ADMIN_PORT) return { url: `http://127.0.0.1:${env.ADMIN_PORT}`, token, source: 'ADMIN_PORT' };
+  if (demo.admin) return { url: demo.admin, token, source: demoFile };
+  return { url: 'http://127.0.0.1:8081', token, source: 'the default' };
 }
 
 function readJson(file: string): Record<string, string | undefined> {
@@ -91,7 +96,7 @@ function readJson(file: string): Record<string, string | undefined> {
 async function send(
   { operation }: Command,
   { path, fields }: { path: string; fields: Record<string, unknown> },
-  { url, token }: Entrance,
+  { url, token, source }: Entrance,
 ): Promise<{ status: number; text: string }> {
   const isRead = operation.method === 'GET';
   const query = new URLSearchParams(isRead ? (fields as Record<string, string>) : {}).toString();
@@ -102,7 +107,8 @@ async function send(
     ...(operation.body ? { body: JSON.stringify(fields) } : {}),
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause: unknown) => {
-    throw new Error(`the control plane at ${url} does not answer; start the platform, or set ADMIN_URL`, { cause });
+    const tried = `the control plane at ${url} (from ${source}) does not answer`;
+    throw new Error(`${tried}; start the platform, or say with ADMIN_URL or ADMIN_PORT where it is`, { cause });
   });
   return { status: response.status, text: await response.text() };
 }

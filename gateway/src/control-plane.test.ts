@@ -134,15 +134,32 @@ describe('an account', () => {
     });
     expect(account.created_at).toMatch(/\+05:30$/);
     expect((await make({ timezone: 'Europe/Berlin', country: 'AT' })).country).toBe('AT');
+    expect((await make({ country: 'BV' })).country).toBe('BV');
+  });
+
+  it('has its zone in the case that it is listed in, and an alias as it was given', async () => {
+    for (const [given, kept] of [
+      ['europe/berlin', 'Europe/Berlin'],
+      ['utc', 'UTC'],
+      ['Asia/Kolkata', 'Asia/Kolkata'],
+      ['US/Eastern', 'US/Eastern'],
+    ] as const) {
+      const account = await make({ timezone: given });
+      expect(account.timezone).toBe(kept);
+      const changed = await platform.admin('PATCH', `/admin/accounts/${account.id}`, { timezone: given });
+      expect(changed.body).toEqual(account);
+    }
   });
 
   it('is refused with the field at fault', async () => {
     const wrong: [object, string][] = [
       [{}, 'name'],
       [{ name: '' }, 'name'],
+      [{ name: ' ' }, 'name'],
+      [{ name: 'x', plan: { name: '\u00a0' } }, 'plan'],
       [{ name: 'x', timezone: 'Mars/Base' }, 'timezone'],
-      [{ name: 'x', country: 'Germany' }, 'country'],
-      [{ name: 'x', currency: 'euro' }, 'currency'],
+      ...['Germany', 'XX', 'ZZ', 'EU', 'DD'].map((country): [object, string] => [{ name: 'x', country }, 'country']),
+      ...['euro', 'ZZZ', 'DEM'].map((currency): [object, string] => [{ name: 'x', currency }, 'currency']),
       [{ name: 'x', plan: { name: 'p', modules: ['nothing'] } }, 'plan'],
       [{ name: 'x', rate_limit: { per_minute: 0, burst: 1 } }, 'rate_limit'],
     ];
@@ -307,6 +324,7 @@ describe('a key', () => {
       [{ scopes: [] }, 'scopes'],
       [{ scopes: ['calendar:all'] }, 'scopes'],
       [{ allowed_addresses: ['300.1.1.1'] }, 'allowed_addresses'],
+      [{ allowed_addresses: ['10.0.0.0/8', '::ffff:10.0.0.0/95'] }, 'allowed_addresses'],
       [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
       [{ expires_at: '2030-01-01' }, 'expires_at'],
     ];
@@ -362,6 +380,26 @@ describe('a key', () => {
     await platform.admin('POST', `/admin/keys/${second.id}/rotate`, {});
     platform.clock.advance(30_001);
     expect((await me(second.key)).status).toBe(401);
+  });
+
+  it('is rotated twice: its successors end when it was issued to end, never with its overlap', async () => {
+    const account = await make();
+    const end = new Date(platform.clock.now().getTime() + 3_600_000);
+    for (const expires_at of [undefined, end.toISOString()]) {
+      const old = await addKey(account.id, { ...(expires_at ? { expires_at } : {}) });
+      const rotate = (overlap_seconds: number) =>
+        platform.admin('POST', `/admin/keys/${old.id}/rotate`, { overlap_seconds });
+      const [first, second] = [await rotate(60), await rotate(120)];
+      for (const successor of [first, second]) {
+        expect([successor.status, successor.body.expires_at]).toEqual([201, old.expires_at]);
+      }
+      const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);
+      const shown = body.data.find((each: { id: string }) => each.id === old.id);
+      expect(Date.parse(shown.expires_at)).toBeLessThanOrEqual(platform.clock.now().getTime() + 60_000);
+      platform.clock.advance(60_001);
+      expect((await me(old.key)).status).toBe(401);
+      for (const successor of [first, second]) expect((await me(successor.body.key)).status).toBe(200);
+    }
   });
 
   it('is revoked at once, again without complaint, and then cannot be rotated', async () => {

@@ -1,4 +1,5 @@
 import { hash, randomUUIDv7, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import {
   AnswerSeal,
@@ -26,7 +27,7 @@ const operator: AccountContext = {
   modules: [],
 };
 
-/** The second listener's app: the admin operations for the holder of the admin token, and health. */
+/** The handler of the second listener's requests: the admin operations for the holder of the admin token, and health. */
 export function controlPlane(
   foundation: Foundation<GatewayConfig>,
   operations: readonly BoundOperation<AdminResources>[],
@@ -62,7 +63,10 @@ export function controlPlane(
     seal: new AnswerSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);
-  return app;
+  return (request: IncomingMessage, response: ServerResponse, continues: boolean): void => {
+    if (continues) response.writeContinue();
+    app(request, response);
+  };
 }
 
 function authenticate(authorization: string | undefined, token: string): void {

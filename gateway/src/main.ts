@@ -2,7 +2,6 @@ import { operations } from '@customer-platform/contracts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import {
   type Foundation,
-  listen,
   type Running,
   readConfig,
   runProcess,
@@ -32,8 +31,8 @@ import { listMembers } from './members/list-members.ts';
 import { removeMember } from './members/remove-member.ts';
 import { clientAddressReader } from './proxy/client-address.ts';
 import { type Forwarder, forwarder } from './proxy/forward.ts';
+import { listenWithEnvelopes } from './proxy/listener.ts';
 import { publicHandler } from './proxy/public-handler.ts';
-import { listenPublicly } from './proxy/public-listener.ts';
 import { RouteTable } from './proxy/route-table.ts';
 import { LiveGateways } from './rate/live-gateways.ts';
 import { RateLimiter } from './rate/rate-limiter.ts';
@@ -90,7 +89,7 @@ export async function startGateway(
   const work = { ...foundation, resources: undefined };
   const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => startJob(job, work));
   const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
-  const admin = await listen(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
+  const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
   const handler = publicHandler({
     log,
@@ -106,7 +105,7 @@ export async function startGateway(
     serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
     serveDocs,
   });
-  const publicListener = await listenPublicly(handler, config.GATEWAY_PORT, config.GATEWAY_HOST);
+  const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST);
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
     url: publicListener.url,

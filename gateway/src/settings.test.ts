@@ -1,5 +1,6 @@
 import { readConfig } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
+import { isInRanges } from './proxy/client-address.ts';
 import { gatewayConfig } from './settings.ts';
 
 const needed = {
@@ -36,6 +37,13 @@ describe("the gateway's settings", () => {
       }
     })();
     for (const name of [...Object.keys(wrong), 'REDIS_URL']) expect(message).toContain(`  ${name}: `);
+  });
+
+  it('read proxies mapped into IPv6 as IPv4, and refuse what no proxy can be in', () => {
+    const ranges = (TRUSTED_PROXIES: string) =>
+      readConfig(gatewayConfig, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES;
+    expect(isInRanges('10.1.2.3', ranges('::ffff:10.0.0.0/104'))).toBe(true);
+    expect(() => ranges('::ffff:0:0/80')).toThrow(/TRUSTED_PROXIES: .*IPv4 range/);
   });
 
   it('each say what they are for', () => {

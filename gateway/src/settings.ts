@@ -28,8 +28,10 @@ export const gatewayConfig = baseConfig.extend({
     .transform((text, context): AddressRange[] => {
       try {
         return text.split(',').flatMap((range) => (range.trim() === '' ? [] : [parseRange(range.trim())]));
-      } catch {
-        context.addIssue('must be CIDR ranges separated by commas, such as 10.0.0.0/8,192.0.2.7');
+      } catch (error) {
+        context.addIssue(
+          `must be CIDR ranges separated by commas, such as 10.0.0.0/8,192.0.2.7: ${(error as Error).message}`,
+        );
         return z.NEVER;
       }
     })

@@ -3,17 +3,21 @@ import { type ModuleName, moduleNames } from '@customer-platform/contracts/core'
 import { emitFor, implement, publishEvents } from '../admin-operation.ts';
 import { toAccount, toContext } from './account-shape.ts';
 import { insertAccount, type NewAccount, sandboxName } from './accounts.sql.ts';
-import { countryOfZone } from './country-of-zone.ts';
+import { countryOfZone, isCountry } from './country-of-zone.ts';
+import { timezoneName } from './timezone-name.ts';
 
 /** Makes an account and its sandbox. */
 export const createAccount = implement(adminOperations.createAccount, {
-  async handle({ tx, body, now }) {
+  async handle({ tx, body, now, fail }) {
+    if (body.country !== undefined && !isCountry(body.country)) {
+      fail('invalid_request', `country must be one of ISO 3166, such as DE; ${body.country} is none`, 'country');
+    }
     const plan = body.plan ?? { name: 'standard', api: true, modules: [...moduleNames] };
     const limit = body.rate_limit ?? defaultRateLimit;
     const wanted: NewAccount = {
       parent_id: null,
       name: body.name,
-      timezone: body.timezone,
+      timezone: timezoneName(body.timezone),
       country: body.country ?? countryOfZone(body.timezone),
       language: body.language,
       currency: body.currency,

@@ -12,6 +12,7 @@ import {
   updateAccountRows,
 } from './accounts.sql.ts';
 import { inOrder } from './create-account.ts';
+import { timezoneName } from './timezone-name.ts';
 
 /** Changes an account and, with it, its sandbox. */
 export const updateAccount = implement(adminOperations.updateAccount, {
@@ -46,7 +47,7 @@ function merged(row: AccountRow, change: z.output<typeof AccountChange>): Accoun
   return {
     name: name ?? row.name,
     status: status ?? row.status,
-    timezone: timezone ?? row.timezone,
+    timezone: timezone === undefined ? row.timezone : timezoneName(timezone),
     plan_name: plan?.name ?? row.plan_name,
     plan_api: plan?.api ?? row.plan_api,
     plan_modules: plan?.modules ? inOrder(plan.modules) : row.plan_modules,

@@ -24,7 +24,7 @@ export function usage(command?: Command): string {
     'admin <noun> <verb> [arguments] [--flags] [--json] [--help]',
     ...lines,
     '',
-    'ADMIN_URL and ADMIN_TOKEN say where and as whom; without them .platform/ of a running npm start is read.',
+    'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN say where and as whom; without them .platform/ of a running npm start is read.',
   ].join('\n');
 }
 

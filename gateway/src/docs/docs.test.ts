@@ -64,7 +64,31 @@ describe('without a key', () => {
     ]) {
       expect([path, (await get(path)).status]).toEqual([path, 401]);
     }
-    expect((await rawRequest(platform.gatewayUrl, 'POST', '/docs', { body: {} })).status).toBe(401);
+  });
+
+  it('a path can be read and nothing else, whether a key is sent or not', async () => {
+    const { key } = await platform.account();
+    const asset = '/docs/start.js';
+    for (const path of ['/v1/openapi.json', '/docs', asset, '/healthz', '/readyz', '/healthz?x=1', '/docs?x=1']) {
+      for (const sent of [{}, { key }]) {
+        const ask = (method: string) => rawRequest(platform.gatewayUrl, method, path, sent);
+        for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+          const refused = await ask(method);
+          expect([path, method, refused.status, refused.body.error.code]).toEqual([
+            path,
+            method,
+            405,
+            'invalid_request',
+          ]);
+          expect(refused.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+        }
+        const options = await ask('OPTIONS');
+        expect([options.status, options.text, options.headers.get('allow')]).toEqual([204, '', 'GET, HEAD, OPTIONS']);
+        expect([(await ask('GET')).status, (await ask('HEAD')).status]).toEqual([200, 200]);
+      }
+    }
+    for (const path of ['/healthzz', '/readyz/', '/docs/none'])
+      expect([path, (await rawRequest(platform.gatewayUrl, 'POST', path, { key })).status]).toEqual([path, 404]);
   });
 });
 

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '@customer-platform/contracts/openapi';
+import { isReading, pathOf } from '../proxy/answer.ts';
 
 /** Everything comes from here: the page works without the internet and can load nothing else. */
 const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
@@ -50,13 +51,13 @@ const makers: Record<string, () => { type: string; body: string | Buffer }> = {
 
 const made = new Map<string, Document>();
 
-/** Serves the OpenAPI document and its page; answers whether the path was one of theirs. */
+/** Serves the OpenAPI document and its page; answers whether the path was one of theirs. Throws 405. */
 export function serveDocs(request: IncomingMessage, response: ServerResponse): boolean {
   const url = request.url!;
   if (!(url.startsWith('/docs') || url.startsWith('/v1/openapi.json'))) return false;
-  if (request.method !== 'GET' && request.method !== 'HEAD') return false;
-  const path = url.split('?', 1)[0]!;
+  const path = pathOf(request);
   if (!Object.hasOwn(makers, path)) return false;
+  if (!isReading(request, response)) return true;
   const document = documentAt(path);
   response.setHeader('ETag', document.etag);
   response.setHeader('Cache-Control', 'no-cache');

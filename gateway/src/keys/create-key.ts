@@ -1,6 +1,7 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
+import { parseRange } from '../proxy/client-address.ts';
 import { hashOfKey, newKey } from './key-format.ts';
 import { toKey } from './key-shape.ts';
 import { insertKey } from './keys.sql.ts';
@@ -14,6 +15,13 @@ export const createKey = implement(adminOperations.createKey, {
     }
     if (body.expires_at && body.expires_at <= now)
       fail('invalid_request', 'expires_at must be in the future', 'expires_at');
+    for (const range of body.allowed_addresses) {
+      try {
+        parseRange(range);
+      } catch (error) {
+        fail('invalid_request', `allowed_addresses: ${(error as Error).message}`, 'allowed_addresses');
+      }
+    }
     const key = newKey(body.mode);
     const row = await insertKey(tx, {
       account_id: found.account_id,

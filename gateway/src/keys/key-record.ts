@@ -53,7 +53,7 @@ export function toKeyRecord(row: KeyWithAccount): KeyRecord {
     allowedAddresses: row.allowed_addresses.map(parseRange),
     rateLimit,
     rate: ratePolicy(row.key_id, rateLimit),
-    expiresAtMs: row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY,
+    expiresAtMs: row.ends_at?.getTime() ?? Number.POSITIVE_INFINITY,
     usedAtMs: 0,
     isUseUnsaved: false,
     signedContext: '',

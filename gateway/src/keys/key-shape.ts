@@ -3,6 +3,12 @@ import { formatInstant } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { KeyRow } from './keys.sql.ts';
 
+/** When a key ends: as it expires, or sooner as a rotation retires it; null: never. */
+export function endOf({ expires_at, retires_at }: Pick<KeyRow, 'expires_at' | 'retires_at'>): Date | null {
+  if (!expires_at || !retires_at) return expires_at ?? retires_at;
+  return expires_at < retires_at ? expires_at : retires_at;
+}
+
 /** A key as the control plane shows it; times in its account's zone. */
 export function toKey(row: KeyRow, timezone: string): z.output<typeof Key> {
   const shown = (at: Date | null) => (at ? formatInstant(at, timezone) : null);
@@ -16,7 +22,7 @@ export function toKey(row: KeyRow, timezone: string): z.output<typeof Key> {
     last4: row.last4,
     created_at: formatInstant(row.created_at, timezone),
     last_used_at: shown(row.last_used_at),
-    expires_at: shown(row.expires_at),
+    expires_at: shown(endOf(row)),
     revoked_at: shown(row.revoked_at),
   };
 }

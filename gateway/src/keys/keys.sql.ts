@@ -15,6 +15,8 @@ export interface KeyRow {
   created_at: Date;
   last_used_at: Date | null;
   expires_at: Date | null;
+  /** Set by a rotation: the end of the overlap. */
+  retires_at: Date | null;
   revoked_at: Date | null;
 }
 
@@ -26,7 +28,8 @@ export interface KeyWithAccount extends AccountRow {
   allowed_addresses: string[];
   key_per_minute: number | null;
   key_burst: number | null;
-  expires_at: Date | null;
+  /** When it expires or retires, whichever is sooner. */
+  ends_at: Date | null;
   revoked_at: Date | null;
 }
 
@@ -34,7 +37,8 @@ export interface KeyWithAccount extends AccountRow {
 export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAccount | undefined> {
   const [row] = await sql<KeyWithAccount[]>`
     select acting.*, keys.id as key_id, keys.account_id as owner_id, keys.scopes, keys.allowed_addresses,
-      keys.per_minute as key_per_minute, keys.burst as key_burst, keys.expires_at, keys.revoked_at
+      keys.per_minute as key_per_minute, keys.burst as key_burst,
+      least(keys.expires_at, keys.retires_at) as ends_at, keys.revoked_at
     from keys
     join accounts as acting on acting.account_id = keys.account_id and keys.mode = 'live'
       or acting.parent_id = keys.account_id and keys.mode = 'test'
@@ -42,7 +46,9 @@ export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAcco
   return row;
 }
 
-export async function insertKey(sql: Sql, key: Omit<KeyRow, 'id' | 'last_used_at' | 'revoked_at'>): Promise<KeyRow> {
+export type NewKey = Omit<KeyRow, 'id' | 'last_used_at' | 'retires_at' | 'revoked_at'>;
+
+export async function insertKey(sql: Sql, key: NewKey): Promise<KeyRow> {
   const [row] = await sql<KeyRow[]>`
     insert into keys (account_id, name, mode, scopes, allowed_addresses, per_minute, burst, hash, last4, created_at,
       expires_at)
@@ -65,10 +71,10 @@ export async function revokeKeyRow(tx: Sql, key: KeyRow, now: Date): Promise<voi
   await tx`update keys set revoked_at = ${now} where account_id = ${key.account_id} and id = ${key.id}`;
 }
 
-/** Lets a key end at `at`, or sooner where it already does. */
-export async function limitKey(tx: Sql, key: KeyRow, at: Date): Promise<void> {
+/** Lets a key retire at `at`, or sooner where it already does. */
+export async function retireKey(tx: Sql, key: KeyRow, at: Date): Promise<void> {
   await tx`
-    update keys set expires_at = least(expires_at, ${at})
+    update keys set retires_at = least(retires_at, ${at})
     where account_id = ${key.account_id} and id = ${key.id}`;
 }
 

@@ -2,16 +2,19 @@ import { adminOperations } from '@customer-platform/contracts/accounts';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { announceChange, implement } from '../admin-operation.ts';
 import { hashOfKey, newKey } from './key-format.ts';
-import { toKey } from './key-shape.ts';
-import { insertKey, limitKey, lockKey } from './keys.sql.ts';
+import { endOf, toKey } from './key-shape.ts';
+import { insertKey, lockKey, retireKey } from './keys.sql.ts';
 
-/** Issues a key with the same rights; the old one ends after the overlap, or when it would have ended anyway. */
+/**
+ * Issues a key with the same rights; the old one ends after the overlap, or when it would have ended anyway. The
+ * overlap's end is the old key's alone: however often it is rotated, its successors end when it was issued to end.
+ */
 export const rotateKey = implement(adminOperations.rotateKey, {
   find: ({ tx, params }) => lockKey(tx, params.key_id),
   async handle({ tx, found, body, now, fail, resources }) {
     if (found.revoked_at) fail('invalid_state', 'This key is revoked; issue a new one instead');
-    if (found.expires_at && found.expires_at <= now)
-      fail('invalid_state', 'This key has expired; issue a new one instead');
+    const end = endOf(found);
+    if (end && end <= now) fail('invalid_state', 'This key has expired; issue a new one instead');
     const key = newKey(found.mode);
     const successor = await insertKey(tx, {
       ...found,
@@ -19,7 +22,7 @@ export const rotateKey = implement(adminOperations.rotateKey, {
       last4: key.slice(-4),
       created_at: now,
     });
-    await limitKey(tx, found, new Date(now.getTime() + body.overlap_seconds * 1_000));
+    await retireKey(tx, found, new Date(now.getTime() + body.overlap_seconds * 1_000));
     await resources.changes.record(tx, found.account_id);
     const account = await findAccountRow(tx, found.account_id);
     return { ...toKey(successor, account!.timezone), key };

@@ -7,6 +7,7 @@ import type { KeyRecord } from '../keys/key-record.ts';
 import type { UseLog } from '../keys/use-log.ts';
 import type { RateLimiter } from '../rate/rate-limiter.ts';
 import { type RatePolicy, rateLimitHeader, retryAfterSeconds } from '../rate/rate-policy.ts';
+import { methodRefusal } from './answer.ts';
 import { isInRanges } from './client-address.ts';
 import type { Route } from './route-table.ts';
 
@@ -106,10 +107,7 @@ export function operationAt(route: Route | undefined, method: string): Operation
   if (!route) throw new ApiError('not_found', 'There is nothing at this path');
   const operation = route.byMethod.get(method);
   if (operation) return operation;
-  throw new ApiError('invalid_request', `${method} is not possible here; Allow names the methods that are`, {
-    status: 405,
-    headers: { Allow: route.allow },
-  });
+  throw methodRefusal(method, route.allow);
 }
 
 /** The checks that belong to the operation: module, then scope. */

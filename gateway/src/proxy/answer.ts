@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Logger } from '@customer-platform/service-kit';
 
@@ -8,6 +8,31 @@ export function sendJson(response: ServerResponse, status: number, json: string)
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   response.setHeader('Content-Length', Buffer.byteLength(json));
   response.end(json);
+}
+
+/** The refusal of a method that a path does not have; `allow` names those that it has. */
+export function methodRefusal(method: string, allow: string): ApiError {
+  return new ApiError('invalid_request', `${method} is not possible here; Allow names the methods that are`, {
+    status: 405,
+    headers: { Allow: allow },
+  });
+}
+
+/**
+ * Whether a path that can only be read is to be answered: true for GET and HEAD. Answers OPTIONS itself; throws 405
+ * for any other method.
+ */
+export function isReading(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.method === 'GET' || request.method === 'HEAD') return true;
+  const allow = 'GET, HEAD, OPTIONS';
+  if (request.method !== 'OPTIONS') throw methodRefusal(request.method!, allow);
+  response.writeHead(204, { Allow: allow }).end();
+  return false;
+}
+
+/** The path of a request's URL, without its query. */
+export function pathOf(request: IncomingMessage): string {
+  return request.url!.split('?', 1)[0]!;
 }
 
 /**

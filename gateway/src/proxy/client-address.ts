@@ -6,10 +6,21 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A network and the length of its prefix. */
 export type AddressRange = readonly [Address, number];
 
-/** Reads an address or a CIDR range. Throws an Error for anything else. */
+/** What IPv4 addresses are mapped into in IPv6, `::ffff:0:0/96`, has so many bits before the IPv4 address. */
+const mappingBits = 96;
+
+/**
+ * Reads an address or a CIDR range; one of IPv4 mapped into IPv6 is the IPv4 range. Throws an Error for anything else,
+ * and for a mapped range of fewer than 96 bits: callers are never known by an address in it.
+ */
 export function parseRange(text: string): AddressRange {
-  if (text.includes('/')) return ipaddr.parseCIDR(text);
-  const address = ipaddr.parse(text);
+  const [network, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : wholeAddress(ipaddr.parse(text));
+  if (!(network instanceof ipaddr.IPv6) || !network.isIPv4MappedAddress()) return [network, bits];
+  if (bits < mappingBits) throw new Error(`${text} holds no caller: write the IPv4 range, such as 203.0.113.0/24`);
+  return [network.toIPv4Address(), bits - mappingBits];
+}
+
+function wholeAddress(address: Address): AddressRange {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 

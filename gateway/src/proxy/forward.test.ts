@@ -222,15 +222,6 @@ describe('what a client gets back', () => {
     const reply = await sendRaw(platform.gatewayUrl, two);
     expect(reply.all.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
   });
-
-  it('an envelope with a request id for what is not HTTP', async () => {
-    const reply = await sendRaw(platform.gatewayUrl, 'NONSENSE\r\n\r\n');
-    expect(reply.status).toBe(400);
-    expect(JSON.parse(reply.body)).toMatchObject({ error: { code: 'invalid_request' } });
-    expect(reply.headers['request-id']).toMatch(uuidV7);
-    const huge = await sendRaw(platform.gatewayUrl, head('GET', path, [`X-Long: ${'x'.repeat(40_000)}`]));
-    expect(huge.status).toBe(431);
-  });
 });
 
 describe('a service that is silent', () => {

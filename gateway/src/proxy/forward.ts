@@ -81,7 +81,7 @@ function answerErrors(service: string, log: Logger): Plugin {
   const tell = (error: Error, requestId: unknown) => {
     if (performance.now() < quietUntilMs) return;
     quietUntilMs = performance.now() + quietMs;
-    log.warn({ err: error, service, request_id: requestId }, 'a service did not answer; its requests are 503');
+    log.warn({ err: error, target: service, request_id: requestId }, 'a service did not answer; its requests are 503');
   };
   return (proxy) => {
     proxy.on('error', (error, request, response) => {

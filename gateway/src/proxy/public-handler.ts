@@ -9,6 +9,7 @@ import { refuse } from './answer.ts';
 import { defaultBodyLimit, limitBody } from './body-limit.ts';
 import type { Forwarder } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
+import type { RequestHandler } from './listener.ts';
 import { readRequestPath } from './request-path.ts';
 import type { RouteTable } from './route-table.ts';
 import { traceRequest } from './trace-request.ts';
@@ -26,12 +27,9 @@ export interface PublicParts extends AdmissionParts {
   serveDocs(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** Takes one request; `continues` says that the client waits for 100 Continue before it sends the body. */
-export type PublicHandler = (request: IncomingMessage, response: ServerResponse, continues?: boolean) => void;
-
 /** Makes the handler of every public request. It never throws; each answer carries its own Request-Id. */
-export function publicHandler(parts: PublicParts): PublicHandler {
-  return (request, response, continues = false) => {
+export function publicHandler(parts: PublicParts): RequestHandler {
+  return (request, response, continues) => {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);
     if (!telemetryEnabled()) void serve(parts, request, response, requestId, continues);

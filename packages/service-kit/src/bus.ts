@@ -1,5 +1,5 @@
 import type { InternalRequest } from '@customer-platform/contracts/core';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type Msg, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { ConsumeLoop, type Delivery, traceOf } from './consume-loop.ts';
@@ -33,10 +33,12 @@ export class Bus {
   readonly #prefix: string;
   readonly #service: string;
   readonly #log: Logger;
+  readonly #jetstream: JetStreamClient;
   #streamEnsured: Promise<void> | undefined;
 
   private constructor(connection: NatsConnection, prefix: string, service: string, log: Logger) {
     this.#connection = connection;
+    this.#jetstream = jetstream(connection);
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
@@ -84,7 +86,7 @@ export class Bus {
     for (const [name, value] of Object.entries(event.trace ?? {})) headers.set(name, value);
     const subject = `${this.#prefix}.event.${event.audience}.${this.#service}.${event.kind}`;
     try {
-      await jetstream(this.#connection).publish(subject, event.envelope, { msgID: event.id, headers, timeout: 5_000 });
+      await this.#jetstream.publish(subject, event.envelope, { msgID: event.id, headers, timeout: 5_000 });
     } catch (error) {
       this.#streamEnsured = undefined;
       throw error;
@@ -132,7 +134,7 @@ export class Bus {
         ack_wait: nanoseconds(ackWaitMs),
         max_ack_pending: Math.max(1_000, batchSize * 4),
       });
-      const consumer = await jetstream(this.#connection).consumers.get(this.#prefix, name);
+      const consumer = await this.#jetstream.consumers.get(this.#prefix, name);
       return await consumer.consume({ max_messages: batchSize * 2, expires: 30_000, abort_on_missing_resource: true });
     });
     return {

@@ -12,6 +12,9 @@ const batchSize = 500;
 /** How often the relay looks without being woken: finds what a process left that died after its commit. */
 const pollMs = 1_000;
 
+/** How long it gathers commits before it carries their events: a round costs a transaction, whatever it carries. */
+const gatherMs = 4;
+
 /** The account whose event it is: what the envelope needs of it. */
 export type EventAccount = Pick<AccountContext, 'id' | 'mode' | 'timezone'>;
 
@@ -84,7 +87,8 @@ export class OutboxRelay {
   constructor(sql: Database, bus: Bus, log: Logger) {
     this.#sql = sql;
     this.#bus = bus;
-    this.#loop = new WakeLoop('outbox', { everyMs: pollMs, slowestRetryMs: pollMs, log }, () => this.#publishBatch());
+    const pace = { everyMs: pollMs, slowestRetryMs: pollMs, gatherMs };
+    this.#loop = new WakeLoop('outbox', { ...pace, log }, () => this.#publishBatch());
     const pending = meter.createObservableGauge('outbox.pending', { description: 'Events not yet on the bus.' });
     const age = meter.createObservableGauge('outbox.oldest_age', {
       unit: 's',

@@ -3,12 +3,14 @@ import type { Logger } from './logging.ts';
 /**
  * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
  * that answers true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
- * again later each time, up to `slowestRetryMs`; a wake does not hurry it.
+ * again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after the
+ * wake, so that what is woken for many times in a row is done in one.
  */
 export class WakeLoop {
   readonly #work: () => Promise<boolean | undefined>;
   readonly #everyMs: number;
   readonly #slowestRetryMs: number;
+  readonly #gatherMs: number;
   readonly #log: Logger;
   readonly #loop: Promise<void>;
   #wakeUp: (() => void) | undefined;
@@ -17,12 +19,13 @@ export class WakeLoop {
 
   constructor(
     name: string,
-    options: { everyMs: number; slowestRetryMs: number; log: Logger },
+    options: { everyMs: number; slowestRetryMs: number; gatherMs?: number; log: Logger },
     work: () => Promise<boolean | undefined>,
   ) {
     this.#work = work;
     this.#everyMs = options.everyMs;
     this.#slowestRetryMs = options.slowestRetryMs;
+    this.#gatherMs = options.gatherMs ?? 0;
     this.#log = options.log.child({ loop: name });
     this.#loop = this.#run();
   }
@@ -55,7 +58,10 @@ export class WakeLoop {
       }
       if (failures > 0) {
         await this.#pause(Math.min(100 * 2 ** failures, this.#slowestRetryMs), () => this.#isStopping);
-      } else if (!hasMore) await this.#pause(this.#everyMs, () => this.#isWoken || this.#isStopping);
+      } else if (!hasMore) {
+        await this.#pause(this.#everyMs, () => this.#isWoken || this.#isStopping);
+        if (this.#gatherMs > 0 && this.#isWoken) await this.#pause(this.#gatherMs, () => this.#isStopping);
+      }
     }
   }
 

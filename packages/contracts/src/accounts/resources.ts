@@ -1,6 +1,10 @@
 import { z } from 'zod';
-import { currency, email, instant, text, timestamp, timezone, uuid } from '../core/fields.ts';
+import { email, instant, currency as isoCode, text, timestamp, timezone, uuid } from '../core/fields.ts';
 import { moduleNames, scopes } from '../core/modules.ts';
+
+/** A name of 1 to `max` characters that shows something. */
+const name = (max: number) =>
+  text(max, 1).refine((value) => value.trim() !== '', { error: `must be a text of 1 to ${max} characters, not blank` });
 
 /** A token bucket: `burst` requests at once, refilled with `per_minute` / 60 a second. */
 export const RateLimit = z
@@ -12,7 +16,7 @@ export const defaultRateLimit: RateLimit = { per_minute: 600, burst: 100 };
 
 export const Plan = z
   .object({
-    name: text(120, 1),
+    name: name(120),
     api: z.boolean().default(true).meta({ description: 'Whether the plan includes the API.' }),
     modules: z
       .array(z.enum(moduleNames))
@@ -35,9 +39,16 @@ export const language = z
   .string()
   .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, { error: 'must be a language tag, such as en or pt-BR' });
 
+const currencies = new Set(Intl.supportedValuesOf('currency'));
+
+/** A currency that is in use. */
+const currency = isoCode.refine((value) => currencies.has(value), {
+  error: 'must be an ISO 4217 code of a currency in use, such as EUR',
+});
+
 /** What POST /admin/accounts takes. */
 export const AccountInput = z.object({
-  name: text(200, 1),
+  name: name(200),
   timezone: timezone.default('UTC'),
   country: country.optional().meta({ description: "Default: the zone's country." }),
   language: language.default('en'),
@@ -49,11 +60,11 @@ export const AccountInput = z.object({
 
 /** What PATCH /admin/accounts/{id} takes: objects merge by key. */
 export const AccountChange = z.object({
-  name: text(200, 1).optional(),
+  name: name(200).optional(),
   status: z.enum(['active', 'suspended']).optional(),
   timezone: timezone.optional(),
   plan: z
-    .object({ name: text(120, 1), api: z.boolean(), modules: z.array(z.enum(moduleNames)) })
+    .object({ name: name(120), api: z.boolean(), modules: z.array(z.enum(moduleNames)) })
     .partial()
     .optional(),
   modules: moduleSwitches.optional(),
@@ -92,7 +103,7 @@ const cidr = z
 
 /** What POST /admin/accounts/{id}/keys takes. */
 export const KeyInput = z.object({
-  name: text(120, 1),
+  name: name(120),
   mode: z.enum(['live', 'test']),
   scopes: scopeList,
   allowed_addresses: z.array(cidr).max(100).default([]).meta({ description: 'Empty: any address.' }),
@@ -122,7 +133,7 @@ export const KeyWithSecret = Key.extend({
 
 /** A member's email names them in paths, where a slash cannot be: none is taken. */
 export const MemberInput = z.object({
-  name: text(120, 1),
+  name: name(120),
   email: email.refine((value) => !value.includes('/'), { error: 'must be an email address without a slash' }),
 });
 

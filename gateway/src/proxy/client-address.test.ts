@@ -1,0 +1,26 @@
+import { describe, expect, it } from '@jest/globals';
+import { isInRanges, parseRange } from './client-address.ts';
+
+describe('an address range', () => {
+  it('of IPv4 mapped into IPv6 is the IPv4 range', () => {
+    const holds = (range: string, address: string) => isInRanges(address, [parseRange(range)]);
+    expect(holds('::ffff:127.0.0.1', '127.0.0.1')).toBe(true);
+    expect(holds('::ffff:127.0.0.1', '127.0.0.2')).toBe(false);
+    expect(holds('::ffff:127.0.0.0/120', '127.0.0.200')).toBe(true);
+    expect(holds('::ffff:127.0.0.0/120', '127.0.1.1')).toBe(false);
+    expect(holds('::ffff:7f00:0/104', '::ffff:127.1.2.3')).toBe(true);
+    expect(holds('::ffff:0:0/96', '203.0.113.7')).toBe(true);
+    expect(holds('::ffff:0:0/96', '2001:db8::1')).toBe(false);
+  });
+
+  it('keeps IPv4 and IPv6 apart', () => {
+    expect(isInRanges('203.0.113.7', [parseRange('::/0')])).toBe(false);
+    expect(isInRanges('2001:db8::1', [parseRange('0.0.0.0/0')])).toBe(false);
+    expect(isInRanges('2001:db8::1', [parseRange('2001:db8::/32')])).toBe(true);
+  });
+
+  it('that can hold no caller, or is none, is refused', () => {
+    for (const text of ['::ffff:0:0/95', '::ffff:10.0.0.0/8', '10.0.0.0/33', 'everybody', ''])
+      expect(() => parseRange(text)).toThrow();
+  });
+});

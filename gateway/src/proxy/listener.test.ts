@@ -1,0 +1,60 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RawReply, sendRaw } from '../../test/raw-http.ts';
+
+let platform: Platform;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: [] });
+});
+
+afterAll(async () => {
+  await platform?.stop();
+});
+
+function expectRefusal(reply: RawReply, status: number): void {
+  expect(reply.status).toBe(status);
+  expect(JSON.parse(reply.body)).toEqual({ error: { code: 'invalid_request', message: expect.any(String) } });
+  expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(reply.headers['request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
+  expect(reply.headers.connection).toBe('close');
+}
+
+describe.each([
+  ['the public port', () => platform.gatewayUrl],
+  ['the control plane', () => platform.adminUrl],
+])('%s', (_name, url) => {
+  const send = (...lines: string[]) => sendRaw(url(), [...lines, '', ''].join('\r\n'));
+
+  it('answers what is not HTTP with an envelope and a request id', async () => {
+    expectRefusal(await send('NONSENSE'), 400);
+    expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', `X-Long: ${'x'.repeat(40_000)}`), 431);
+  });
+
+  it('answers a request without Host likewise, but where it is of HTTP/1.0', async () => {
+    expectRefusal(await send('GET /healthz HTTP/1.1'), 400);
+    expectRefusal(await send('POST /healthz HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 2'), 400);
+    expect((await send('GET /healthz HTTP/1.0')).status).toBe(200);
+  });
+
+  it('answers an expectation that it does not know as if there was none', async () => {
+    expect((await send('GET /healthz HTTP/1.1', 'Host: x', 'Expect: foo', 'Connection: close')).status).toBe(200);
+  });
+});
+
+describe('the control plane', () => {
+  it('says 100 Continue to who waits for it', async () => {
+    const body = JSON.stringify({ name: 'Patient' });
+    const head = [
+      'POST /admin/accounts HTTP/1.1',
+      'Host: x',
+      `Authorization: Bearer ${platform.adminToken}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Expect: 100-continue',
+      'Connection: close',
+    ];
+    const reply = await sendRaw(platform.adminUrl, [...head, '', ''].join('\r\n'), body);
+    expect([reply.status, JSON.parse(reply.body).name]).toEqual([201, 'Patient']);
+  });
+});
