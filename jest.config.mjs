@@ -7,6 +7,7 @@ export default {
     '<rootDir>/gateway',
     '<rootDir>/deploy',
     '<rootDir>/scripts',
+    '<rootDir>/bench',
     '<rootDir>/tests',
   ],
   testMatch: ['**/*.test.ts'],
