@@ -29,6 +29,8 @@ export interface Deployable {
   defaults?: Record<string, string>;
 }
 
+const gatewayMemory = '--max-semi-space-size=8 --max-old-space-size=192';
+
 export const gateway: Deployable = {
   name: 'gateway',
   entry: 'gateway/src/main.ts',
@@ -40,8 +42,8 @@ export const gateway: Deployable = {
     ADMIN_TOKEN: platform.secrets.ADMIN_TOKEN,
     REDIS_URL: platform.redisUrl,
     READY_FILE: readyFile(platform),
-    // A young generation of 4 MiB: requests leave much short-lived memory behind, which V8 would let grow by itself.
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=4`.trim(),
+    // Requests leave much short-lived memory behind: bounds keep V8 from growing for it, at no cost that was measured.
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${gatewayMemory}`.trim(),
     ...Object.fromEntries(services.map(({ name }) => [`${name.toUpperCase()}_URL`, serviceUrl(platform, name)])),
   }),
 };

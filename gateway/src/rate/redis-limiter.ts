@@ -1,9 +1,10 @@
-import { within } from '../within.ts';
 import type { RatePolicy, Standing } from './rate-policy.ts';
 import { type GatewayRedis, redisTimeoutMs } from './redis.ts';
 
 /** Most requests in one script: Redis does nothing else while it runs. */
 const maxBatch = 100;
+/** How often it is looked whether an answer is late. */
+const lookEveryMs = 10;
 
 interface Waiting {
   policy: RatePolicy;
@@ -12,17 +13,24 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+interface Batch {
+  requests: Waiting[];
+  sentAtMs: number;
+}
+
 /**
  * The limit as Redis keeps it for all gateways. Requests of one turn of the event loop go to Redis together: sending
- * each alone costs a third of a proxied request.
+ * each alone costs a third of a proxied request. One timer watches all that is under way, for the same reason.
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;
+  readonly #underWay = new Set<Batch>();
   #waiting: Waiting[] = [];
+  #timer: NodeJS.Timeout | undefined;
   readonly #flush = () => {
-    const batch = this.#waiting;
+    const all = this.#waiting;
     this.#waiting = [];
-    for (let begin = 0; begin < batch.length; begin += maxBatch) void this.#send(batch.slice(begin, begin + maxBatch));
+    for (let begin = 0; begin < all.length; begin += maxBatch) this.#send(all.slice(begin, begin + maxBatch));
   };
 
   constructor(redis: GatewayRedis) {
@@ -36,19 +44,40 @@ export class RedisLimiter {
     });
   }
 
-  async #send(batch: Waiting[]): Promise<void> {
+  #send(requests: Waiting[]): void {
     const buckets: string[] = [];
     const limits: string[] = [];
-    for (const { policy, cost } of batch) {
+    for (const { policy, cost } of requests) {
       buckets.push(policy.bucket);
       limits.push(policy.intervalText, policy.burstText, cost === 1 ? '1' : '0');
     }
-    try {
-      const answer = this.#redis.takeRequests(batch.length, ...buckets, ...limits);
-      const standings = await within(redisTimeoutMs, answer);
-      for (let index = 0; index < batch.length; index++) batch[index]!.resolve(standings[index]!);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
+    const batch = { requests, sentAtMs: performance.now() };
+    this.#underWay.add(batch);
+    this.#timer ??= setTimeout(this.#look, lookEveryMs);
+    this.#redis.takeRequests(requests.length, ...buckets, ...limits).then(
+      (standings) => {
+        this.#underWay.delete(batch);
+        // What was given up before is settled already: these calls do nothing then.
+        for (let index = 0; index < requests.length; index++) requests[index]!.resolve(standings[index]!);
+      },
+      (error: unknown) => this.#giveUp(batch, error),
+    );
+  }
+
+  /** An answer that arrived while this process was busy counts as in time: it is read before late ones are given up. */
+  readonly #look = () => {
+    setImmediate(() => {
+      const latestMs = performance.now() - redisTimeoutMs;
+      for (const batch of this.#underWay) {
+        if (batch.sentAtMs > latestMs) break;
+        this.#giveUp(batch, new Error(`Redis did not answer within ${redisTimeoutMs} ms`));
+      }
+      this.#timer = this.#underWay.size > 0 ? setTimeout(this.#look, lookEveryMs) : undefined;
+    });
+  };
+
+  #giveUp(batch: Batch, error: unknown): void {
+    this.#underWay.delete(batch);
+    for (const { reject } of batch.requests) reject(error);
   }
 }
