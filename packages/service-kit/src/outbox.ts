@@ -13,7 +13,7 @@ const batchSize = 500;
 const pollMs = 1_000;
 
 /** How long it gathers commits before it carries their events: a round costs a transaction, whatever it carries. */
-const gatherMs = 4;
+const gatherMs = 8;
 
 /** The account whose event it is: what the envelope needs of it. */
 export type EventAccount = Pick<AccountContext, 'id' | 'mode' | 'timezone'>;

@@ -257,6 +257,25 @@ describe('an endpoint is switched off', () => {
 });
 
 describe('redelivering', () => {
+  it.each([200, 500])('leads to another try when it is asked for during one that answers %s', async (status) => {
+    const { account, receiver, endpoint, params } = await endpointAnswering(status);
+    const held: (() => void)[] = [];
+    receiver.answer = (_, response) => held.push(() => response.writeHead(status).end());
+    const sent = await account.client.testEndpoint({ params });
+    await waitFor('the first try to be under way', () => held.length === 1);
+    for (let asked = 0; asked < 3; asked++) {
+      await account.client.redeliver({ params: { ...params, delivery_id: sent.id } });
+    }
+    // A look that passes the delivery over, for it is under way, must not leave it forgotten.
+    await account.client.listDeliveries({ params });
+    receiver.answer = (_, response) => response.writeHead(200).end();
+    held[0]!();
+    await waitFor('the try that was asked for', () => receiver.received.length >= 2);
+    const done = await delivery(account, endpoint.id);
+    expect(done).toMatchObject({ id: sent.id, status: 'delivered' });
+    expect(done.tries.at(-1)).toMatchObject({ status: 200, trigger: 'manual' });
+  });
+
   it('tries again by hand, whatever the state, and begins the schedule anew', async () => {
     const { account, endpoint, params, answer, receiver } = await endpointAnswering(200);
     await emitContactCreated(account);

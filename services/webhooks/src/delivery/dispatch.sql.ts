@@ -132,9 +132,12 @@ function dueDelivery(row: StateRow, id: string): DueDelivery {
 }
 
 /** A change of what is known of an endpoint, from its tries. */
-export type EndpointNews = QueueKey & { failingSince: Date | null; disable: string | null };
+export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; disable: string | null };
 
-/** Writes since when endpoints have only failed, and switches off those that are to be; the event about it follows. */
+/**
+ * Writes since when endpoints have only failed, and switches off those that are to be; the event about it follows. What an
+ * address answered says nothing of the one that an endpoint has been given since.
+ */
 export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date): Promise<void> {
   await tx`
     update endpoints e set failing_since = n.failing_since,
@@ -144,14 +147,16 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date
       updated_at = case when e.active and n.disable is not null then ${now} else e.updated_at end
     from unnest(${accountsOf(news)}::uuid[], ${endpointsOf(news)}::uuid[],
       ${news.map((one) => one.failingSince?.toISOString() ?? null)}::timestamptz[],
-      ${news.map((one) => one.disable)}::text[]) as n (account_id, endpoint_id, failing_since, disable)
-    where e.account_id = n.account_id and e.id = n.endpoint_id`;
+      ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[])
+      as n (account_id, endpoint_id, failing_since, disable, url)
+    where e.account_id = n.account_id and e.id = n.endpoint_id and e.url = n.url`;
 }
 
 /**
  * Writes the tries and what they led to, in one statement for any number. A delivery that was ended or asked for again
  * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
- * Queues get to know when their next try is.
+ * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
+ * under way, looks passed it over.
  */
 export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date): Promise<void> {
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
@@ -182,15 +187,18 @@ export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date):
         reason = case when ${decides} then o.reason else d.reason end,
         next_try_at = case when ${decides} then o.next_try_at else d.next_try_at end
       from outcome o where d.account_id = o.account_id and d.id = o.delivery_id
-      returning d.account_id, d.id, d.tries_made
+      returning d.account_id, d.id, d.endpoint_id, d.tries_made, d.status, d.next_try_at
     ), written as (
       insert into tries (account_id, delivery_id, number, at, status, error, duration_ms, is_manual)
       select c.account_id, c.id, c.tries_made, o.at, o.http_status, o.error, o.duration_ms, o.is_manual
       from changed c join outcome o on o.account_id = c.account_id and o.delivery_id = c.id
     )
     insert into queues (account_id, endpoint_id, due_at)
-    select account_id, endpoint_id, min(case when disables then ${now} else next_try_at end) from outcome
-    where disables or next_try_at is not null
+    select account_id, endpoint_id, min(due_at) from (
+      select account_id, endpoint_id, next_try_at as due_at from changed where status = 'pending'
+      union all
+      select account_id, endpoint_id, ${now}::timestamptz from outcome where disables
+    ) as due
     group by account_id, endpoint_id order by account_id, endpoint_id
     on conflict (account_id, endpoint_id) do update
       set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;

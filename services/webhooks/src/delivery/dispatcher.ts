@@ -31,7 +31,7 @@ const slowestRetryMs = 2000;
 /** From here on a try counts as slow, and no longer against those that begin. */
 const slowMs = 1000;
 const maxReadAtOnce = 50;
-/** Nothing more is fetched while so many deliveries wait for their turn in memory. */
+/** Nothing more is fetched while so many deliveries that could start wait for their turn in memory. */
 const maxReady = 2000;
 /** More than this many tries that wait to be written, and no further one begins. */
 const maxUnwritten = 2000;
@@ -97,7 +97,8 @@ export class Dispatcher {
       await this.#queues.takeDue();
     }
     const all = this.#queues.all();
-    const ready = all.reduce((sum, held) => sum + held.ready.length, 0);
+    // What waits behind an endpoint at its cap is no work to go on with: it must not keep others from being fetched.
+    const ready = all.reduce((sum, held) => sum + (held.canStart() ? held.ready.length : 0), 0);
     const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, maxReadAtOnce);
     if (wanting.length > 0 && ready < maxReady && this.#writer.waiting < maxUnwritten) await this.#fetch(wanting);
     this.#startReady();

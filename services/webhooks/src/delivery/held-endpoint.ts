@@ -39,7 +39,7 @@ export class HeldEndpoint implements QueueKey {
   /** How many more deliveries to fetch now; 0 where there are enough to go on with. */
   wanted(maxPerEndpoint: number): number {
     if (!this.mayHaveMore || this.isLeaving || this.ready.length > this.cap) return 0;
-    return maxPerEndpoint * 4;
+    return Math.min(maxPerEndpoint, this.cap) * 4;
   }
 
   /** A queue that was looked at again: whether anything can have become due since it was seen drained. */

@@ -65,10 +65,11 @@ export class OutcomeWriter {
 export function newsOf(batch: TryOutcome[], failingSince: ReadonlyMap<string, Date | null>): EndpointNews[] {
   const byEndpoint = new Map<string, EndpointNews>();
   for (const outcome of batch) {
-    const { accountId, endpointId } = outcome;
+    const { accountId, endpointId, url } = outcome;
     let news = byEndpoint.get(endpointId);
-    if (!news) {
-      news = { accountId, endpointId, failingSince: failingSince.get(endpointId) ?? null, disable: null };
+    if (news?.url !== url) {
+      const known = news === undefined ? (failingSince.get(endpointId) ?? null) : null;
+      news = { accountId, endpointId, url, failingSince: known, disable: null };
       byEndpoint.set(endpointId, news);
     }
     news.failingSince = outcome.status === 'delivered' ? null : (news.failingSince ?? outcome.at);
