@@ -50,23 +50,35 @@ function macOf(secret: string, payload: string): string {
   return createHmac('sha256', secret).update(payload).digest('base64url');
 }
 
-/** Finds an account for work that no request started; answers are kept for a minute. */
+const knownForMs = 60_000;
+const maxKnown = 10_000;
+const maxAsked = 8;
+
+/** Accounts, for work that no request started. What was asked of the gateway is known for a minute. */
 export class AccountDirectory {
-  readonly #known = new Map<string, { account: AccountContext; until: number }>();
+  readonly #known = new Map<string, { account: AccountContext | null; until: number }>();
   readonly #fetch: (accountId: string) => Promise<AccountContext | null>;
 
   constructor(fetch: (accountId: string) => Promise<AccountContext | null>) {
     this.#fetch = fetch;
   }
 
-  /** Throws 503 where the gateway does not answer, and an Error where there is no such account. */
-  async find(accountId: string): Promise<AccountContext> {
+  /** An account that is known; null where there is none of that id, undefined where it is to be asked for. */
+  known(accountId: string): AccountContext | null | undefined {
     const known = this.#known.get(accountId);
-    if (known && known.until > performance.now()) return known.account;
-    const account = await this.#fetch(accountId);
-    if (!account) throw new Error(`there is no account ${accountId}`);
-    if (this.#known.size >= 10_000) this.#known.clear();
-    this.#known.set(accountId, { account, until: performance.now() + 60_000 });
-    return account;
+    return known && known.until > performance.now() ? known.account : undefined;
+  }
+
+  /** Asks for accounts, eight at a time. Throws 503 where the gateway does not answer. */
+  async learn(accountIds: Iterable<string>): Promise<void> {
+    const waiting = [...new Set(accountIds)];
+    const askOn = async () => {
+      for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+        const account = await this.#fetch(id);
+        if (this.#known.size >= maxKnown) this.#known.clear();
+        this.#known.set(id, { account, until: performance.now() + knownForMs });
+      }
+    };
+    await Promise.all(Array.from({ length: maxAsked }, askOn));
   }
 }

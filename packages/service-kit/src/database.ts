@@ -95,6 +95,11 @@ export function isTemporaryFailure(error: unknown): boolean {
   return error instanceof postgres.PostgresError && temporary.has(error.code);
 }
 
+/** Whether an error says that PostgreSQL will never take these values: one that is none of its type, or breaks a constraint. */
+export function isRefusedData(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && /^2[23]/.test(error.code);
+}
+
 /** Whether an error says that the database is away (restarting, unreachable, out of connections) rather than that a statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   const code = String((error as { code?: unknown } | null)?.code ?? '');

@@ -1,4 +1,5 @@
 import type { AccountContext, EventData, EventDefinition } from '@customer-platform/contracts/core';
+import type { AccountDirectory } from './account-context.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
@@ -12,8 +13,11 @@ export interface WorkCall<Resources> {
   resources: Resources;
   /** Publishes an event with this transaction, as the account that it belongs to. */
   emit<Event extends EventDefinition>(event: Event, account: EventAccount, data: EventData<Event>): void;
-  /** Finds an account by id; asks the gateway at most once a minute each. */
-  findAccount(accountId: string): Promise<AccountContext>;
+  /**
+   * The accounts with these ids, those that there are. Where one is not known, the transaction is undone, the gateway asked
+   * (once a minute each), and the work begins again: call it before anything that a rollback does not undo.
+   */
+  findAccounts(accountIds: string[]): ReadonlyMap<string, AccountContext>;
 }
 
 /** Work that is looked for again and again: due rows, retention. Any number of processes may run the same job. */
@@ -34,17 +38,43 @@ export interface WorkContext<Resources> {
   log: Logger;
   clock: () => Date;
   resources: Resources;
-  findAccount(accountId: string): Promise<AccountContext>;
+  accounts: AccountDirectory;
   eventsCommitted(): void;
 }
+
+/** Work needs accounts that have to be asked for: not while it holds a transaction. */
+class UnknownAccounts extends Error {
+  readonly ids: string[];
+
+  constructor(ids: string[]) {
+    super(`accounts to be asked for: ${ids.join(', ')}`);
+    this.ids = ids;
+  }
+}
+
+const maxRounds = 10;
 
 /** Runs `work` in one transaction with what it emits; says so after the commit. */
 export async function inWorkTransaction<Resources, Result>(
   context: WorkContext<Resources>,
   work: (call: WorkCall<Resources>) => Promise<Result>,
 ): Promise<Result> {
+  for (let round = 1; ; round++) {
+    try {
+      return await runOnce(context, work);
+    } catch (error) {
+      if (!(error instanceof UnknownAccounts) || round === maxRounds) throw error;
+      await context.accounts.learn(error.ids);
+    }
+  }
+}
+
+async function runOnce<Resources, Result>(
+  context: WorkContext<Resources>,
+  work: (call: WorkCall<Resources>) => Promise<Result>,
+): Promise<Result> {
   const events: OutboxRow[] = [];
-  const { sql, log, clock, resources, findAccount } = context;
+  const { sql, log, clock, resources, accounts } = context;
   const now = clock();
   const result = await inTransaction(sql, async (tx) => {
     const answer = await work({
@@ -52,7 +82,7 @@ export async function inWorkTransaction<Resources, Result>(
       now,
       log,
       resources,
-      findAccount,
+      findAccounts: (ids) => knownAccounts(accounts, ids),
       emit: (event, account, data) => events.push(outboxRow(event, account, data, now)),
     });
     await writeOutbox(tx, events);
@@ -60,6 +90,18 @@ export async function inWorkTransaction<Resources, Result>(
   });
   if (events.length > 0) context.eventsCommitted();
   return result;
+}
+
+function knownAccounts(accounts: AccountDirectory, ids: string[]): ReadonlyMap<string, AccountContext> {
+  const found = new Map<string, AccountContext>();
+  const unknown: string[] = [];
+  for (const id of new Set(ids)) {
+    const account = accounts.known(id);
+    if (account === undefined) unknown.push(id);
+    else if (account !== null) found.set(id, account);
+  }
+  if (unknown.length > 0) throw new UnknownAccounts(unknown);
+  return found;
 }
 
 /** How much later a failing job is tried at most. */

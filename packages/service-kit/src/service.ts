@@ -1,11 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  type AccountContext,
-  getAccountContext,
-  type InternalRequest,
-  type ServiceName,
-} from '@customer-platform/contracts/core';
+import { getAccountContext, type InternalRequest, type ServiceName } from '@customer-platform/contracts/core';
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
@@ -31,7 +26,7 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   clock: () => Date;
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
-  findAccount(accountId: string): Promise<AccountContext>;
+  accounts: AccountDirectory;
 }
 
 /** The answer that a service gives to one internal request. */
@@ -92,7 +87,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const bus = await Bus.connect(config.NATS_URL, { prefix: config.BUS_PREFIX, service: name, log });
   void bus.watch();
   const relay = new OutboxRelay(sql, bus, log);
-  const directory = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
+  const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   const foundation: Foundation<Config> = {
     config,
     log,
@@ -100,7 +95,7 @@ export async function startFoundation<Config extends BaseConfig>(
     bus,
     clock,
     eventsCommitted: () => relay.wake(),
-    findAccount: (id) => directory.find(id),
+    accounts,
   };
   const stop = async () => {
     await relay.stop();
@@ -124,9 +119,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     definition.migrations,
     options.clock ?? (() => new Date()),
   );
-  const { sql, log, bus, clock, eventsCommitted, findAccount } = foundation;
+  const { sql, log, bus, clock, eventsCommitted, accounts } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
-  const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, findAccount };
+  const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts };
   const readContext = contextReader(config.CONTEXT_SECRET);
   const app = createApp();
   addHealth(app, async () => await sql`select 1`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PublicKind } from './event-kinds.ts';
 import { timestamp } from './fields.ts';
 import type { ServiceName } from './modules.ts';
 
@@ -13,7 +14,7 @@ export interface EventDefinition<Kind extends string = string, Data extends z.Zo
 /** Declares the events of one service; `publicEvent` kinds are delivered to webhooks, `internalEvent` kinds feed other services. */
 export function eventsOf(service: ServiceName) {
   return {
-    publicEvent<const Kind extends string, Data extends z.ZodObject>(
+    publicEvent<const Kind extends PublicKind, Data extends z.ZodObject>(
       kind: Kind,
       data: Data,
     ): EventDefinition<Kind, Data> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventsOf } from '../core/event.ts';
+import { eventsOf, previous } from '../core/event.ts';
 import { Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
@@ -8,4 +8,4 @@ const { publicEvent } = eventsOf('webhooks');
 export const webhookTest = publicEvent('webhook.test', z.object({ webhook: Endpoint }));
 
 /** The platform switched an endpoint off: it answered 410, or failed for five days. */
-export const webhookDisabled = publicEvent('webhook.disabled', z.object({ webhook: Endpoint }));
+export const webhookDisabled = publicEvent('webhook.disabled', z.object({ webhook: Endpoint, previous }));

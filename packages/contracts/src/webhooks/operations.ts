@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { instant, text } from '../core/fields.ts';
+import { publicKind } from '../core/event-kinds.ts';
+import { instant } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { webhookTest } from './events.ts';
@@ -84,6 +85,8 @@ export const rotateEndpointSecret = operation('rotateEndpointSecret', {
   path: '/v1/webhooks/{endpoint_id}/rotate-secret',
   scope: write,
   summary: 'Makes a new signing secret; during the overlap both sign',
+  description:
+    'Earlier secrets whose own overlap lasts go on signing too, five in all at most; overlap_seconds 0 ends every former secret at once.',
   params: endpointPath,
   body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
   status: 200,
@@ -113,7 +116,7 @@ export const listDeliveries = operation('listDeliveries', {
   params: endpointPath,
   query: z.object({
     status: deliveryStatus.optional(),
-    event: text(100, 1).optional().meta({ description: 'This kind of event.' }),
+    event: publicKind.optional().meta({ description: 'This kind of event.' }),
     ...pageQuery,
   }),
   status: 200,
@@ -180,7 +183,7 @@ export const listEvents = operation('listEvents', {
   scope: read,
   summary: "Lists the account's events of the last 30 days as they are sent, newest first",
   query: z.object({
-    type: text(100, 1).optional().meta({ description: 'This kind of event.' }),
+    type: publicKind.optional().meta({ description: 'This kind of event.' }),
     ...pageQuery,
   }),
   status: 200,

@@ -1,9 +1,7 @@
 import { z } from 'zod';
+import { eventFilter } from '../core/event-kinds.ts';
 import { text, timestamp, uuid } from '../core/fields.ts';
 
-const eventFilter = z.string().regex(/^(\*|[a-z_]+\.(\*|[a-z_]+))$/, {
-  error: 'must be a kind such as order.declined, a family such as order.*, or *',
-});
 const events = z
   .array(eventFilter)
   .min(1)

@@ -204,7 +204,10 @@ describe('an endpoint is switched off', () => {
     const told = JSON.parse((await other.next()).body);
     const disabled = await account.client.getEndpoint({ params });
     expect(disabled).toMatchObject({ active: false, disabled_reason: 'The endpoint answered 410 Gone.' });
-    expect(told).toMatchObject({ type: 'webhook.disabled', data: { webhook: disabled } });
+    expect(told).toMatchObject({
+      type: 'webhook.disabled',
+      data: { webhook: disabled, previous: { active: true, disabled_reason: null } },
+    });
     const all = await waitFor('every delivery to end', async () => {
       const found = await deliveriesTo(account, endpoint.id);
       return found.length === 3 && found.every((one) => one.status !== 'pending') ? found : undefined;
@@ -218,6 +221,38 @@ describe('an endpoint is switched off', () => {
     await emitContactCreated(account, 'Skipped');
     await delivery(account, endpoint.id, (one) => one.status === 'skipped' && one.event === 'contact.created');
     expect(receiver.received).toHaveLength(requests);
+  });
+
+  it('and on again at once: the others are told of it as it was when it was off', async () => {
+    const { account, params } = await endpointAnswering(410);
+    await emitContactCreated(account);
+    await waitFor('the endpoint to be off', async () => !(await account.client.getEndpoint({ params })).active);
+    const on = await account.client.updateEndpoint({ params, body: { active: true } });
+    const told = await platform.event(account.id, 'webhook.disabled');
+    const reason = 'The endpoint answered 410 Gone.';
+    expect(told.data.webhook).toEqual({
+      ...on,
+      active: false,
+      disabled_reason: reason,
+      updated_at: expect.any(String),
+    });
+  });
+
+  it('not by a 410 of the address that it had before', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const next = await startReceiver();
+    receivers.push(next);
+    const { promise: moved, resolve: goOn } = Promise.withResolvers<void>();
+    receiver.answer = (_, response) => void moved.then(() => response.writeHead(410).end());
+    await emitContactCreated(account);
+    await receiver.next();
+    await account.client.updateEndpoint({ params, body: { url: next.url } });
+    await account.client.testEndpoint({ params });
+    await next.next();
+    goOn();
+    const failed = await delivery(account, endpoint.id, (one) => one.event === 'contact.created' && hasTries(1)(one));
+    expect(failed).toMatchObject({ status: 'pending', tries: [{ status: 410 }] });
+    expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, url: next.url });
   });
 
   it('by failing for five days and nothing else, not by a failure after a success', async () => {
@@ -375,6 +410,21 @@ describe('replaying', () => {
       return replay.status === 'completed' && replay.done === 250;
     });
     expect(receiver.received).toHaveLength(250);
+  });
+
+  it('that overlaps another is done when all that it is about is on its way', async () => {
+    const { account, endpoint, params } = await endpointAnswering(200);
+    await emitContactCreated(account);
+    await delivery(account, endpoint.id);
+    const body = { since: '2020-01-01T00:00:00Z', status: 'all' as const };
+    const replays = await Promise.all([1, 2, 3].map(() => account.client.replayDeliveries({ params, body })));
+    const over = await waitFor('all replays', async () => {
+      const found = await Promise.all(
+        replays.map(({ id }) => account.client.getReplay({ params: { ...params, replay_id: id } })),
+      );
+      return found.every((one) => one.status === 'completed') ? found : undefined;
+    });
+    for (const one of over) expect(one.done).toBe(one.matched);
   });
 
   it('ends as failed where the endpoint is off when its turn comes', async () => {

@@ -39,9 +39,11 @@ async function goOn(replay: ReplayRow, { tx, now }: WorkCall<WebhookResources>):
     const ids = deliveries.map((delivery) => delivery.id);
     await restartDeliveries(tx, accountId, ids, now);
   }
+  const isOver = deliveries.length < batch;
   const progress = {
-    status: deliveries.length < batch ? ('completed' as const) : ('running' as const),
-    done: replay.done + deliveries.length,
+    status: isOver ? ('completed' as const) : ('running' as const),
+    // What was matched and is not met is under way already, by hand or for another replay; what is met may have come later.
+    done: isOver ? replay.matched : Math.min(replay.matched, replay.done + deliveries.length),
     cursor_at: last?.created_at ?? replay.cursor_at,
     cursor_id: last?.id ?? replay.cursor_id,
   };

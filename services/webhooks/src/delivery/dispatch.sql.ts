@@ -1,5 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
-import type { DueDelivery, TryOutcome } from './outcome.ts';
+import type { PreviousSecret } from '../endpoints/endpoints.sql.ts';
+import type { DueDelivery } from './outcome.ts';
 
 /** Names the queue of one endpoint. */
 export type QueueKey = { accountId: string; endpointId: string };
@@ -12,18 +13,18 @@ export const leaseSeconds = 10;
 /** Queues looked at in one round of taking: bounds the statement, not the work. */
 const maxCandidates = 1000;
 
-const accountsOf = (keys: QueueKey[]) => keys.map((key) => key.accountId);
-const endpointsOf = (keys: QueueKey[]) => keys.map((key) => key.endpointId);
+export const accountsOf = (keys: QueueKey[]) => keys.map((key) => key.accountId);
+export const endpointsOf = (keys: QueueKey[]) => keys.map((key) => key.endpointId);
 
-/** A queue with work that is due; it was `version` then. */
-export type DueQueue = QueueKey & { version: number };
+/** A queue with work that is due, as it was then: `version` grows with what comes in, `endpointVersion` with its endpoint. */
+export type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
  * Leases at most `limit` queues that are due or whose lease has run out, those of each account in turn, and answers them
  * together with the queues that this owner has already and that are due.
  */
 export async function takeDueQueues(sql: Sql, owner: string, now: Date, limit: number): Promise<DueQueue[]> {
-  const rows = await sql<(KeyRow & { version: number })[]>`
+  const rows = await sql<(KeyRow & { version: number; endpoint_version: number })[]>`
     with candidate as (
       select account_id, endpoint_id, due_at, row_number() over (partition by account_id order by due_at) as turn
       from (
@@ -40,19 +41,24 @@ export async function takeDueQueues(sql: Sql, owner: string, now: Date, limit: n
     ), taken as (
       update queues q set owner = ${owner}, leased_until = now() + make_interval(secs => ${leaseSeconds})
       from free where q.account_id = free.account_id and q.endpoint_id = free.endpoint_id
-      returning q.account_id, q.endpoint_id, q.version
+      returning q.account_id, q.endpoint_id, q.version, q.endpoint_version
     )
-    select account_id, endpoint_id, version from taken
+    select account_id, endpoint_id, version, endpoint_version from taken
     union all
-    select account_id, endpoint_id, version from queues
+    select account_id, endpoint_id, version, endpoint_version from queues
     where owner = ${owner} and leased_until > now() and due_at <= ${now}`;
-  return rows.map((row) => ({ accountId: row.account_id, endpointId: row.endpoint_id, version: row.version }));
+  return rows.map((row) => {
+    const { account_id: accountId, endpoint_id: endpointId, version, endpoint_version: endpointVersion } = row;
+    return { accountId, endpointId, version, endpointVersion };
+  });
 }
 
+/** A secret as it is stored, which signs until `until`, or until it is replaced. */
+export type StoredSecret = { stored: Uint8Array; until: Date | null };
+
 /** What is known of a queue at one moment: its endpoint, what is due, and when something else will be. */
-export type QueueState = QueueKey & {
-  version: number;
-  endpoint: { url: string; isActive: boolean; secrets: Uint8Array[]; failingSince: Date | null } | null;
+export type QueueState = DueQueue & {
+  endpoint: { url: string; isActive: boolean; secrets: StoredSecret[]; failingSince: Date | null } | null;
   due: DueDelivery[];
   /** When the next of what is not due yet will be, null where there is none. */
   laterAt: Date | null;
@@ -60,10 +66,11 @@ export type QueueState = QueueKey & {
 
 type StateRow = KeyRow & {
   version: number;
+  endpoint_version: number;
   url: string | null;
   active: boolean;
   secret: Uint8Array;
-  previous_secret: Uint8Array | null;
+  previous_secrets: PreviousSecret[];
   failing_since: Date | null;
   later_at: Date | null;
   id: string | null;
@@ -83,8 +90,8 @@ export async function readQueues(
   now: Date,
 ): Promise<QueueState[]> {
   const rows = await sql<StateRow[]>`
-    select w.account_id, w.endpoint_id, q.version, e.url, e.active, e.secret, e.failing_since, later.next_try_at as later_at,
-      case when e.previous_secret_until > ${now} then e.previous_secret end as previous_secret,
+    select w.account_id, w.endpoint_id, q.version, q.endpoint_version, e.url, e.active, e.secret, e.previous_secrets,
+      e.failing_since, later.next_try_at as later_at,
       due.id, due.event_id, due.run, due.step, due.is_manual, due.envelope, due.trace
     from unnest(${accountsOf(wanted)}::uuid[], ${endpointsOf(wanted)}::uuid[], ${wanted.map((one) => one.limit)}::int[])
       as w (account_id, endpoint_id, most)
@@ -114,94 +121,28 @@ export async function readQueues(
 }
 
 function newState(row: StateRow): QueueState {
-  const secrets = row.previous_secret ? [row.secret, row.previous_secret] : [row.secret];
   const { url, active: isActive, failing_since: failingSince } = row;
   return {
     accountId: row.account_id,
     endpointId: row.endpoint_id,
     version: row.version,
-    endpoint: url === null ? null : { url, isActive, secrets, failingSince },
+    endpointVersion: row.endpoint_version,
+    endpoint: url === null ? null : { url, isActive, secrets: secretsOf(row), failingSince },
     due: [],
     laterAt: row.later_at,
   };
 }
 
+function secretsOf({ secret, previous_secrets }: StateRow): StoredSecret[] {
+  const previous = previous_secrets.map((one) => {
+    return { stored: Buffer.from(one.secret, 'base64'), until: new Date(one.until) };
+  });
+  return [{ stored: secret, until: null }, ...previous];
+}
+
 function dueDelivery(row: StateRow, id: string): DueDelivery {
   const { event_id: eventId, run, step, is_manual: isManual, envelope, trace } = row;
   return { id, eventId, run, step, isManual, envelope, trace };
-}
-
-/** A change of what is known of an endpoint, from its tries. */
-export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; disable: string | null };
-
-/**
- * Writes since when endpoints have only failed, and switches off those that are to be; the event about it follows. What an
- * address answered says nothing of the one that an endpoint has been given since.
- */
-export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date): Promise<void> {
-  await tx`
-    update endpoints e set failing_since = n.failing_since,
-      active = e.active and n.disable is null,
-      disabled_reason = case when e.active then n.disable else e.disabled_reason end,
-      to_announce = e.to_announce or (e.active and n.disable is not null),
-      updated_at = case when e.active and n.disable is not null then ${now} else e.updated_at end
-    from unnest(${accountsOf(news)}::uuid[], ${endpointsOf(news)}::uuid[],
-      ${news.map((one) => one.failingSince?.toISOString() ?? null)}::timestamptz[],
-      ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[])
-      as n (account_id, endpoint_id, failing_since, disable, url)
-    where e.account_id = n.account_id and e.id = n.endpoint_id and e.url = n.url`;
-}
-
-/**
- * Writes the tries and what they led to, in one statement for any number. A delivery that was ended or asked for again
- * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
- * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
- * under way, looks passed it over.
- */
-export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date): Promise<void> {
-  const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
-  await tx`
-    with outcome as (
-      select * from unnest(
-        ${outcomes.map((one) => one.accountId)}::uuid[], ${outcomes.map((one) => one.endpointId)}::uuid[],
-        ${outcomes.map((one) => one.deliveryId)}::uuid[], ${outcomes.map((one) => one.run)}::int[],
-        ${outcomes.map((one) => one.at.toISOString())}::timestamptz[], ${outcomes.map((one) => one.url)}::text[],
-        ${outcomes.map((one) => one.httpStatus)}::smallint[], ${outcomes.map((one) => one.error)}::text[],
-        ${outcomes.map((one) => one.body)}::text[], ${outcomes.map((one) => one.durationMs)}::int[],
-        ${outcomes.map((one) => String(one.isManual))}::text[]::boolean[], ${outcomes.map((one) => one.status)}::text[],
-        ${outcomes.map((one) => one.reason)}::text[],
-        ${outcomes.map((one) => one.nextTryAt?.toISOString() ?? null)}::timestamptz[],
-        ${outcomes.map((one) => String(one.disable !== null))}::text[]::boolean[]
-      ) as o (account_id, endpoint_id, delivery_id, run, at, url, http_status, error, body, duration_ms, is_manual, status,
-        reason, next_try_at, disables)
-    ), changed as (
-      update deliveries d set
-        tries_made = d.tries_made + 1,
-        url = o.url,
-        response_status = coalesce(o.http_status, d.response_status),
-        response_body = case when o.http_status is null then d.response_body else o.body end,
-        response_duration_ms = case when o.http_status is null then d.response_duration_ms else o.duration_ms end,
-        step = case when ${decides} then d.step + 1 else d.step end,
-        is_manual = d.is_manual and not ${decides},
-        status = case when ${decides} then o.status else d.status end,
-        reason = case when ${decides} then o.reason else d.reason end,
-        next_try_at = case when ${decides} then o.next_try_at else d.next_try_at end
-      from outcome o where d.account_id = o.account_id and d.id = o.delivery_id
-      returning d.account_id, d.id, d.endpoint_id, d.tries_made, d.status, d.next_try_at
-    ), written as (
-      insert into tries (account_id, delivery_id, number, at, status, error, duration_ms, is_manual)
-      select c.account_id, c.id, c.tries_made, o.at, o.http_status, o.error, o.duration_ms, o.is_manual
-      from changed c join outcome o on o.account_id = c.account_id and o.delivery_id = c.id
-    )
-    insert into queues (account_id, endpoint_id, due_at)
-    select account_id, endpoint_id, min(due_at) from (
-      select account_id, endpoint_id, next_try_at as due_at from changed where status = 'pending'
-      union all
-      select account_id, endpoint_id, ${now}::timestamptz from outcome where disables
-    ) as due
-    group by account_id, endpoint_id order by account_id, endpoint_id
-    on conflict (account_id, endpoint_id) do update
-      set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;
 }
 
 /** Writes when a queue is next worth a look, unless something became due since it was read. */
@@ -265,6 +206,18 @@ export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date): Promise<v
     order by account_id, endpoint_id
     on conflict (account_id, endpoint_id) do update
       set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;
+}
+
+/**
+ * Says that an endpoint itself changed: its address, its secret, whether it is on or there at all. What any process has
+ * fetched for it is dropped and read again, 100 ms later at most. Goes with the change, in one transaction.
+ */
+export async function noteEndpointChanged(tx: Sql, key: QueueKey, now: Date): Promise<void> {
+  await tx`
+    insert into queues (account_id, endpoint_id, due_at, endpoint_version)
+    values (${key.accountId}, ${key.endpointId}, ${now}, 1)
+    on conflict (account_id, endpoint_id) do update set due_at = least(queues.due_at, excluded.due_at),
+      version = queues.version + 1, endpoint_version = queues.endpoint_version + 1`;
 }
 
 /** Ends at most `limit` pending deliveries of an endpoint that is off or gone; answers how many. */

@@ -86,6 +86,20 @@ describe('the dispatcher', () => {
     expect(performance.now() - began).toBeLessThan(2500);
   });
 
+  it('keeps delivering while more endpoints hang, of several accounts, than it reads at once', async () => {
+    const [account, ...others] = await Promise.all(Array.from({ length: 6 }, () => platform.account()));
+    const hanging = await receiverThat(() => undefined);
+    const healthy = await receiverThat();
+    await Promise.all(others.flatMap((one) => Array.from({ length: 18 }, () => register(one, hanging.url))));
+    await register(account!, healthy.url);
+    for (const other of others) await emitMany(other, 30);
+    await waitFor('the hanging endpoints to be busy', () => hanging.received.length >= 90);
+    const began = performance.now();
+    await emitMany(account!, 40);
+    await waitFor('the healthy endpoint to have all', () => healthy.received.length === 40, 2500);
+    expect(performance.now() - began).toBeLessThan(2500);
+  });
+
   it('sends nothing twice where two processes share the work', async () => {
     const second = await startService(webhooks, platform.env('webhooks'), { clock: platform.clock.now });
     const account = await platform.account();

@@ -128,6 +128,8 @@ export class Dispatcher {
   }
 
   async #takeIn(held: HeldEndpoint, state: QueueState, limit: number): Promise<void> {
+    if (held.version !== state.endpointVersion) held.ready = [];
+    held.version = state.endpointVersion;
     if (!state.endpoint?.isActive) {
       await this.#endPending(held, state);
     } else if (this.#learn(held, state.endpoint)) {
@@ -155,10 +157,9 @@ export class Dispatcher {
     held.url = endpoint.url;
     held.failingSince = endpoint.failingSince;
     try {
-      const secrets = endpoint.secrets.map((one) =>
-        decryptSecret(this.#options.secretKeys, one, accountId, endpointId),
-      );
-      held.signingKeys = secrets.map(signingKeyOf);
+      held.signingKeys = endpoint.secrets.map(({ stored, until }) => {
+        return { key: signingKeyOf(decryptSecret(this.#options.secretKeys, stored, accountId, endpointId)), until };
+      });
       return true;
     } catch (error) {
       this.#options.log.error({ err: error, endpoint: endpointId }, 'the secret of an endpoint cannot be read');

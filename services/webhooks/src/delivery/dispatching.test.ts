@@ -10,10 +10,12 @@ const at = new Date('2026-11-21T03:00:00Z');
 const endedAt = new Date('2026-11-21T03:00:01Z');
 const due: DueDelivery = { id: 'd', eventId: 'e', run: 0, step: 0, isManual: false, envelope: '{}', trace: null };
 
-function outcome(result: Partial<PostResult>, change: { step?: number; failingSince?: Date | null } = {}): TryOutcome {
-  const { step = 0, failingSince = null } = change;
+type Change = { step?: number; failingSince?: Date | null; isFormer?: boolean };
+
+function outcome(result: Partial<PostResult>, change: Change = {}): TryOutcome {
+  const { step = 0, failingSince = null, isFormer = false } = change;
   const context = { accountId: 'a', endpointId: 'p', url: 'u', at, endedAt, schedule: [0, 1000, 5000], random: 0 };
-  return outcomeOf({ ...due, step }, { body: '', durationMs: 5, ...result }, { ...context, failingSince });
+  return outcomeOf({ ...due, step }, { body: '', durationMs: 5, ...result }, { ...context, failingSince, isFormer });
 }
 
 describe('FairQueue', () => {
@@ -76,6 +78,11 @@ describe('outcomeOf', () => {
     });
   });
 
+  it('410 of an address that is no longer its own is a failure like others', () => {
+    const gone = outcome({ status: 410 }, { isFormer: true, failingSince: new Date(0) });
+    expect([gone.status, gone.disable, gone.nextTryAt]).toEqual(['pending', null, expect.any(Date)]);
+  });
+
   it('a failure five days after the first of an unbroken row switches it off, one before does not', () => {
     const lasting = outcome({ status: 500 }, { failingSince: new Date(at.getTime() - 5 * dayMs) });
     expect([lasting.status, lasting.disable]).toEqual(['failed', expect.stringContaining('5 days')]);
@@ -89,7 +96,7 @@ describe('outcomeOf', () => {
 describe('newsOf', () => {
   const failed = outcome({ status: 500 });
   const delivered = outcome({ status: 200 });
-  const known = (failingSince: Date | null) => new Map([['p', failingSince]]);
+  const known = (failingSince: Date | null) => new Map([['p u', failingSince]]);
   const earlier = new Date(at.getTime() - 1000);
 
   it('tells the first failure and the success that ends failing, and nothing that is known', () => {

@@ -77,7 +77,12 @@ describe('checkTargetUrl', () => {
     'https://ⓛocalhost/',
     'https://inside.example/',
   ])('%s is refused as leading inside', async (url) => {
-    expect(await check(url)).toMatch(/^url leads to .+ \(.+\); it must lead to a public address$/);
+    expect(await check(url)).toMatch(/^url leads to .+; it must lead to a public address$/);
+  });
+
+  it('the refusal names an address that the URL names, and none that a name has inside', async () => {
+    expect(await check('https://10.0.0.1/')).toContain('url leads to 10.0.0.1 (private)');
+    expect(await check('https://inside.example/')).toContain('url leads to an address that is not public;');
   });
 
   it.each([

@@ -61,7 +61,9 @@ function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): stri
   }
   const refusals = addresses.map((address) => refusalOfAddress(address, guard.allowedRanges));
   if (addresses.length === 0 || refusals.includes(null)) return null;
-  return `url leads to ${addresses[0]} (${refusals[0]}); it must lead to a public address`;
+  // Which address a name has inside is nobody's business outside: it is named only where the URL itself does.
+  const where = isIP(hostOf(url)) ? `${addresses[0]} (${refusals[0]})` : 'an address that is not public';
+  return `url leads to ${where}; it must lead to a public address`;
 }
 
 function parseTargetUrl(text: string): URL | string {

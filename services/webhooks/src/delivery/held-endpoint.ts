@@ -1,13 +1,18 @@
 import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery } from './outcome.ts';
 
+/** A key that signs until `until`, or until it is replaced. */
+export type SigningKey = { key: Buffer; until: Date | null };
+
 /** An endpoint that this process works on under its lease: what is fetched, what is under way, what is known. */
 export class HeldEndpoint implements QueueKey {
   readonly accountId: string;
   readonly endpointId: string;
   readonly heldSince = performance.now();
   url = '';
-  signingKeys: Buffer[] = [];
+  /** What is known of the endpoint was read at this version of it. */
+  version = -1;
+  signingKeys: SigningKey[] = [];
   failingSince: Date | null = null;
   /** Fetched, waiting for their turn. */
   ready: DueDelivery[] = [];
@@ -34,6 +39,13 @@ export class HeldEndpoint implements QueueKey {
 
   canStart(): boolean {
     return this.ready.length > 0 && this.inFlight < this.cap && !this.isLeaving;
+  }
+
+  /** Forgets what is fetched: the endpoint has changed since, and nothing may be sent by what it was. */
+  forgetFetched(): void {
+    this.ready = [];
+    this.mayHaveMore = true;
+    this.drained = undefined;
   }
 
   /** How many more deliveries to fetch now; 0 where there are enough to go on with. */

@@ -60,8 +60,10 @@ export class HeldQueues {
     const room = Math.max(0, maxHeld - this.#held.size);
     for (const queue of await takeDueQueues(sql, this.#owner, now, room)) {
       const held = this.#held.get(queue.endpointId);
-      if (held) held.noteDue(queue.version, now);
-      else if (!this.#releasing.has(queue.endpointId)) {
+      if (held) {
+        if (held.version !== queue.endpointVersion) held.forgetFetched();
+        held.noteDue(queue.version, now);
+      } else if (!this.#releasing.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? maxPerEndpoint;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap));
       }

@@ -38,6 +38,8 @@ type TryContext = {
   accountId: string;
   endpointId: string;
   url: string;
+  /** The endpoint has been given another address meanwhile: what this one answered says nothing of it. */
+  isFormer: boolean;
   /** Since when the endpoint has only failed. */
   failingSince: Date | null;
   /** When the try began and when it ended, by the platform's clock. */
@@ -78,6 +80,7 @@ export function outcomeOf(delivery: DueDelivery, result: PostResult, context: Tr
 }
 
 function disablingReason(result: PostResult, context: TryContext): string | null {
+  if (context.isFormer) return null;
   if (result.status === 410) return 'The endpoint answered 410 Gone.';
   const { failingSince, at } = context;
   const isLasting = failingSince !== null && at.getTime() - failingSince.getTime() >= failingMs;

@@ -23,6 +23,7 @@ export async function tryDelivery(
     accountId,
     endpointId,
     url,
+    isFormer: endpoint.url !== url,
     failingSince: endpoint.failingSince,
     at,
     endedAt: context.clock(),
@@ -39,12 +40,14 @@ function send(
   trace: TraceHeaders,
 ): Promise<PostResult> {
   const timestamp = Math.floor(at.getTime() / 1000);
+  const lasting = endpoint.signingKeys.filter(({ until }) => until === null || until > at);
+  const keys = lasting.map(({ key }) => key);
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'customer-platform-webhooks/1.0',
     'webhook-id': delivery.eventId,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatureHeader(delivery.eventId, timestamp, delivery.envelope, endpoint.signingKeys),
+    'webhook-signature': signatureHeader(delivery.eventId, timestamp, delivery.envelope, keys),
     ...trace,
   };
   return poster.post({ poolKey: endpoint.endpointId, url: endpoint.url, headers, body: delivery.envelope });

@@ -2,30 +2,28 @@ import { webhookDisabled } from '@customer-platform/contracts/webhooks';
 import type { Job } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../resources.ts';
 import { toEndpoint } from './endpoint.ts';
-import { lockUnannounced, noteAnnounced } from './endpoints.sql.ts';
+import { deleteAnnouncements, lockAnnouncements } from './endpoints.sql.ts';
 
 const batch = 20;
 
-/** Publishes webhook.disabled for every endpoint that the platform switched off: the row remembers it until it is published. */
+/** Publishes webhook.disabled for every endpoint that the platform switched off, as it was then: the row waits until it is. */
 export const announceDisabled: Job<WebhookResources> = {
   name: 'announce-disabled',
   everyMs: 500,
-  async run({ tx, emit, findAccount, log }) {
-    const endpoints = await lockUnannounced(tx, batch);
-    let announced = 0;
-    for (const endpoint of endpoints) {
-      // One account that cannot be found must not keep the others from being told.
-      const account = await findAccount(endpoint.account_id).catch((error: unknown) => {
-        log.error(
-          { err: error, endpoint: endpoint.id },
-          'an endpoint that is off cannot be announced; it is tried again',
-        );
-      });
-      if (!account) continue;
-      emit(webhookDisabled, account, { webhook: toEndpoint(endpoint, account) });
-      await noteAnnounced(tx, endpoint.account_id, endpoint.id);
-      announced++;
+  async run({ tx, emit, findAccounts, log }) {
+    const announcements = await lockAnnouncements(tx, batch);
+    if (announcements.length === 0) return false;
+    const accounts = findAccounts(announcements.map((row) => row.account_id));
+    for (const row of announcements) {
+      const account = accounts.get(row.account_id);
+      const previous = { active: true, disabled_reason: null };
+      if (account) emit(webhookDisabled, account, { webhook: toEndpoint(row, account), previous });
+      else log.error({ account: row.account_id, endpoint: row.id }, 'an endpoint that is off belongs to no account');
     }
-    return announced === batch;
+    await deleteAnnouncements(
+      tx,
+      announcements.map((row) => row.announcement),
+    );
+    return announcements.length === batch;
   },
 };

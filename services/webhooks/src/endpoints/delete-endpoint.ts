@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/webhooks';
-import { endPending, makeDue } from '../delivery/dispatch.sql.ts';
+import { endPending, noteEndpointChanged } from '../delivery/dispatch.sql.ts';
 import { implement } from '../resources.ts';
 import { deleteEndpointRow, findEndpoint } from './endpoints.sql.ts';
 
@@ -11,7 +11,7 @@ export const deleteEndpoint = implement(contract.deleteEndpoint, {
   async handle({ account, found, tx, now }) {
     const key = { accountId: account.id, endpointId: found.id };
     await deleteEndpointRow(tx, account.id, found.id);
-    await makeDue(tx, [key], now);
+    await noteEndpointChanged(tx, key, now);
     await endPending(tx, key, 'endpoint_deleted', endedAtOnce);
     return undefined;
   },

@@ -90,29 +90,46 @@ export async function deleteEndpointRow(tx: Sql, accountId: string, id: string):
   await tx`delete from endpoints where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Puts a new secret in the place of the one that signs; that one goes on signing until `overlapUntil`. */
+/** A secret that was replaced, encrypted, in base64; it signs until `until`. */
+export type PreviousSecret = { secret: string; until: string };
+
+/** Reads the secrets of an endpoint that this transaction has locked. */
+export async function readSecrets(
+  tx: Sql,
+  accountId: string,
+  id: string,
+): Promise<{ secret: Uint8Array; previous_secrets: PreviousSecret[] }> {
+  const [row] = await tx<{ secret: Uint8Array; previous_secrets: PreviousSecret[] }[]>`
+    select secret, previous_secrets from endpoints where account_id = ${accountId} and id = ${id}`;
+  return row!;
+}
+
+/** Writes the secret that signs from now on, and those that sign beside it for a while. */
 export async function replaceSecret(
   tx: Sql,
   accountId: string,
   id: string,
   secret: Buffer,
-  overlapUntil: Date | null,
+  previous: PreviousSecret[],
   now: Date,
 ): Promise<void> {
   await tx`
-    update endpoints set secret = ${secret}, previous_secret_until = ${overlapUntil}, updated_at = ${now},
-      previous_secret = case when ${overlapUntil !== null} then secret end
+    update endpoints set secret = ${secret}, previous_secrets = ${tx.json(previous)}, updated_at = ${now}
     where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Reads at most `limit` endpoints that the platform switched off and that nobody was told of; they are this transaction's. */
-export async function lockUnannounced(tx: Sql, limit: number): Promise<(EndpointRow & { account_id: string })[]> {
-  return await tx<(EndpointRow & { account_id: string })[]>`
-    select account_id, ${columns(tx)} from endpoints where to_announce
-    order by account_id, id limit ${limit} for update skip locked`;
+/** An endpoint as it was when the platform switched it off, which nobody has been told of yet. */
+export type Announcement = EndpointRow & { account_id: string; announcement: string; disabled_reason: string };
+
+/** Reads at most `limit` announcements, oldest first; they are this transaction's. */
+export async function lockAnnouncements(tx: Sql, limit: number): Promise<Announcement[]> {
+  return await tx<Announcement[]>`
+    select account_id, id as announcement, endpoint_id as id, url, description, events, false as active, disabled_reason,
+      created_at, updated_at
+    from announcements order by announcements.id limit ${limit} for update skip locked`;
 }
 
-/** Notes that everybody was told of an endpoint that is off. */
-export async function noteAnnounced(tx: Sql, accountId: string, id: string): Promise<void> {
-  await tx`update endpoints set to_announce = false where account_id = ${accountId} and id = ${id}`;
+/** Removes announcements that were made. */
+export async function deleteAnnouncements(tx: Sql, announcements: string[]): Promise<void> {
+  await tx`delete from announcements where id = any(${announcements}::uuid[])`;
 }

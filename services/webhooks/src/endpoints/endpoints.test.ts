@@ -69,6 +69,8 @@ describe('registering', () => {
     ['url', {}],
     ['events', { url: 'https://example.com/', events: ['Order'] }],
     ['events', { url: 'https://example.com/', events: [] }],
+    ['events', { url: 'https://example.com/', events: ['order.declined', 'order.lost'] }],
+    ['events', { url: 'https://example.com/', events: ['orders.*'] }],
     ['description', { url: 'https://example.com/', description: 'x'.repeat(501) }],
     ['active', { url: 'https://example.com/', active: 'yes' }],
   ])('a wrong %s is refused by name', async (field, body) => {

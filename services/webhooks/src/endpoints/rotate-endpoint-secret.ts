@@ -1,16 +1,33 @@
 import * as contract from '@customer-platform/contracts/webhooks';
+import { noteEndpointChanged } from '../delivery/dispatch.sql.ts';
 import { implement } from '../resources.ts';
-import { findEndpoint, replaceSecret } from './endpoints.sql.ts';
+import { findEndpoint, type PreviousSecret, readSecrets, replaceSecret } from './endpoints.sql.ts';
 import { encryptSecret, newSigningSecret } from './secret.ts';
+
+/** So many former secrets sign beside the new one at most; with one more the oldest stops. */
+const maxPrevious = 4;
 
 export const rotateEndpointSecret = implement(contract.rotateEndpointSecret, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),
   async handle({ account, body, found, tx, now, resources }) {
     const secret = newSigningSecret();
     const stored = encryptSecret(resources.secretKeys, secret, account.id, found.id);
-    const overlapMs = body.overlap_seconds * 1000;
-    const overlapUntil = overlapMs > 0 ? new Date(now.getTime() + overlapMs) : null;
-    await replaceSecret(tx, account.id, found.id, stored, overlapUntil, now);
+    const former = await readSecrets(tx, account.id, found.id);
+    const previous = previousSecrets(former, body.overlap_seconds, now);
+    await replaceSecret(tx, account.id, found.id, stored, previous, now);
+    await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id }, now);
     return { secret };
   },
+  committed: (resources) => resources.dispatcher.wake(),
 });
+
+type Secrets = Awaited<ReturnType<typeof readSecrets>>;
+
+/** What signs beside the new secret: the one it replaces, and earlier ones whose own overlap lasts. Without overlap, none. */
+function previousSecrets(former: Secrets, overlapSeconds: number, now: Date): PreviousSecret[] {
+  if (overlapSeconds === 0) return [];
+  const until = new Date(now.getTime() + overlapSeconds * 1000).toISOString();
+  const replaced = { secret: Buffer.from(former.secret).toString('base64'), until };
+  const lasting = former.previous_secrets.filter((one) => new Date(one.until) > now);
+  return [replaced, ...lasting].slice(0, maxPrevious);
+}

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/webhooks';
-import { makeDue } from '../delivery/dispatch.sql.ts';
+import { noteEndpointChanged } from '../delivery/dispatch.sql.ts';
 import { implement } from '../resources.ts';
 import { refusePrivateTarget, toEndpoint } from './endpoint.ts';
 import { type EndpointValues, findEndpoint, updateEndpointRow } from './endpoints.sql.ts';
@@ -21,7 +21,9 @@ export const updateEndpoint = implement(contract.updateEndpoint, {
     if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
     if (values.url !== url) refusePrivateTarget(values.url, call);
     const row = await updateEndpointRow(tx, account.id, found.id, values, now);
-    if (active && !row.active) await makeDue(tx, [{ accountId: account.id, endpointId: found.id }], now);
+    if (row.url !== url || row.active !== active) {
+      await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id }, now);
+    }
     return toEndpoint(row, account);
   },
   committed: (resources) => resources.dispatcher.wake(),

@@ -139,6 +139,26 @@ describe('events', () => {
   });
 });
 
+describe('a kind that there is not', () => {
+  it('is refused where events and deliveries are asked for by kind', async () => {
+    const account = await platform.account();
+    const { id } = await register(account, receiver.url);
+    for (const [path, field] of [
+      ['/v1/events?type=order.lost', 'type'],
+      [`/v1/webhooks/${id}/deliveries?event=order.*`, 'event'],
+    ]) {
+      const { status, body } = await account.request('GET', path!);
+      expect([status, body.error.field, body.error.message]).toEqual([
+        400,
+        field,
+        expect.stringContaining(`${field} must be a kind of event`),
+      ]);
+    }
+    // A kind of a module that is not built yet is one all the same.
+    expect((await account.request('GET', '/v1/events?type=order.declined')).status).toBe(200);
+  });
+});
+
 describe('after 30 days', () => {
   it('events, their deliveries and tries are gone, younger ones are not', async () => {
     const account = await platform.account();

@@ -1,0 +1,79 @@
+import { createLogger, type Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openServiceDatabase, register } from '../webhooks-under-test.ts';
+import type { TryOutcome } from './outcome.ts';
+import { OutcomeWriter } from './outcome-writer.ts';
+
+let platform: Platform;
+let sql: Database;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  sql = openServiceDatabase(platform);
+});
+afterAll(async () => {
+  await Promise.all([platform.stop(), sql.end()]);
+});
+
+/** The outcome of a try of a new delivery that no dispatcher takes up: its endpoint is off. */
+async function anOutcome(change: Partial<TryOutcome> = {}): Promise<TryOutcome> {
+  const account = await platform.account();
+  const endpoint = await register(account, 'https://93.184.216.34/', { active: false });
+  const { id } = await account.client.testEndpoint({ params: { endpoint_id: endpoint.id } });
+  return {
+    accountId: account.id,
+    endpointId: endpoint.id,
+    deliveryId: id,
+    run: 0,
+    at: platform.clock.now(),
+    url: endpoint.url,
+    httpStatus: 500,
+    error: null,
+    body: '',
+    durationMs: 1,
+    isManual: false,
+    status: 'pending',
+    reason: null,
+    nextTryAt: platform.clock.now(),
+    disable: null,
+    ...change,
+  };
+}
+
+function writerOf() {
+  const written: TryOutcome[] = [];
+  const log = createLogger('webhooks', 'silent');
+  const writer = new OutcomeWriter(sql, platform.clock.now, log, (batch) => written.push(...batch));
+  return { writer, written };
+}
+
+const triesOf = async ({ deliveryId }: TryOutcome) => {
+  return await sql<{ number: number; status: number }[]>`
+    select number, status from tries where delivery_id = ${deliveryId} order by number`;
+};
+
+it('two outcomes of one delivery that wait together are two tries', async () => {
+  const { writer, written } = writerOf();
+  const first = await anOutcome();
+  const second = { ...first, httpStatus: 501 };
+  for (const outcome of [first, second]) writer.add(outcome, null);
+  await waitFor('both', () => written.length === 2);
+  expect([...(await triesOf(first))]).toEqual([
+    { number: 1, status: 500 },
+    { number: 2, status: 501 },
+  ]);
+  await writer.stop();
+});
+
+it('an outcome that the database never takes keeps no other from being written', async () => {
+  const { writer, written } = writerOf();
+  const outcomes = await Promise.all(Array.from({ length: 9 }, () => anOutcome()));
+  const poison = await anOutcome({ httpStatus: 99_999 });
+  for (const outcome of [...outcomes.slice(0, 4), poison, ...outcomes.slice(4)]) writer.add(outcome, null);
+  await waitFor('the others', () => written.length === 9);
+  expect(await Promise.all(outcomes.map(async (one) => (await triesOf(one)).length))).toEqual(Array(9).fill(1));
+  expect([...(await triesOf(poison))]).toEqual([]);
+  expect(writer.waiting).toBe(0);
+  await writer.stop();
+});

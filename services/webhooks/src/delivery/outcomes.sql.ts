@@ -1,0 +1,81 @@
+import type { Sql } from '@customer-platform/service-kit';
+import { accountsOf, endpointsOf, type QueueKey } from './dispatch.sql.ts';
+import type { TryOutcome } from './outcome.ts';
+
+/** A change of what is known of an endpoint, from its tries. */
+export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; disable: string | null };
+
+/**
+ * Writes since when endpoints have only failed, and switches off those that are to be, noting what is to be told of it. What
+ * an address answered says nothing of the one that an endpoint has been given since.
+ */
+export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date): Promise<void> {
+  await tx`
+    with changed as (
+      update endpoints e set failing_since = n.failing_since,
+        active = e.active and n.disable is null,
+        disabled_reason = case when e.active then n.disable else e.disabled_reason end,
+        updated_at = case when e.active and n.disable is not null then ${now} else e.updated_at end
+      from unnest(${accountsOf(news)}::uuid[], ${endpointsOf(news)}::uuid[],
+        ${news.map((one) => one.failingSince?.toISOString() ?? null)}::timestamptz[],
+        ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[])
+        as n (account_id, endpoint_id, failing_since, disable, url)
+      where e.account_id = n.account_id and e.id = n.endpoint_id and e.url = n.url
+      returning old.active as was_active, e.*
+    )
+    insert into announcements (account_id, endpoint_id, url, description, events, disabled_reason, created_at, updated_at)
+    select account_id, id, url, description, events, disabled_reason, created_at, updated_at
+    from changed where was_active and not active`;
+}
+
+/**
+ * Writes the tries and what they led to, in one statement for any number. A delivery that was ended or asked for again
+ * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
+ * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
+ * under way, looks passed it over.
+ */
+export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date): Promise<void> {
+  const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
+  await tx`
+    with outcome as (
+      select * from unnest(
+        ${outcomes.map((one) => one.accountId)}::uuid[], ${outcomes.map((one) => one.endpointId)}::uuid[],
+        ${outcomes.map((one) => one.deliveryId)}::uuid[], ${outcomes.map((one) => one.run)}::int[],
+        ${outcomes.map((one) => one.at.toISOString())}::timestamptz[], ${outcomes.map((one) => one.url)}::text[],
+        ${outcomes.map((one) => one.httpStatus)}::smallint[], ${outcomes.map((one) => one.error)}::text[],
+        ${outcomes.map((one) => one.body)}::text[], ${outcomes.map((one) => one.durationMs)}::int[],
+        ${outcomes.map((one) => String(one.isManual))}::text[]::boolean[], ${outcomes.map((one) => one.status)}::text[],
+        ${outcomes.map((one) => one.reason)}::text[],
+        ${outcomes.map((one) => one.nextTryAt?.toISOString() ?? null)}::timestamptz[],
+        ${outcomes.map((one) => String(one.disable !== null))}::text[]::boolean[]
+      ) as o (account_id, endpoint_id, delivery_id, run, at, url, http_status, error, body, duration_ms, is_manual, status,
+        reason, next_try_at, disables)
+    ), changed as (
+      update deliveries d set
+        tries_made = d.tries_made + 1,
+        url = o.url,
+        response_status = coalesce(o.http_status, d.response_status),
+        response_body = case when o.http_status is null then d.response_body else o.body end,
+        response_duration_ms = case when o.http_status is null then d.response_duration_ms else o.duration_ms end,
+        step = case when ${decides} then d.step + 1 else d.step end,
+        is_manual = d.is_manual and not ${decides},
+        status = case when ${decides} then o.status else d.status end,
+        reason = case when ${decides} then o.reason else d.reason end,
+        next_try_at = case when ${decides} then o.next_try_at else d.next_try_at end
+      from outcome o where d.account_id = o.account_id and d.id = o.delivery_id
+      returning d.account_id, d.id, d.endpoint_id, d.tries_made, d.status, d.next_try_at
+    ), written as (
+      insert into tries (account_id, delivery_id, number, at, status, error, duration_ms, is_manual)
+      select c.account_id, c.id, c.tries_made, o.at, o.http_status, o.error, o.duration_ms, o.is_manual
+      from changed c join outcome o on o.account_id = c.account_id and o.delivery_id = c.id
+    )
+    insert into queues (account_id, endpoint_id, due_at)
+    select account_id, endpoint_id, min(due_at) from (
+      select account_id, endpoint_id, next_try_at as due_at from changed where status = 'pending'
+      union all
+      select account_id, endpoint_id, ${now}::timestamptz from outcome where disables
+    ) as due
+    group by account_id, endpoint_id order by account_id, endpoint_id
+    on conflict (account_id, endpoint_id) do update
+      set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;
+}
