@@ -164,7 +164,7 @@ async function pgbenchRound(
     return { perSecond, count: transactions };
   } finally {
     await sql`delete from calendar.outbox where sequence in (select sequence from calendar.outbox for update skip locked)`;
-    await sql`delete from calendar.notices where id in (select id from calendar.notices for update skip locked)`;
+    await sql`delete from calendar.reminders where id in (select id from calendar.reminders for update skip locked)`;
     process.kill(pid, 'SIGCONT');
   }
 }

@@ -3,7 +3,7 @@ import { bookAppointment } from './appointments/book-appointment.ts';
 import { cancelAppointment } from './appointments/cancel-appointment.ts';
 import { completeAppointment } from './appointments/complete-appointment.ts';
 import { confirmAppointment } from './appointments/confirm-appointment.ts';
-import { emitDueNotices } from './appointments/emit-due-notices.ts';
+import { emitDueReminders } from './appointments/emit-due-reminders.ts';
 import { getAppointment } from './appointments/get-appointment.ts';
 import { listAppointments } from './appointments/list-appointments.ts';
 import { markNoShow } from './appointments/mark-no-show.ts';
@@ -45,7 +45,7 @@ export const calendar: ServiceDefinition<typeof baseConfig, undefined> = {
     ...[getSettings, updateSettings],
   ],
   consumers: [onContactCreated, onContactUpdated, onContactDeleted, onContactMerged, onMemberAdded, onMemberRemoved],
-  jobs: [emitDueNotices],
+  jobs: [emitDueReminders],
 };
 
 if (import.meta.main) await runProcess(() => startService(calendar, process.env));

@@ -10,6 +10,7 @@ import {
   appointmentNoShow,
   appointmentRescheduled,
   appointmentUpdated,
+  confirmationDue,
 } from './events.ts';
 import {
   Appointment,
@@ -37,7 +38,7 @@ export const bookAppointment = operation('bookAppointment', {
   status: 201,
   answer: Appointment,
   errors: ['slot_taken', 'invalid_state'],
-  emits: [appointmentBooked],
+  emits: [appointmentBooked, confirmationDue],
 });
 
 export const listAppointments = operation('listAppointments', {
@@ -97,7 +98,7 @@ export const rescheduleAppointment = operation('rescheduleAppointment', {
   status: 200,
   answer: Appointment,
   errors: ['not_found', 'slot_taken', 'invalid_state'],
-  emits: [appointmentRescheduled],
+  emits: [appointmentRescheduled, confirmationDue],
 });
 
 export const confirmAppointment = operation('confirmAppointment', {

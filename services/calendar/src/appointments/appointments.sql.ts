@@ -1,6 +1,6 @@
 import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
 import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
-import type { Notice } from './notices.ts';
+import type { Reminder } from './reminders.ts';
 
 /** An appointment with what it shows of its contact (of a merged one the survivor) and its teammate. */
 export interface AppointmentRow {
@@ -137,7 +137,7 @@ export async function selectCursor(
 }
 
 /**
- * Books with the history entry and the notices. Answers the new id, or undefined where the teammate's time is held by
+ * Books with the history entry and the reminders. Answers the new id, or undefined where the teammate's time is held by
  * another: no error is raised for it, so that many who want one time do not wait for each other in turn.
  */
 export async function insertAppointment(
@@ -145,7 +145,7 @@ export async function insertAppointment(
   accountId: string,
   row: Omit<AppointmentRow, 'id'>,
   entry: HistoryRow,
-  notices: readonly Notice[],
+  reminders: readonly Reminder[],
 ): Promise<string | undefined> {
   const [booked] = await tx<{ id: string }[]>`
     with booked as (
@@ -158,9 +158,9 @@ export async function insertAppointment(
     ), noted as (
       insert into appointment_history (account_id, appointment_id, kind, summary, at)
       select ${accountId}, id, ${entry.kind}, ${entry.summary}, ${entry.at} from booked
-    ), noticed as (
-      insert into notices (account_id, appointment_id, kind, channel, minutes_before, due_at)
-      select ${accountId}, booked.id, due.* from booked cross join ${noticeRows(tx, notices)}
+    ), reminded as (
+      insert into reminders (account_id, appointment_id, channel, minutes_before, due_at)
+      select ${accountId}, booked.id, due.* from booked cross join ${reminderRows(tx, reminders)}
     )
     select id from booked`;
   return booked?.id;
@@ -175,14 +175,14 @@ export async function lockTeammates(tx: Sql, accountId: string, emails: string[]
 /** Where an appointment goes, with its lengths. */
 export type Move = Pick<AppointmentRow, 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>;
 
-/** Moves an appointment with its history entry and notices. Answers false where the time is held by another: the transaction is then over. */
+/** Moves an appointment with its history entry and reminders. Answers false where the time is held by another: the transaction is then over. */
 export async function moveAppointment(
   tx: Sql,
   accountId: string,
   id: string,
   move: Move,
   entry: HistoryRow,
-  notices: readonly Notice[],
+  reminders: readonly Reminder[],
 ): Promise<boolean> {
   const { staff_id, blocked_from, starts_at, ends_at } = move;
   try {
@@ -192,10 +192,10 @@ export async function moveAppointment(
           ends_at = ${ends_at}, updated_at = ${entry.at}
         where account_id = ${accountId} and id = ${id}
       ), noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
-        delete from notices where account_id = ${accountId} and appointment_id = ${id}
+        delete from reminders where account_id = ${accountId} and appointment_id = ${id}
       )
-      insert into notices (account_id, appointment_id, kind, channel, minutes_before, due_at)
-      select ${accountId}, ${id}, due.* from ${noticeRows(tx, notices)}`;
+      insert into reminders (account_id, appointment_id, channel, minutes_before, due_at)
+      select ${accountId}, ${id}, due.* from ${reminderRows(tx, reminders)}`;
     return true;
   } catch (error) {
     if (brokenConstraint(error) === 'appointments_no_overlap') return false;
@@ -214,7 +214,7 @@ export async function changeStatusRow(
   const holdsTime = status === 'requested' || status === 'confirmed';
   await tx`
     with noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
-      delete from notices where account_id = ${accountId} and appointment_id = ${id} and not ${holdsTime}::boolean
+      delete from reminders where account_id = ${accountId} and appointment_id = ${id} and not ${holdsTime}::boolean
     )
     update appointments set status = ${status}, updated_at = ${entry.at} where account_id = ${accountId} and id = ${id}`;
 }
@@ -238,10 +238,10 @@ const insertEntry = (tx: Sql, accountId: string, id: string, { kind, summary, at
   insert into appointment_history (account_id, appointment_id, kind, summary, at)
   values (${accountId}, ${id}, ${kind}, ${summary}, ${at})`;
 
-const noticeRows = (tx: Sql, notices: readonly Notice[]) => tx`
-  jsonb_to_recordset(${tx.json(notices.map(jsonNotice))}::jsonb)
-    as due (kind text, channel text, minutes_before integer, due_at timestamptz)`;
+const reminderRows = (tx: Sql, reminders: readonly Reminder[]) => tx`
+  jsonb_to_recordset(${tx.json(reminders.map(jsonReminder))}::jsonb)
+    as due (channel text, minutes_before integer, due_at timestamptz)`;
 
-function jsonNotice({ kind, channel, minutesBefore, dueAt }: Notice) {
-  return { kind, channel, minutes_before: minutesBefore, due_at: dueAt.toISOString() };
+function jsonReminder({ channel, minutesBefore, dueAt }: Reminder) {
+  return { channel, minutes_before: minutesBefore, due_at: dueAt.toISOString() };
 }

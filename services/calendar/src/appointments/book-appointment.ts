@@ -8,7 +8,7 @@ import { loadOffer, type Offer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
 import { toAppointment } from './appointment.ts';
 import { type AppointmentRow, insertAppointment } from './appointments.sql.ts';
-import { noticesOf } from './notices.ts';
+import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
 const minuteMs = 60_000;
@@ -40,16 +40,19 @@ export const bookAppointment = implement(contract.bookAppointment, {
     const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt: starts_at.getTime() };
     const refusals = candidates.map((candidate) => refusalsOf({ ...rules, candidate }));
     const free = candidates.filter((_, index) => refusals[index]!.length === 0);
-    const notices = noticesOf('booked', starts_at, now, bookingType, settings);
+    const reminders = remindersOf(starts_at, now, bookingType, settings);
     for (const { id: teammate } of free) {
       const values = valuesOf(body, { ...offer, bookingType, contact }, teammate, now);
       const summary = `Booked ${bookingType.name} with ${teammate.name} for ${formatInstant(starts_at, account.timezone)}`;
       const entry = { kind: 'booked' as const, summary, at: now };
-      const id = await insertAppointment(tx, account.id, values, entry, notices);
+      const id = await insertAppointment(tx, account.id, values, entry, reminders);
       if (id === undefined) continue;
       const appointment = toAppointment({ id, ...values }, account.timezone);
       const history = [{ ...entry, at: formatInstant(now, account.timezone) }];
-      emit(contract.appointmentBooked, { appointment: { ...appointment, history } });
+      const event = { appointment: { ...appointment, history } };
+      emit(contract.appointmentBooked, event);
+      const { enabled, channel } = settings.confirmation;
+      if (enabled) emit(contract.confirmationDue, { ...event, channel, reason: 'booked' });
       return appointment;
     }
     // Who was free and is not in the end lost the time to another booking.

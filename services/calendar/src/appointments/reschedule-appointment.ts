@@ -5,7 +5,7 @@ import { loadOffer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
 import { changeOf, toAppointment } from './appointment.ts';
 import { type AppointmentRow, lockAppointment, lockTeammates, moveAppointment } from './appointments.sql.ts';
-import { noticesOf } from './notices.ts';
+import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
 export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
@@ -46,11 +46,14 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
     const summary = `Moved from ${timeAndTeammate(found, account.timezone)} to ${timeAndTeammate(after, account.timezone)}`;
     const entry = { kind: 'rescheduled' as const, summary, at: now };
     after.history = [...found.history, entry];
-    const notices = noticesOf('rescheduled', starts_at, now, bookingType, settings);
-    if (!(await moveAppointment(tx, account.id, found.id, after, entry, notices))) {
+    const reminders = remindersOf(starts_at, now, bookingType, settings);
+    if (!(await moveAppointment(tx, account.id, found.id, after, entry, reminders))) {
       return fail('slot_taken', slotTakenMessage([['taken']], bookingType, account.timezone));
     }
-    emit(contract.appointmentRescheduled, changeOf(found, after, account.timezone));
+    const change = changeOf(found, after, account.timezone);
+    emit(contract.appointmentRescheduled, change);
+    const { enabled, channel } = settings.confirmation;
+    if (enabled) emit(contract.confirmationDue, { appointment: change.appointment, channel, reason: 'rescheduled' });
     return toAppointment(after, account.timezone);
   },
 });

@@ -18,9 +18,9 @@ const startsAt = '2026-06-04T09:00:00+02:00';
 
 /** What was emitted for an account, as `kind channel`, once it is as many as expected. */
 async function told(desk: Desk, count: number): Promise<string[]> {
-  return await waitFor(`${count} notices`, () => {
-    const notices = platform.events(desk.account.id).filter(({ type }) => type.endsWith('.due'));
-    const lines = notices.map(({ type, data }) => `${type} ${data.reason ?? data.minutes_before} ${data.channel}`);
+  return await waitFor(`${count} events`, () => {
+    const events = platform.events(desk.account.id).filter(({ type }) => type.endsWith('.due'));
+    const lines = events.map(({ type, data }) => `${type} ${data.reason ?? data.minutes_before} ${data.channel}`);
     return lines.length >= count ? lines : undefined;
   });
 }

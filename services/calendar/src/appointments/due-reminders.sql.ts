@@ -1,0 +1,28 @@
+import type { Sql } from '@customer-platform/service-kit';
+import { type AppointmentRowWithHistory, columns, datedHistory, history, neighbours } from './appointments.sql.ts';
+import type { Reminder } from './reminders.ts';
+
+/** A reminder that is due, with its appointment as it is now. */
+export interface DueReminder extends AppointmentRowWithHistory {
+  account_id: string;
+  channel: Reminder['channel'];
+  minutes_before: number;
+}
+
+/**
+ * Takes at most `limit` reminders that are due, with their appointments, earliest first. They are gone once the transaction
+ * commits, in which their events are written: each is emitted once, however many processes look.
+ */
+export async function takeDueReminders(tx: Sql, now: Date, limit: number): Promise<DueReminder[]> {
+  const rows = await tx<(Omit<DueReminder, 'history'> & { history: Parameters<typeof datedHistory>[0] })[]>`
+    with due as (
+      delete from reminders where (account_id, appointment_id, id) in (
+        select account_id, appointment_id, id from reminders where due_at <= ${now}
+        order by due_at limit ${limit} for update skip locked)
+      returning *
+    )
+    select due.account_id, due.channel, due.minutes_before, ${columns(tx)}, ${history(tx)}
+    from due join appointments a on a.account_id = due.account_id and a.id = due.appointment_id ${neighbours(tx)}
+    order by due.due_at, due.id`;
+  return rows.map((row) => ({ ...row, history: datedHistory(row.history) }));
+}
