@@ -1,3 +1,4 @@
+import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
 import type { RatePolicy, Standing } from './rate-policy.ts';
 import { type GatewayRedis, redisTimeoutMs } from './redis.ts';
 
@@ -13,9 +14,8 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-interface Batch {
+interface Batch extends Timed {
   requests: Waiting[];
-  sentAtMs: number;
 }
 
 /**
@@ -24,9 +24,10 @@ interface Batch {
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;
-  readonly #underWay = new Set<Batch>();
+  readonly #underWay = new DeadlineWatch<Batch>(redisTimeoutMs, lookEveryMs, (batch) => {
+    this.#giveUp(batch, new Error(`Redis did not answer within ${redisTimeoutMs} ms`));
+  });
   #waiting: Waiting[] = [];
-  #timer: NodeJS.Timeout | undefined;
   readonly #flush = () => {
     const all = this.#waiting;
     this.#waiting = [];
@@ -51,12 +52,11 @@ export class RedisLimiter {
       buckets.push(policy.bucket);
       limits.push(policy.intervalText, policy.burstText, cost === 1 ? '1' : '0');
     }
-    const batch = { requests, sentAtMs: performance.now() };
-    this.#underWay.add(batch);
-    this.#timer ??= setTimeout(this.#look, lookEveryMs);
+    const batch: Batch = { requests, startedAtMs: performance.now(), isOver: false };
+    this.#underWay.watch(batch);
     this.#redis.takeRequests(requests.length, ...buckets, ...limits).then(
       (standings) => {
-        this.#underWay.delete(batch);
+        batch.isOver = true;
         // What was given up before is settled already: these calls do nothing then.
         for (let index = 0; index < requests.length; index++) requests[index]!.resolve(standings[index]!);
       },
@@ -64,20 +64,8 @@ export class RedisLimiter {
     );
   }
 
-  /** An answer that arrived while this process was busy counts as in time: it is read before late ones are given up. */
-  readonly #look = () => {
-    setImmediate(() => {
-      const latestMs = performance.now() - redisTimeoutMs;
-      for (const batch of this.#underWay) {
-        if (batch.sentAtMs > latestMs) break;
-        this.#giveUp(batch, new Error(`Redis did not answer within ${redisTimeoutMs} ms`));
-      }
-      this.#timer = this.#underWay.size > 0 ? setTimeout(this.#look, lookEveryMs) : undefined;
-    });
-  };
-
   #giveUp(batch: Batch, error: unknown): void {
-    this.#underWay.delete(batch);
+    batch.isOver = true;
     for (const { reject } of batch.requests) reject(error);
   }
 }

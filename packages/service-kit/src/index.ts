@@ -5,6 +5,7 @@ export * from './config.ts';
 export type { Delivery, ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';
 export * from './database.ts';
+export * from './deadline-watch.ts';
 export * from './http.ts';
 export { AnswerSeal, forgetAnswers } from './idempotency.ts';
 export { type Job, startJob, type WorkCall } from './jobs.ts';

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
 import { getAccountContext, type InternalRequest, type ServiceName } from '@customer-platform/contracts/core';
 import express, { type Express } from 'express';
 import type { z } from 'zod';
@@ -155,6 +156,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
  * process with 1 and says why.
  */
 export async function runProcess(start: () => Promise<Running>): Promise<void> {
+  // Else V8 may decide, by what survived the start, to put objects of requests among the old ones for good: one start in some
+  // then takes up to twice the processor time and memory under load, all of it for garbage collection.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   let running: Running | undefined;
   let stopping = false;
   const stop = () => {

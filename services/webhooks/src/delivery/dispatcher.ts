@@ -1,4 +1,4 @@
-import { type Database, type Logger, meter, WakeLoop } from '@customer-platform/service-kit';
+import { type Database, DeadlineWatch, type Logger, meter, type Timed, WakeLoop } from '@customer-platform/service-kit';
 import { decryptSecret, type SecretKeys } from '../endpoints/secret.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -42,7 +42,7 @@ const unreadableRestMs = 60_000;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
-type RunningTry = { startedAt: number; isSlow: boolean };
+type RunningTry = Timed & { isSlow: boolean };
 
 /**
  * Sends what is due. It leases queues of endpoints, fetches their due deliveries in sets, starts tries in fair rotation
@@ -53,10 +53,15 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues: HeldQueues;
   readonly #startable = new FairQueue<HeldEndpoint>();
-  readonly #running = new Set<RunningTry>();
+  readonly #running = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
+    running.isSlow = true;
+    this.#slow++;
+    this.#startReady();
+  });
   readonly #writer: OutcomeWriter;
   readonly #look: WakeLoop;
   readonly #upkeep: WakeLoop;
+  #underWay = 0;
   #slow = 0;
   #isDueForLook = true;
   #lookedAt = 0;
@@ -69,7 +74,10 @@ export class Dispatcher {
     this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
     this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
-    this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, () => this.#keepUp());
+    this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
+      await this.#queues.keepUp();
+      return undefined;
+    });
   }
 
   /** Says that something became due: after the commit of the transaction that made it so. */
@@ -83,9 +91,10 @@ export class Dispatcher {
     this.#isStopping = true;
     await Promise.all([this.#look.stop(), this.#upkeep.stop()]);
     const deadline = performance.now() + stopMs;
-    while (this.#running.size > 0 && performance.now() < deadline) {
+    while (this.#underWay > 0 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    this.#running.stop();
     await this.#writer.stop();
     await this.#queues.giveBackAll();
   }
@@ -171,8 +180,8 @@ export class Dispatcher {
 
   #startReady(): void {
     const { maxInFlight } = this.#options;
-    while (!this.#isStopping && this.#running.size < maxInFlight * 4 && this.#writer.waiting < maxUnwritten) {
-      if (this.#running.size - this.#slow >= maxInFlight) return;
+    while (!this.#isStopping && this.#underWay < maxInFlight * 4 && this.#writer.waiting < maxUnwritten) {
+      if (this.#underWay - this.#slow >= maxInFlight) return;
       const held = this.#startable.next();
       if (!held) return;
       const delivery = held.canStart() ? held.ready.shift() : undefined;
@@ -183,12 +192,14 @@ export class Dispatcher {
   }
 
   async #try(held: HeldEndpoint, delivery: DueDelivery): Promise<void> {
-    const running: RunningTry = { startedAt: performance.now(), isSlow: false };
+    const running: RunningTry = { startedAtMs: performance.now(), isOver: false, isSlow: false };
     held.busy.add(delivery.id);
     held.inFlight++;
-    this.#running.add(running);
+    this.#underWay++;
+    this.#running.watch(running);
     const outcome = await tryDelivery(delivery, held, this.#options);
-    this.#running.delete(running);
+    running.isOver = true;
+    this.#underWay--;
     if (running.isSlow) this.#slow--;
     held.inFlight--;
     held.lastWorkAt = performance.now();
@@ -209,17 +220,5 @@ export class Dispatcher {
       if (outcome.disable !== null) this.wake();
     }
     this.#startReady();
-  }
-
-  async #keepUp(): Promise<undefined> {
-    const slowSince = performance.now() - slowMs;
-    for (const running of this.#running) {
-      if (running.startedAt > slowSince) break;
-      if (running.isSlow) continue;
-      running.isSlow = true;
-      this.#slow++;
-    }
-    this.#startReady();
-    await this.#queues.keepUp();
   }
 }

@@ -1,3 +1,4 @@
+import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
 import { createConnectionPools, type PoolEntry } from './connection-pools.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
@@ -54,7 +55,9 @@ export function createPoster(options: PosterOptions): Poster {
     maxSockets: options.maxSockets,
     keepAliveMs: options.keepAliveMs ?? 4000,
   });
-  const deadlines = createDeadlines(options.timeoutMs);
+  const { timeoutMs } = options;
+  const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
+  const deadlines = new DeadlineWatch<Attempt>(timeoutMs, sweepMs, (attempt) => attempt.stop('timeout'));
 
   return {
     async post(request) {
@@ -67,7 +70,6 @@ export function createPoster(options: PosterOptions): Poster {
       deadlines.watch(attempt);
       attempt.send();
       const result = await attempt.done.promise;
-      deadlines.forget(attempt);
       pools.giveBack(entry);
       return result;
     },
@@ -80,14 +82,14 @@ export function createPoster(options: PosterOptions): Poster {
 }
 
 /** One try on its way: gathers the answer within its bounds and settles `done` exactly once. */
-class Attempt implements Dispatcher.DispatchHandler {
-  readonly startedAt = performance.now();
+class Attempt implements Dispatcher.DispatchHandler, Timed {
+  readonly startedAtMs = performance.now();
+  isOver = false;
   readonly done = Promise.withResolvers<PostResult>();
   private readonly entry: PoolEntry;
   private readonly target: Dispatcher.DispatchOptions;
   private readonly dialsBefore: number;
   private isResent = false;
-  private isSettled = false;
   private controller: Dispatcher.DispatchController | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
@@ -108,7 +110,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     // The deadline passed while it waited for its connection: nothing is sent any more.
-    if (this.isSettled) controller.abort(new Error('the deadline had passed'));
+    if (this.isOver) controller.abort(new Error('the deadline had passed'));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
@@ -120,21 +122,21 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.isSettled) return;
+    if (this.isOver) return;
     this.size += chunk.length;
     this.chunks.push(chunk);
     if (this.size > (this.encoding === '' ? maxAnswerBytes : maxCompressedBytes)) this.stop('too_large');
   }
 
   onResponseEnd(): void {
-    if (this.isSettled) return;
+    if (this.isOver) return;
     const answer = Buffer.concat(this.chunks, this.size);
     if (this.encoding === '') this.settle(undefined, answer);
     else void this.decodeAndSettle(answer);
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.isSettled) return;
+    if (this.isOver) return;
     if (this.status === undefined && isConnectionLost(error) && this.resend()) return;
     const failure = error instanceof ConnectError ? error.failure : 'http';
     this.settle(failure, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
@@ -164,14 +166,18 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   private settle(error: PostError | undefined, answer: Buffer): void {
-    if (this.isSettled) return;
-    this.isSettled = true;
-    const result: PostResult = { body: shownText(answer), durationMs: Math.round(performance.now() - this.startedAt) };
+    if (this.isOver) return;
+    this.isOver = true;
+    const result: PostResult = {
+      body: shownText(answer),
+      durationMs: Math.round(performance.now() - this.startedAtMs),
+    };
     if (this.status !== undefined) result.status = this.status;
     const isLongFailure =
       error === 'too_large' && this.status !== undefined && (this.status < 200 || this.status > 299);
     if (error !== undefined && !isLongFailure) result.error = error;
     if (this.retryAfterMs !== undefined) result.retryAfterMs = this.retryAfterMs;
+    this.chunks = [];
     this.done.resolve(result);
   }
 }
@@ -183,40 +189,4 @@ function isConnectionLost(error: Error): boolean {
 function firstOf(header: unknown): string | undefined {
   const value: unknown = Array.isArray(header) ? header[0] : header;
   return typeof value === 'string' ? value : undefined;
-}
-
-type Deadlines = { watch(attempt: Attempt): void; forget(attempt: Attempt): void; stop(): void };
-
-/**
- * One timer for all tries instead of one each: they have the same time, so they run out in the order in which they began
- * and a sweep looks at those alone that did. A try ends at most a sweep (1 % of the time, 100 ms at most) too late.
- */
-function createDeadlines(timeoutMs: number): Deadlines {
-  const watched = new Set<Attempt>();
-  const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
-  let timer: NodeJS.Timeout | undefined;
-
-  function sweep(): void {
-    const oldestKept = performance.now() - timeoutMs;
-    for (const attempt of watched) {
-      if (attempt.startedAt > oldestKept) break;
-      watched.delete(attempt);
-      attempt.stop('timeout');
-    }
-    if (watched.size === 0) stop();
-  }
-
-  function stop(): void {
-    clearInterval(timer);
-    timer = undefined;
-  }
-
-  return {
-    watch(attempt) {
-      watched.add(attempt);
-      timer ??= setInterval(sweep, sweepMs);
-    },
-    forget: (attempt) => watched.delete(attempt),
-    stop,
-  };
 }
