@@ -17,7 +17,8 @@ export async function runCommand(args: string[], env: NodeJS.ProcessEnv, platfor
   const command = commands.find(({ noun, verb }) => noun === args[0] && verb === args[1]);
   if (!command) {
     const isAsked = args.includes('--help') || args[0] === 'help';
-    return { exitCode: isAsked ? 0 : 2, output: usage() };
+    const unknown = isAsked || args.length === 0 ? '' : `there is no command "${args.slice(0, 2).join(' ')}"\n\n`;
+    return { exitCode: isAsked ? 0 : 2, output: unknown + usage() };
   }
   if (args.includes('--help')) return { exitCode: 0, output: usage(command) };
   let request: { path: string; fields: Record<string, unknown>; isJson: boolean };

@@ -99,8 +99,11 @@ function kindOf({ type, items }: JsonSchema): Flag['kind'] {
 
 function describe(property: JsonSchema): string {
   const choices = property.enum ?? property.items?.enum;
+  const shape = Object.keys(property.properties ?? {});
   const parts = [
     property.description,
+    kindOf(property) === 'list' ? 'separated by commas' : undefined,
+    shape.length > 0 ? `JSON with ${shape.join(', ')}` : undefined,
     choices ? `one of ${choices.join(', ')}` : undefined,
     property.examples ? `such as ${property.examples.join(', ')}` : undefined,
     property.default === undefined ? undefined : `default ${JSON.stringify(property.default)}`,

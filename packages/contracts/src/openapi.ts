@@ -129,10 +129,21 @@ function refusals({ method, scope, gate, params, query, body, errors }: Operatio
   return Object.fromEntries(answers);
 }
 
+/** What Standard Webhooks sends with every delivery. */
+const webhookHeaders = z.object({
+  'webhook-id': z.string().meta({ description: "The event's id, the same on every try." }),
+  'webhook-timestamp': z.string().meta({ description: 'When this try was made, in unix seconds.' }),
+  'webhook-signature': z.string().meta({
+    description:
+      '`v1,` + base64 of HMAC-SHA256 over `id.timestamp.body` with the bytes after `whsec_`; several, separated by spaces, while a rotated secret still signs.',
+  }),
+});
+
 function webhookOf(event: EventDefinition): Record<string, unknown> {
   return {
     post: {
       operationId: event.kind,
+      requestParams: { header: webhookHeaders },
       requestBody: { content: { 'application/json': { schema: envelopeOf(event.kind, event.data) } } },
       responses: { '2XX': { description: 'Taken.' } },
     },

@@ -7,7 +7,10 @@ const events = z
   .min(1)
   .max(100)
   .meta({ description: 'Kinds of events, families such as `order.*`, or `*` for all.' });
-const url = text(2_048, 1).meta({ format: 'uri', description: 'An https address that anybody could reach.' });
+const url = text(2_048, 1).meta({
+  format: 'uri',
+  description: 'An https address that anybody could reach; http too where the operator allowed the address range.',
+});
 const description = text(500);
 
 export const EndpointInput = z.object({

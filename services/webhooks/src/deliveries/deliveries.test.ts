@@ -356,6 +356,18 @@ describe('redelivering', () => {
       [204, 'manual'],
     ]);
   });
+
+  it('again and again while its tries fail meets no deadlock', async () => {
+    const { account, params, receiver } = await endpointAnswering(200);
+    const sent = await account.client.testEndpoint({ params });
+    await receiver.stop();
+    const path = `/v1/webhooks/${params.endpoint_id}/deliveries/${sent.id}/redeliver`;
+    const statuses = new Set<number>();
+    for (let count = 0; count < 300; count++) {
+      statuses.add((await account.request('POST', path, { body: {} })).status);
+    }
+    expect([...statuses]).toEqual([202]);
+  });
 });
 
 describe('replaying', () => {

@@ -32,7 +32,7 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date
  * Writes the tries and what they led to, in one statement for any number. A delivery that was ended or asked for again
  * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
  * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
- * under way, looks passed it over.
+ * under way, looks passed it over. Queues are locked before deliveries, as everywhere: no circle of waiting can come about.
  */
 export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date): Promise<void> {
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
@@ -50,6 +50,9 @@ export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date):
         ${outcomes.map((one) => String(one.disable !== null))}::text[]::boolean[]
       ) as o (account_id, endpoint_id, delivery_id, run, at, url, http_status, error, body, duration_ms, is_manual, status,
         reason, next_try_at, disables)
+    ), locked as materialized (
+      select 1 from queues q join (select distinct account_id, endpoint_id from outcome) as o using (account_id, endpoint_id)
+      order by account_id, endpoint_id for update of q
     ), changed as (
       update deliveries d set
         tries_made = d.tries_made + 1,
@@ -62,7 +65,8 @@ export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date):
         status = case when ${decides} then o.status else d.status end,
         reason = case when ${decides} then o.reason else d.reason end,
         next_try_at = case when ${decides} then o.next_try_at else d.next_try_at end
-      from outcome o where d.account_id = o.account_id and d.id = o.delivery_id
+      from outcome o cross join (select count(*) from locked) as ready
+      where d.account_id = o.account_id and d.id = o.delivery_id
       returning d.account_id, d.id, d.endpoint_id, d.tries_made, d.status, d.next_try_at
     ), written as (
       insert into tries (account_id, delivery_id, number, at, status, error, duration_ms, is_manual)

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { signatureHeader, signingKeyOf } from './signature.ts';
 
@@ -28,4 +29,29 @@ describe('signingKeyOf', () => {
       expect(() => signingKeyOf(secret)).toThrow('a secret must be whsec_ + base64');
     },
   );
+});
+
+it('the code that docs/webhooks.md shows accepts what is signed here, and nothing else', async () => {
+  const page = readFileSync(new URL('../../../../docs/webhooks.md', import.meta.url), 'utf8');
+  const code = /```js\n([\s\S]*?)```/.exec(page)![1]!;
+  const shown = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
+    isGenuine(headers: Record<string, string>, body: string, secret: string, nowSeconds?: number): boolean;
+  };
+  const [secret, other] = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`) as [
+    string,
+    string,
+  ];
+  const [id, at, body] = ['0190a5a4-0000-7000-8000-000000000001', 1_790_000_000, '{"type":"deal.won","data":{"é":1}}'];
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(at),
+    'webhook-signature': signatureHeader(id, at, body, [signingKeyOf(other), signingKeyOf(secret)]),
+  };
+  const { isGenuine } = shown;
+  expect([isGenuine(headers, body, secret, at), isGenuine(headers, body, other, at + 300)]).toEqual([true, true]);
+  expect(isGenuine(headers, `${body} `, secret, at)).toBe(false);
+  expect(isGenuine({ ...headers, 'webhook-id': 'x' }, body, secret, at)).toBe(false);
+  expect(isGenuine(headers, body, `whsec_${Buffer.alloc(32, 3).toString('base64')}`, at)).toBe(false);
+  expect(isGenuine(headers, body, secret, at + 301)).toBe(false);
+  expect(isGenuine({}, body, secret, at)).toBe(false);
 });
