@@ -145,9 +145,11 @@ describe('a failed try', () => {
   });
 
   it('carries the same id and another time at its next try', async () => {
-    const { account, receiver, answer } = await endpointAnswering(500);
+    const { account, endpoint, receiver, answer } = await endpointAnswering(500);
     await emitContactCreated(account);
     const first = await receiver.next();
+    // The next try is due so long after this one has ended: the clock moves on only then.
+    await delivery(account, endpoint.id, hasTries(1));
     answer(204);
     platform.clock.advance(12_000);
     const second = await receiver.next((request) => request !== first);
