@@ -1,7 +1,6 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { badCursor, type Sql, toPage } from '@customer-platform/service-kit';
+import { badCursor, type Sql, toPage, uuidCursor } from '@customer-platform/service-kit';
 import { implement } from '../admin-operation.ts';
-import { cursorId } from '../cursor.ts';
 import { toAccount } from './account-shape.ts';
 import { findAccountRow, selectAccounts } from './accounts.sql.ts';
 
@@ -15,7 +14,7 @@ export const listAccounts = implement(adminOperations.listAccounts, {
 });
 
 async function cursorAccount(tx: Sql, startingAfter: string) {
-  const row = await findAccountRow(tx, cursorId(startingAfter));
+  const row = await findAccountRow(tx, uuidCursor(startingAfter));
   if (!row || row.parent_id !== null) throw badCursor();
   return row;
 }

@@ -1,4 +1,4 @@
-import { ApiError, type Page } from '@customer-platform/contracts/core';
+import { ApiError, type Page, uuid } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseAway, isTemporaryFailure, serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
@@ -101,4 +101,17 @@ export function badCursor(): ApiError {
   return new ApiError('invalid_request', 'starting_after must be the next value of a previous page of this list', {
     field: 'starting_after',
   });
+}
+
+/** The UUID that a list's `starting_after` is. Throws the refusal of a bad cursor where it is none. */
+export function uuidCursor(cursor: string): string {
+  const parsed = uuid.safeParse(cursor);
+  if (!parsed.success) throw badCursor();
+  return parsed.data;
+}
+
+/** The integer id that a list's `starting_after` is. Throws the refusal of a bad cursor where it is none. */
+export function integerCursor(cursor: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(cursor)) throw badCursor();
+  return Number(cursor);
 }

@@ -8,6 +8,7 @@ export * from './database.ts';
 export * from './deadline-watch.ts';
 export * from './http.ts';
 export { AnswerSeal, forgetAnswers } from './idempotency.ts';
+export { entryParser } from './input.ts';
 export { type Job, startJob, type WorkCall } from './jobs.ts';
 export { createLogger, type Logger } from './logging.ts';
 export * from './operation.ts';

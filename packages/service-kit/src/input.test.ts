@@ -1,7 +1,7 @@
 import { ApiError, email, instant, text, uuid } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { inputParser, parseJsonObject } from './input.ts';
+import { entryParser, inputParser, parseJsonObject } from './input.ts';
 
 const json = (value: string | Uint8Array, type = 'application/json') =>
   parseJsonObject(Buffer.from(value as string), type);
@@ -38,13 +38,16 @@ describe('a body', () => {
   });
 
   it('names the path of NUL and of lone surrogates, in keys too', () => {
-    expect(refusalOf(() => json('{"a":{"b":["x","\\u0000"]}}'))).toEqual({
+    const parse = inputParser(z.object({ a: z.unknown() }), 'json');
+    const read = (body: string) => parse(json(body));
+    expect(refusalOf(() => read('{"a":{"b":["x","\\u0000"]}}'))).toEqual({
       field: 'a',
       message: 'a.b[1] must not contain the character NUL',
     });
-    expect(refusalOf(() => json('{"a":"\\ud83d"}')).field).toBe('a');
-    expect(refusalOf(() => json('{"a":{"\\u0000":1}}')).field).toBe('a');
-    expect(json('{"a":"\\ud83d\\ude00"}')).toEqual({ a: '😀' });
+    expect(refusalOf(() => read('{"a":"\\ud83d"}')).field).toBe('a');
+    expect(refusalOf(() => read('{"a":{"\\u0000":1}}')).field).toBe('a');
+    expect(refusalOf(() => read('{"other":"\\u0000"}')).field).toBe('other');
+    expect(read('{"a":"\\ud83d\\ude00"}')).toEqual({ a: '😀' });
   });
 });
 
@@ -146,5 +149,58 @@ describe('an instant', () => {
     '',
   ])('%s is none', (at) => {
     expect(refusalOf(() => parse({ at })).field).toBe('at');
+  });
+});
+
+describe('a value of one of several shapes', () => {
+  const event = z.object({
+    type: z.literal('event'),
+    days: z.int().min(1).max(365).nullable(),
+    least: z.int().optional(),
+  });
+  const tag = z.object({ type: z.literal('tag'), tag: text(3, 1) });
+  const one = z.discriminatedUnion('type', [event, tag], { error: 'must be an event or a tag' });
+  const several = z.object({ match: z.enum(['all', 'any']), conditions: z.array(one).min(1) });
+  const parse = inputParser(z.object({ rules: z.object({ conditions: z.array(z.union([one, several])) }) }), 'json');
+  const refusal = (condition: unknown) => refusalOf(() => parse({ rules: { conditions: [condition] } })).message;
+
+  it('is refused for what is wrong with the shape that it comes nearest to', () => {
+    expect(refusal({ type: 'event', days: 999 })).toBe('rules.conditions[0].days must be at most 365');
+    expect(refusal({ type: 'tag' })).toBe('rules.conditions[0].tag is required');
+    expect(refusal({ match: 'all', conditions: [{ type: 'event', days: 0 }] })).toBe(
+      'rules.conditions[0].conditions[0].days must be at least 1',
+    );
+    expect(refusal({ match: 'some', conditions: [{ type: 'tag', tag: 'a' }] })).toBe(
+      'rules.conditions[0].match must be all or any',
+    );
+    expect(refusal({ match: 'all', conditions: [{ type: 'x' }] })).toContain('rules.conditions[0].conditions[0]');
+    expect(refusal({ type: 'x' })).toBe('rules.conditions[0].type must be an event or a tag');
+    expect(refusal(7)).toMatch(/^rules\.conditions\[0\] must be /);
+    expect(refusal({})).toMatch(/^rules\.conditions\[0\]/);
+  });
+
+  it('takes null in an optional field as left out, and keeps it where null means something', () => {
+    expect(parse({ rules: { conditions: [{ type: 'event', days: null, least: null }] } })).toEqual({
+      rules: { conditions: [{ type: 'event', days: null }] },
+    });
+  });
+});
+
+describe('an entry that is read by itself', () => {
+  const schema = z.object({ name: text(5, 1), at: instant.optional() });
+  const read = entryParser(schema, 'events');
+
+  it('is refused with its place, and the list as a whole is not', () => {
+    const parse = inputParser(z.object({ events: z.array(z.unknown()) }), 'json');
+    const entries = [{ name: 'ok', at: null }, { name: '' }, { name: 'a\0' }, 7, null];
+    expect(parse({ events: entries })).toEqual({ events: entries });
+    expect(read(entries[0], 0)).toEqual({ name: 'ok' });
+    const messages = entries.slice(1).map((entry, index) => refusalOf(() => read(entry, index + 1)));
+    expect(messages).toEqual([
+      { field: 'events', message: 'events[1].name must be a text of 1 to 5 characters' },
+      { field: 'events', message: 'events[2].name must not contain the character NUL' },
+      { field: 'events', message: 'events[3] must be an object' },
+      { field: 'events', message: 'events[4] must be an object' },
+    ]);
   });
 });

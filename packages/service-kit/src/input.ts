@@ -26,7 +26,6 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('body', 'body must be a JSON object');
   }
-  if (/\\u(0000|d[89a-f])/i.test(text)) refuseUnstorableText(value, []);
   return value as Record<string, unknown>;
 }
 
@@ -47,17 +46,20 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** NUL and lone surrogates cannot be stored as text: refused with the path that holds them. */
-function refuseUnstorableText(value: unknown, path: PropertyKey[]): void {
+/** NUL and lone surrogates cannot be stored as text: refused with the path that holds them, but in entries read one by one. */
+function refuseUnstorableText(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) throw invalidAt(path, 'must not contain the character NUL');
     if (!value.isWellFormed()) throw invalidAt(path, 'must be well-formed Unicode, without lone surrogates');
   } else if (Array.isArray(value)) {
-    for (const [index, entry] of value.entries()) refuseUnstorableText(entry, [...path, index]);
+    const type = schema && unwrapped(schema);
+    if (type instanceof z.ZodArray && type.element instanceof z.ZodUnknown) return;
+    for (const [index, entry] of value.entries()) refuseUnstorableText(undefined, entry, [...path, index]);
   } else if (typeof value === 'object' && value !== null) {
+    const shape = schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
     for (const [key, entry] of Object.entries(value)) {
-      refuseUnstorableText(key, [...path, key]);
-      refuseUnstorableText(entry, [...path, key]);
+      refuseUnstorableText(undefined, key, [...path, key]);
+      refuseUnstorableText(Object.hasOwn(shape, key) ? shape[key] : undefined, entry, [...path, key]);
     }
   }
 }
@@ -66,12 +68,39 @@ function refuseUnstorableText(value: unknown, path: PropertyKey[]): void {
 export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json') {
   if (!schema) return (): Record<string, unknown> => ({});
   return (given: Record<string, unknown>): Record<string, unknown> => {
-    const prepared = source === 'text' ? numbersFromText(schema, given) : withoutNulls(schema, given);
-    const result = schema.safeParse(prepared);
-    if (result.success) return result.data;
-    const issue = result.error.issues[0]!;
-    throw invalidAt(issue.path, describe(issue, prepared));
+    if (source === 'json') refuseUnstorableText(schema, given, []);
+    return parsed(schema, source === 'text' ? numbersFromText(schema, given) : dropNulls(schema, given), []);
   };
+}
+
+/**
+ * A parser of the entries of a list that the contract declares as `z.array(z.unknown())`, so that a bad entry does not refuse
+ * the good ones: reads one entry at its place in the field `name`. Throws invalid_request with that field.
+ */
+export function entryParser<Schema extends z.ZodType>(schema: Schema, name: string) {
+  return (entry: unknown, index: number): z.output<Schema> => {
+    const path = [name, index];
+    refuseUnstorableText(schema, entry, path);
+    return parsed(schema, dropNulls(schema, entry), path);
+  };
+}
+
+function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: PropertyKey[]): z.output<Schema> {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const issue = nearest(result.error.issues[0]!, given);
+  throw invalidAt([...path, ...issue.path], describe(issue, given));
+}
+
+/** Of a value that fits none of several shapes, what is wrong with the one that it came nearest to: is right the deepest. */
+function nearest(issue: z.core.$ZodIssue, given: unknown): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
+  const value = valueAt(given, issue.path);
+  const candidates = issue.errors.map(([first]) => nearest(first!, value));
+  // What is missing tells less than what is there and wrong.
+  const depthOf = ({ path }: z.core.$ZodIssue) => path.length - (valueAt(value, path) === undefined ? 0.5 : 0);
+  const best = candidates.reduce((one, other) => (depthOf(other) > depthOf(one) ? other : one));
+  return { ...best, path: [...issue.path, ...best.path] };
 }
 
 /** Query and path values are text; those whose schema is a number become one where they are written as an integer. */
@@ -89,16 +118,18 @@ function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): R
 }
 
 /** An optional field given as null counts as left out, at every level whose shape the contract knows. */
-function withoutNulls(schema: z.ZodType, value: unknown): Record<string, unknown> {
-  return dropNulls(schema, value) as Record<string, unknown>;
-}
-
+function dropNulls<Value>(schema: z.ZodType, value: Value): Value;
 function dropNulls(schema: z.ZodType, value: unknown): unknown {
   const type = unwrapped(schema);
   if (Array.isArray(value)) {
     return type instanceof z.ZodArray ? value.map((entry) => dropNulls(type.element as z.ZodType, entry)) : value;
   }
-  if (typeof value !== 'object' || value === null || !(type instanceof z.ZodObject)) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (type instanceof z.ZodUnion) {
+    const fitting = (type.options as z.ZodType[]).find((option) => option.safeParse(dropNulls(option, value)).success);
+    return fitting ? dropNulls(fitting, value) : value;
+  }
+  if (!(type instanceof z.ZodObject)) return value;
   const shape = type.shape as Record<string, z.ZodType>;
   const entries = Object.entries(value).flatMap(([name, entry]) => {
     const field = Object.hasOwn(shape, name) ? shape[name]! : undefined;
@@ -134,8 +165,6 @@ function describe(issue: z.core.$ZodIssue, input: unknown): string {
       return `must ${sizeVerb(issue.origin)} at most ${issue.maximum}${sizeUnit(issue.origin)}`;
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
-    case 'invalid_union':
-      return describe(issue.errors[0]![0]!, input);
     case 'invalid_key':
       return `must have other keys: each ${describe(issue.issues[0]!, input)}`;
     default:

@@ -2,7 +2,7 @@ import type { AccountContext, EventData, EventDefinition } from '@customer-platf
 import type { AccountDirectory } from './account-context.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
-import { type EventAccount, type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
+import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from './outbox.ts';
 import { WakeLoop } from './wake-loop.ts';
 
 /** What work that no request started gets: consumers, jobs. */
@@ -13,6 +13,8 @@ export interface WorkCall<Resources> {
   resources: Resources;
   /** Publishes an event with this transaction, as the account that it belongs to. */
   emit<Event extends EventDefinition>(event: Event, account: EventAccount, data: EventData<Event>): void;
+  /** The same for every row that `rows` selects, whose one column `data` is the event's data as json. Answers how many. */
+  emitEach(event: EventDefinition, account: EventAccount, rows: ReturnType<Sql>): Promise<number>;
   /**
    * The accounts with these ids, those that there are. Where one is not known, the transaction is undone, the gateway asked
    * (once a minute each), and the work begins again: call it before anything that a rollback does not undo.
@@ -74,6 +76,7 @@ async function runOnce<Resources, Result>(
   work: (call: WorkCall<Resources>) => Promise<Result>,
 ): Promise<Result> {
   const events: OutboxRow[] = [];
+  let written = 0;
   const { sql, log, clock, resources, accounts } = context;
   const now = clock();
   const result = await inTransaction(sql, async (tx) => {
@@ -84,11 +87,16 @@ async function runOnce<Resources, Result>(
       resources,
       findAccounts: (ids) => knownAccounts(accounts, ids),
       emit: (event, account, data) => events.push(outboxRow(event, account, data, now)),
+      async emitEach(event, account, rows) {
+        const count = await writeOutboxOf(tx, event, account, rows, now);
+        written += count;
+        return count;
+      },
     });
     await writeOutbox(tx, events);
     return answer;
   });
-  if (events.length > 0) context.eventsCommitted();
+  if (events.length + written > 0) context.eventsCommitted();
   return result;
 }
 

@@ -70,6 +70,31 @@ export async function writeOutbox(tx: Sql, rows: OutboxRow[]): Promise<void> {
     order by position`;
 }
 
+/**
+ * Writes one event for each row of `rows`, in one statement whatever their number; nothing of them comes into this process.
+ * `rows` selects one column `data`: what the event holds, as json. Answers how many there were.
+ */
+export async function writeOutboxOf(
+  tx: Sql,
+  event: EventDefinition,
+  account: EventAccount,
+  rows: ReturnType<Sql>,
+  now: Date,
+): Promise<number> {
+  const trace = traceHeaders();
+  const { kind, audience } = event;
+  const timestamp = formatInstant(now, account.timezone);
+  // The keys that outboxRow gives an envelope, in their order; the id comes in front, the data at the end.
+  const rest = JSON.stringify({ type: kind, timestamp, account: account.id, mode: account.mode }).slice(1, -1);
+  const result = await tx`
+    insert into outbox (account_id, id, kind, audience, envelope, trace)
+    select ${account.id}, made.id, ${kind}, ${audience},
+      '{"id":"' || made.id || '",' || ${rest}::text || ',"data":' || made.data::text || '}',
+      ${trace.traceparent ? JSON.stringify(trace) : null}::text::jsonb
+    from (select uuidv7() as id, each.data from (${rows}) as each) as made`;
+  return result.count;
+}
+
 interface StoredRow extends OutboxRow {
   sequence: number;
 }

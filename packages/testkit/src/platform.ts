@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { type Client, createClient } from '@customer-platform/client';
 import { operationsByKey } from '@customer-platform/contracts';
 import type { Operation } from '@customer-platform/contracts/core';
+import { services as allServices } from '@customer-platform/deploy/deployables';
 import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { MovableClock } from './clock.ts';
 import { waitFor } from './wait-for.ts';
 
 /** The services that a platform under test can have. */
-export type TestedService = 'calendar' | 'cdp' | 'webhooks';
+export type TestedService = 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'webhooks';
 
 /** An answer as it came: status, headers, JSON body (undefined where there was none), and the body's exact text. */
 export interface RawAnswer {
@@ -75,7 +76,7 @@ interface StartedProcess {
 export async function startPlatform(
   options: { services?: readonly TestedService[]; env?: Record<string, string> } = {},
 ): Promise<Platform> {
-  const services = options.services ?? (['cdp', 'calendar', 'webhooks'] as const);
+  const services = options.services ?? allServices.map(({ name }) => name);
   const clock = new MovableClock();
   const env = await environment([...services, 'gateway'], options.env ?? {});
   const started: StartedProcess[] = [];

@@ -1,3 +1,4 @@
+import { contactConsumers } from '@customer-platform/contact-copy';
 import { baseConfig, runProcess, type ServiceDefinition, startService } from '@customer-platform/service-kit';
 import { bookAppointment } from './appointments/book-appointment.ts';
 import { cancelAppointment } from './appointments/cancel-appointment.ts';
@@ -14,10 +15,7 @@ import { deleteBookingType } from './booking-types/delete-booking-type.ts';
 import { getBookingType } from './booking-types/get-booking-type.ts';
 import { listBookingTypes } from './booking-types/list-booking-types.ts';
 import { updateBookingType } from './booking-types/update-booking-type.ts';
-import { onContactCreated } from './contacts/on-contact-created.ts';
-import { onContactDeleted } from './contacts/on-contact-deleted.ts';
-import { onContactMerged } from './contacts/on-contact-merged.ts';
-import { onContactUpdated } from './contacts/on-contact-updated.ts';
+import { onDealDeleted } from './deals/on-deal-deleted.ts';
 import { explainFreeTime } from './free-times/explain-free-time.ts';
 import { listFreeTimes } from './free-times/list-free-times.ts';
 import { getSettings } from './settings/get-settings.ts';
@@ -44,7 +42,7 @@ export const calendar: ServiceDefinition<typeof baseConfig, undefined> = {
     ...[listStaff, createStaff, getStaff, updateStaff, listTimeOff, createTimeOff, deleteTimeOff],
     ...[getSettings, updateSettings],
   ],
-  consumers: [onContactCreated, onContactUpdated, onContactDeleted, onContactMerged, onMemberAdded, onMemberRemoved],
+  consumers: [...contactConsumers, onMemberAdded, onMemberRemoved, onDealDeleted],
   jobs: [emitDueReminders],
 };
 

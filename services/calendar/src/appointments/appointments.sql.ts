@@ -1,3 +1,4 @@
+import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
 import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
 import type { Reminder } from './reminders.ts';
@@ -42,15 +43,13 @@ export interface AppointmentRowWithHistory extends AppointmentRow {
 export const columns = (tx: Sql) => tx`
   a.id, a.title, a.status, a.booking_type_id, a.staff_id, a.blocked_from, a.starts_at, a.ends_at, a.mode, a.location,
   a.meeting_link, a.notes, a.source, a.deal_id, a.created_at, a.updated_at, s.email as staff_email, m.name as staff_name,
-  coalesce(survivor.id, c.id) as contact_id, coalesce(survivor.name, c.name) as contact_name,
-  coalesce(survivor.phone, c.phone) as contact_phone`;
+  ${contactColumns(tx)}`;
 
 /** The rows that every appointment has, and the survivor of a merged contact. */
 export const neighbours = (tx: Sql) => tx`
   join staff s on s.account_id = a.account_id and s.id = a.staff_id
   join members m on m.account_id = s.account_id and m.email = s.email
-  join contacts c on c.account_id = a.account_id and c.id = a.contact_id
-  left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into`;
+  ${joinContact(tx, 'a')}`;
 
 export const history = (tx: Sql) => tx`
   (select coalesce(json_agg(json_build_object('kind', h.kind, 'summary', h.summary, 'at', h.at) order by h.position), '[]')
@@ -113,7 +112,7 @@ export async function listAppointmentRows(
       where a.account_id = ${accountId}
       ${from ? tx`and a.starts_at >= ${from}` : tx``} ${to ? tx`and a.starts_at < ${to}` : tx``}
       ${status ? tx`and a.status = ${status}` : tx``}
-      ${contactId ? tx`and a.contact_id = any(array(${contactIds(tx, accountId, contactId)}))` : tx``}
+      ${contactId ? tx`and a.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))` : tx``}
       ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
       ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
       ${last ? tx`and (a.starts_at, a.id) < (${last.starts_at}, ${last.id})` : tx``}
@@ -121,9 +120,6 @@ export async function listAppointmentRows(
     ) as a ${neighbours(tx)}
     order by a.starts_at desc, a.id desc`;
 }
-
-const contactIds = (tx: Sql, accountId: string, id: string) => tx`
-  select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
 
 /** The place of an appointment in the list; undefined where the account has none with this id. */
 export async function selectCursor(

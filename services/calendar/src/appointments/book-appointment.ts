@@ -1,7 +1,9 @@
+import { learnContact } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
 import type { Body } from '@customer-platform/contracts/core';
-import { formatInstant } from '@customer-platform/service-kit';
-import { learnContact } from '../contacts/learn-contact.ts';
+import { formatInstant, type HandlerCall, type OutsideWork } from '@customer-platform/service-kit';
+import { holdDeal } from '../deals/deals.sql.ts';
+import { learnDeal } from '../deals/learn-deal.ts';
 import { refusalsOf } from '../free-times/free-starts.ts';
 import type { OfferedTeammate, OfferedType } from '../free-times/offer.sql.ts';
 import { loadOffer, type Offer } from '../free-times/offer.ts';
@@ -14,12 +16,13 @@ import { slotTakenMessage } from './slot-taken.ts';
 const minuteMs = 60_000;
 
 export const bookAppointment = implement(contract.bookAppointment, {
-  async handle({ account, tx, body, now, emit, fail, outsideOnce }) {
+  async handle(call) {
+    const { account, tx, body, now, emit, fail } = call;
     const { starts_at, staff } = body;
     const request = { accountId: account.id, bookingTypeId: body.booking_type, contact: body.contact, staff };
     const offer = await loadOffer(tx, { ...request, from: starts_at, to: starts_at });
     const { bookingType, settings, contact, candidates } = offer;
-    if (!contact) outsideOnce(learnContact(body.contact));
+    const isDealThere = await learnNamed(call, contact !== undefined);
     if (!contact || contact.deleted)
       return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
     if (!bookingType?.active) {
@@ -32,8 +35,12 @@ export const bookAppointment = implement(contract.bookAppointment, {
     if (staff !== undefined && !candidates[0]?.id.in_team) {
       return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
     }
-    if (body.deal !== undefined)
-      return fail('invalid_request', 'deal must be the id of a deal of this account', 'deal');
+    if (body.deal !== undefined && !isDealThere) {
+      const rule = account.modules.includes('crm')
+        ? 'be the id of a deal of this account'
+        : 'be left out: it needs Pipelines';
+      return fail('invalid_request', `deal must ${rule}`, 'deal');
+    }
     if (!settings.enabled)
       return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
 
@@ -61,6 +68,23 @@ export const bookAppointment = implement(contract.bookAppointment, {
   },
 });
 
+/**
+ * Asks the owners of the contact and the deal that the body names, at once, for what this service does not know of them yet.
+ * Answers whether appointments can belong to the deal; without one, or without Pipelines, nobody is asked for it.
+ */
+async function learnNamed(call: BookingCall, isContactKnown: boolean): Promise<boolean> {
+  const { account, tx, body, outsideOnce } = call;
+  const deal = account.modules.includes('crm') ? body.deal : undefined;
+  const isDealThere = deal === undefined ? false : await holdDeal(tx, account.id, deal);
+  const unknown: ((outside: OutsideWork) => Promise<void>)[] = [];
+  if (!isContactKnown) unknown.push(learnContact(body.contact));
+  if (deal !== undefined && isDealThere === undefined) unknown.push(learnDeal(deal));
+  if (unknown.length > 0)
+    outsideOnce(async (outside) => void (await Promise.all(unknown.map((learn) => learn(outside)))));
+  return isDealThere ?? false;
+}
+
+type BookingCall = HandlerCall<typeof contract.bookAppointment, undefined, undefined>;
 type Booking = Body<typeof contract.bookAppointment>;
 type Found = Offer & { bookingType: OfferedType; contact: NonNullable<Offer['contact']> };
 
@@ -89,7 +113,7 @@ function valuesOf(body: Booking, offer: Found, teammate: OfferedTeammate, now: D
     meeting_link: body.meeting_link ?? (mode === 'online' ? link : ''),
     notes: body.notes,
     source: 'api',
-    deal_id: null,
+    deal_id: body.deal ?? null,
     created_at: now,
     updated_at: now,
   };

@@ -1,9 +1,7 @@
+import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
-import { badCursor, toPage } from '@customer-platform/service-kit';
+import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
 import { selectBookingType } from '../booking-types/booking-types.sql.ts';
-import { selectContact } from '../contacts/contacts.sql.ts';
-import { learnContact } from '../contacts/learn-contact.ts';
-import { uuidCursor } from '../cursor.ts';
 import { instantOf } from '../free-times/zone.ts';
 import { implement } from '../implement.ts';
 import { selectStaff } from '../staff/staff.sql.ts';
@@ -11,18 +9,13 @@ import { toAppointment } from './appointment.ts';
 import { type AppointmentFilter, listAppointmentRows, selectCursor } from './appointments.sql.ts';
 
 export const listAppointments = implement(contract.listAppointments, {
-  async handle({ account, tx, query, fail, outsideOnce }) {
+  async handle(call) {
+    const { account, tx, query, fail } = call;
     const { limit, status, starting_after: cursor } = query;
     const filter: AppointmentFilter = { status };
     if (query.from !== undefined) filter.from = instantOf(query.from, account.timezone);
     if (query.to !== undefined) filter.to = instantOf(query.to, account.timezone);
-    if (query.contact !== undefined) {
-      const contact = await selectContact(tx, account.id, query.contact);
-      if (!contact) outsideOnce(learnContact(query.contact));
-      if (!contact || contact.deleted)
-        return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
-      filter.contactId = contact.id;
-    }
+    if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
     if (query.staff !== undefined) {
       const teammate = await selectStaff(tx, account.id, query.staff);
       if (!teammate) return fail('invalid_request', 'staff must be the email of a teammate of this account', 'staff');

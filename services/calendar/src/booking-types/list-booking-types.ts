@@ -1,6 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { badCursor, toPage } from '@customer-platform/service-kit';
-import { integerCursor } from '../cursor.ts';
+import { badCursor, integerCursor, toPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { listBookingTypeRows, selectBookingType } from './booking-types.sql.ts';
 

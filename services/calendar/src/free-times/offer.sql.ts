@@ -1,6 +1,6 @@
+import type { KnownContact } from '@customer-platform/contact-copy';
 import type { BookingType, Settings } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
-import type { KnownContact } from '../contacts/contacts.sql.ts';
 import type { LocalRange } from './open-hours.ts';
 
 /** The starts and the ends of [start, end) ranges, in milliseconds since 1970. */

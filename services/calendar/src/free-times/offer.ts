@@ -1,6 +1,6 @@
+import type { KnownContact } from '@customer-platform/contact-copy';
 import type { Settings } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
-import type { KnownContact } from '../contacts/contacts.sql.ts';
 import { defaultSettings } from '../settings/settings.sql.ts';
 import type { Candidate } from './free-starts.ts';
 import {

@@ -1,6 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { badCursor, formatInstant, toPage } from '@customer-platform/service-kit';
-import { uuidCursor } from '../cursor.ts';
+import { badCursor, formatInstant, toPage, uuidCursor } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectStaff } from './staff.sql.ts';
 import { listTimeOffRows, selectTimeOff, type TimeOffRow } from './time-off.sql.ts';

@@ -6,8 +6,8 @@ export interface KnownContact extends ContactSummary {
   deleted: boolean;
 }
 
-/** Undefined where the copy does not have this id. */
-export async function selectContact(tx: Sql, accountId: string, id: string): Promise<KnownContact | undefined> {
+/** Who an id stands for; undefined where the copy does not have it. */
+export async function knownContact(tx: Sql, accountId: string, id: string): Promise<KnownContact | undefined> {
   const [row] = await tx<KnownContact[]>`
     select coalesce(survivor.id, c.id) as id, coalesce(survivor.name, c.name) as name,
       coalesce(survivor.phone, c.phone) as phone, coalesce(survivor.deleted, c.deleted) as deleted
@@ -16,6 +16,20 @@ export async function selectContact(tx: Sql, accountId: string, id: string): Pro
     where c.account_id = ${accountId} and c.id = ${id}`;
   return row;
 }
+
+/** What is shown of a contact that `joinContact` joined: contact_id, contact_name, contact_phone. */
+export const contactColumns = (sql: Sql) => sql`
+  coalesce(survivor.id, c.id) as contact_id, coalesce(survivor.name, c.name) as contact_name,
+  coalesce(survivor.phone, c.phone) as contact_phone`;
+
+/** Joins the contact that a row of the table `alias` names in contact_id, and its survivor; null where it names none. */
+export const joinContact = (sql: Sql, alias: string) => sql`
+  left join contacts c on c.account_id = ${sql(`${alias}.account_id`)} and c.id = ${sql(`${alias}.contact_id`)}
+  left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into`;
+
+/** Every id that stands for a contact: its own and those that were merged into it. For `contact_id = any(array(…))`. */
+export const idsOfContact = (sql: Sql, accountId: string, id: string) => sql`
+  select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
 
 /** Keeps the contact as it is after the event with this sequence; an older event changes nothing. */
 export async function upsertContact(
