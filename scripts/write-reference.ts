@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { operations } from '@customer-platform/contracts';
 import { errorStatus } from '@customer-platform/contracts/core';
 import { eventKinds, openApiDocument } from '@customer-platform/contracts/openapi';
+import { services } from '@customer-platform/deploy/deployables';
 import type { z } from 'zod';
 
 /** Writes docs/reference from the contracts and settings; with --check, only says which files are not what they would be. */
@@ -54,7 +55,7 @@ function errorsPage(): string {
 /** Each process's settings from the object that it parses at start. */
 async function configPage(): Promise<string> {
   const { baseConfig } = await import('@customer-platform/service-kit');
-  const processes = ['gateway', 'calendar', 'cdp', 'webhooks'];
+  const processes = ['gateway', ...services.map(({ name }) => name)];
   const sections = [`## Every process\n\n${settingsTable(baseConfig, new Set())}`];
   for (const name of processes) {
     const module = (await import(`@customer-platform/${name}`)) as Record<string, { config: z.ZodObject }> & {

@@ -12,12 +12,13 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { pathOf, seed } from './seed.ts';
+import { Seed } from './seed.ts';
 
 /** Whatever is sent, every operation answers with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
 let platform: Platform;
 let account: TestAccount;
-let params: Record<string, string | number>;
+let seed: Seed;
+let adminIds: Record<string, string>;
 
 beforeAll(async () => {
   platform = await startPlatform();
@@ -27,8 +28,8 @@ beforeAll(async () => {
   // The account that admin operations are tried on is another, for some of them would take the first one's rights.
   const tried = await platform.account({ timezone: 'UTC' });
   const keys = await platform.admin('GET', `/admin/accounts/${tried.id}/keys`);
-  const adminParams = { account_id: tried.id, key_id: keys.body.data[0].id, member_id: member.body.id };
-  params = { ...(await seed(account, platform.clock.now())), ...adminParams };
+  adminIds = { account_id: tried.id, key_id: keys.body.data[0].id, member_id: member.body.id };
+  seed = new Seed(account, platform.clock.now());
 }, 60_000);
 afterAll(() => platform?.stop());
 
@@ -172,10 +173,11 @@ const all: readonly Operation[] = [...operations, ...Object.values(adminOperatio
 const byKey = (list: readonly Operation[]) => list.map((operation) => [operation.key, operation] as const);
 
 /** Sends to where the operation is: the control plane, or the public gateway. */
-function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawAnswer> {
-  const path = pathOf(operation.path, params) + query;
-  if (!operation.path.startsWith('/admin/')) return account.request(operation.method, path, options);
-  return rawRequest(platform.adminUrl, operation.method, path, { key: platform.adminToken, ...options });
+async function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawAnswer> {
+  const { method, path } = operation;
+  if (!path.startsWith('/admin/')) return await account.request(method, (await seed.path(path)) + query, options);
+  const adminPath = path.replace(/\{(\w+)\}/g, (_match, name: string) => adminIds[name]!) + query;
+  return await rawRequest(platform.adminUrl, method, adminPath, { key: platform.adminToken, ...options });
 }
 
 describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => {

@@ -2,14 +2,14 @@ import { operations } from '@customer-platform/contracts';
 import { ErrorEnvelope, moduleNames, type Operation } from '@customer-platform/contracts/core';
 import { type Platform, type RawAnswer, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { pathOf, seed } from './seed.ts';
+import { Seed } from './seed.ts';
 
 /** What every operation promises, from its contract alone: a new operation is tested here without a line. */
 let platform: Platform;
 let owner: TestAccount;
 let stranger: TestAccount;
 let moduleless: TestAccount;
-let params: Record<string, string | number>;
+let seed: Seed;
 
 beforeAll(async () => {
   platform = await startPlatform();
@@ -18,7 +18,7 @@ beforeAll(async () => {
   moduleless = await platform.account({
     modules: Object.fromEntries(moduleNames.map((name) => [name, { on: false }])),
   });
-  params = await seed(owner, platform.clock.now());
+  seed = new Seed(owner, platform.clock.now());
 }, 60_000);
 afterAll(() => platform?.stop());
 
@@ -37,9 +37,9 @@ function expectRefusal(answer: RawAnswer, status: number, code: string, field?: 
   expect(answer.headers.get('request-id')).toBeTruthy();
 }
 
-const some = (operation: Operation, account = owner, path = pathOf(operation.path, params)) => {
+const some = async (operation: Operation, account = owner, path?: string) => {
   const body = operation.method === 'GET' ? undefined : {};
-  return account.request(operation.method, path, { body });
+  return await account.request(operation.method, path ?? (await seed.path(operation.path)), { body });
 };
 const isWrite = (operation: Operation) => ['POST', 'PATCH', 'DELETE'].includes(operation.method);
 const hasPathId = (operation: Operation) => operation.errors.includes('not_found');
@@ -59,7 +59,7 @@ const each = (
 
 it('reads the contracts of every module that stands', () => {
   expect(new Set(operations.map((operation) => operation.service))).toEqual(
-    new Set(['gateway', 'cdp', 'calendar', 'webhooks']),
+    new Set(['gateway', 'cdp', 'calendar', 'catalogue', 'crm', 'webhooks']),
   );
   expect(new Set(operations.map((operation) => operation.key)).size).toBe(operations.length);
 });
@@ -68,7 +68,7 @@ each(
   'refuses a request without a key',
   () => true,
   async (operation) => {
-    const answer = await owner.request(operation.method, pathOf(operation.path, params), { key: null });
+    const answer = await owner.request(operation.method, await seed.path(operation.path), { key: null });
     expectRefusal(answer, 401, 'key_required');
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   },
@@ -80,7 +80,7 @@ each(
   async (operation) => {
     const scope = operation.scope === 'messages:read' ? 'messages:write' : 'messages:read';
     const key = await platform.issueKey(owner.id, { scopes: [scope] });
-    const answer = await owner.request(operation.method, pathOf(operation.path, params), { key });
+    const answer = await owner.request(operation.method, await seed.path(operation.path), { key });
     expectRefusal(answer, 403, 'scope_missing');
   },
 );
@@ -115,8 +115,8 @@ each('names the field that an empty query lacks', requiresQuery, async (operatio
 });
 
 each('refuses a limit of 0 and above its most, and a cursor that is none', isList, async (operation) => {
-  const path = pathOf(operation.path, params);
-  const required = requiresQuery(operation) ? `booking_type=${params.booking_type_id}&` : '';
+  const path = await seed.path(operation.path);
+  const required = requiresQuery(operation) ? `booking_type=${await seed.id('booking_type_id')}&` : '';
   const most = operation.key === 'listFreeTimes' ? 1_000 : 100;
   for (const limit of [0, most + 1, 'x', '', 1.5]) {
     expectRefusal(await owner.request('GET', `${path}?${required}limit=${limit}`), 400, 'invalid_request', 'limit');
@@ -139,9 +139,9 @@ function isList(operation: Operation): boolean {
 
 each('repeats its first answer for the same Idempotency-Key, byte by byte', isWrite, async (operation) => {
   const account = await accountWithMember({});
-  const own = await seed(account, platform.clock.now());
+  const path = await new Seed(account, platform.clock.now()).path(operation.path);
   const send = (body: unknown) =>
-    account.request(operation.method, pathOf(operation.path, own), { body, headers: { 'idempotency-key': 'once' } });
+    account.request(operation.method, path, { body, headers: { 'idempotency-key': 'once' } });
   const first = await send({});
   const second = await send({});
   expect(first.headers.get('idempotent-replayed')).toBeNull();
@@ -152,7 +152,7 @@ each('repeats its first answer for the same Idempotency-Key, byte by byte', isWr
 
 each('refuses an Idempotency-Key that is none', isWrite, async (operation) => {
   for (const key of ['', 'é', 'x'.repeat(256)]) {
-    const answer = await owner.request(operation.method, pathOf(operation.path, params), {
+    const answer = await owner.request(operation.method, await seed.path(operation.path), {
       body: {},
       headers: { 'idempotency-key': key },
     });
@@ -164,7 +164,7 @@ each(
   'answers 405 with Allow to a wrong method, and OPTIONS with 204',
   () => true,
   async (operation) => {
-    const path = pathOf(operation.path, params);
+    const path = await seed.path(operation.path);
     const methods = operations.filter((other) => samePlace(other, operation)).map((other) => other.method as string);
     const wrong = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((method) => !methods.includes(method))!;
     const answer = await owner.request(wrong, path);
@@ -184,7 +184,7 @@ each(
   'answers not_found with a slash at the end',
   () => true,
   async (operation) => {
-    expectRefusal(await some(operation, owner, `${pathOf(operation.path, params)}/`), 404, 'not_found');
+    expectRefusal(await some(operation, owner, `${await seed.path(operation.path)}/`), 404, 'not_found');
   },
 );
 
@@ -192,10 +192,7 @@ each(
   'carries Request-Id and rate limit headers, and answers HEAD as GET',
   (operation) => operation.method === 'GET',
   async (operation) => {
-    const required =
-      operation.key === 'explainFreeTime' ? `&starts_at=${encodeURIComponent('2030-01-01T00:00:00Z')}` : '';
-    const query = requiresQuery(operation) ? `?booking_type=${params.booking_type_id}${required}` : '';
-    const path = pathOf(operation.path, params) + query;
+    const path = (await seed.path(operation.path)) + (requiresQuery(operation) ? await requiredQuery(operation) : '');
     const answer = await owner.request('GET', path);
     expect(answer.status).toBe(200);
     operation.answer!.parse(answer.body);
@@ -208,3 +205,13 @@ each(
     ]);
   },
 );
+/** What a query must hold, by the names of its fields. */
+async function requiredQuery(operation: Operation): Promise<string> {
+  const values: Record<string, string> = {
+    booking_type: String(await seed.id('booking_type_id')),
+    starts_at: '2030-01-01T00:00:00Z',
+    contact: String(await seed.id('contact_id')),
+  };
+  const names = Object.keys(operation.query!.shape).filter((name) => name in values);
+  return `?${new URLSearchParams(names.map((name): [string, string] => [name, values[name]!]))}`;
+}

@@ -8,7 +8,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { nextMonday, seed } from './seed.ts';
+import { nextMonday, Seed } from './seed.ts';
 
 let platform: Platform;
 let receiver: Receiver;
@@ -30,7 +30,8 @@ it('books an appointment, and a webhook receiver is told with a signature that h
   const { secret, id: endpointId } = await client.createEndpoint({
     body: { url: `${receiver.url}/hook`, events: ['appointment.*'] },
   });
-  const { contact_id, booking_type_id } = await seed(account, platform.clock.now());
+  const seed = new Seed(account, platform.clock.now());
+  const [contact_id, booking_type_id] = [await seed.id('contact_id'), await seed.id('booking_type_id')];
   const booked = await client.bookAppointment({
     body: {
       contact: contact_id as string,

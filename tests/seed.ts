@@ -1,4 +1,4 @@
-import type { TestAccount } from '@customer-platform/testkit';
+import { type TestAccount, waitFor } from '@customer-platform/testkit';
 
 /** An endpoint address that is allowed and where nobody listens: for tests in which no delivery matters. */
 const nowhere = 'http://127.0.0.1:9/';
@@ -9,45 +9,106 @@ export function nextMonday(now: Date, weeks = 0): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + days, 10));
 }
 
-/** One resource of each kind in an account (UTC, with a member ada@example.com), by the name of its path parameter. */
-export async function seed(account: TestAccount, now: Date): Promise<Record<string, string | number>> {
-  const { client } = account;
-  const contact = await client.createContact({ body: { name: 'Ada', phone: '+4930901820', external_id: 'seed' } });
-  await client.createStaff({ body: { email: 'ada@example.com', hours: { mon: [['08:00', '18:00']] } } });
-  const timeOff = await client.createTimeOff({
-    params: { email: 'ada@example.com' },
-    body: { from: '2030-01-01', to: '2030-01-02' },
-  });
-  const type = await client.createBookingType({
-    body: { name: 'Call', duration_minutes: 30, staff: ['ada@example.com'], window_days: 365 },
-  });
-  const appointment = await client.bookAppointment({
-    body: { contact: contact.id, booking_type: type.id, starts_at: nextMonday(now).toISOString() },
-  });
-  const endpoint = await client.createEndpoint({ body: { url: nowhere, events: ['order.declined'] } });
-  const delivery = await client.testEndpoint({ params: { endpoint_id: endpoint.id } });
-  const replay = await client.replayDeliveries({
-    params: { endpoint_id: endpoint.id },
-    body: { since: now.toISOString() },
-  });
-  return {
-    contact_id: contact.id,
-    external_id: 'seed',
-    email: 'ada@example.com',
-    time_off_id: timeOff.id,
-    booking_type_id: type.id,
-    appointment_id: appointment.id,
-    endpoint_id: endpoint.id,
-    delivery_id: delivery.id,
-    event_id: delivery.event_id,
-    replay_id: replay.id,
-  };
+type Id = string | number;
+
+/** The ids of one resource of each kind in an account, by the name of its path parameter; each is made when it is first asked for. */
+export class Seed {
+  readonly #account: TestAccount;
+  readonly #now: Date;
+  readonly #made = new Map<string, Promise<Id>>();
+
+  /** The account must be in UTC and have a member ada@example.com. */
+  constructor(account: TestAccount, now: Date) {
+    this.#account = account;
+    this.#now = now;
+  }
+
+  /** The id that a path parameter takes; throws where there is no maker, so that no operation is left out. */
+  id(name: string): Promise<Id> {
+    const make = makers[name];
+    if (!make) throw new Error(`the seed has no ${name}: add the resource to tests/seed.ts`);
+    const made = this.#made.get(name) ?? make(this.#account.client, (other) => this.id(other), this.#now);
+    this.#made.set(name, made);
+    return made;
+  }
+
+  /** The path of an operation, to resources of this account. */
+  async path(template: string): Promise<string> {
+    let path = template;
+    for (const [placeholder, name] of template.matchAll(/\{(\w+)\}/g)) {
+      path = path.replace(placeholder, encodeURIComponent(await this.id(name!)));
+    }
+    return path;
+  }
 }
 
-/** The path of an operation with these parameters; throws where the seed lacks one, so that no operation is left out. */
-export function pathOf(template: string, params: Record<string, string | number>): string {
-  return template.replace(/\{(\w+)\}/g, (_match, name: string) => {
-    if (params[name] === undefined) throw new Error(`the seed has no ${name}: add the resource to tests/seed.ts`);
-    return encodeURIComponent(params[name]);
-  });
-}
+type Make = (client: TestAccount['client'], id: (name: string) => Promise<Id>, now: Date) => Promise<Id>;
+
+const contact = { name: 'Ada', phone: '+4930901820', email: 'ada@example.com', external_id: 'seed' };
+const everybody = {
+  match: 'all' as const,
+  conditions: [{ type: 'tag' as const, op: 'has_not' as const, tag: 'none' }],
+};
+
+const makers: Record<string, Make> = {
+  contact_id: async (client) => (await client.createContact({ body: contact })).id,
+  external_id: async (_client, id) => {
+    await id('contact_id');
+    return contact.external_id;
+  },
+  audience_id: async (client) => (await client.createAudience({ body: { name: 'Everybody', rules: everybody } })).id,
+  // Two contacts of its own: what becomes of the others does not part them.
+  duplicate_id: async (client) => {
+    const twins = ['Bea', 'Bea B.'].map((name) => client.createContact({ body: { name, email: 'bea@example.com' } }));
+    await Promise.all(twins);
+    await client.findDuplicates({ body: {} });
+    return await waitFor('the pair to be found', async () => {
+      const { data } = await client.listDuplicates({ query: { reason: 'email' } });
+      return data.find(({ detail }) => detail === 'bea@example.com')?.id;
+    });
+  },
+  email: async (client) => {
+    await client.createStaff({ body: { email: 'ada@example.com', hours: { mon: [['08:00', '18:00']] } } });
+    return 'ada@example.com';
+  },
+  time_off_id: async (client, id) => {
+    const params = { email: String(await id('email')) };
+    return (await client.createTimeOff({ params, body: { from: '2030-01-01', to: '2030-01-02' } })).id;
+  },
+  booking_type_id: async (client, id) => {
+    const staff = [String(await id('email'))];
+    return (await client.createBookingType({ body: { name: 'Call', duration_minutes: 30, staff, window_days: 365 } }))
+      .id;
+  },
+  appointment_id: async (client, id, now) => {
+    const booking_type = Number(await id('booking_type_id'));
+    const body = { contact: String(await id('contact_id')), booking_type, starts_at: nextMonday(now).toISOString() };
+    return (await client.bookAppointment({ body })).id;
+  },
+  product_id: async (client) => {
+    return (await client.createProduct({ body: { sku: 'seed', name: 'Tea', price_minor: 500 } })).id;
+  },
+  order_id: async (client, id) => {
+    await id('product_id');
+    const items = [{ sku: 'seed', quantity: 2 }];
+    return (await client.createOrder({ body: { contact: String(await id('contact_id')), items } })).id;
+  },
+  pipeline_id: async (client) => (await client.listPipelines()).data[0]!.id,
+  deal_id: async (client, id) => {
+    return (await client.createDeal({ body: { title: 'Seed', contact: String(await id('contact_id')) } })).id;
+  },
+  endpoint_id: async (client) => {
+    return (await client.createEndpoint({ body: { url: nowhere, events: ['order.declined'] } })).id;
+  },
+  delivery_id: async (client, id) => {
+    return (await client.testEndpoint({ params: { endpoint_id: String(await id('endpoint_id')) } })).id;
+  },
+  event_id: async (client, id) => {
+    const params = { endpoint_id: String(await id('endpoint_id')), delivery_id: String(await id('delivery_id')) };
+    return (await client.getDelivery({ params })).event_id;
+  },
+  replay_id: async (client, id, now) => {
+    const params = { endpoint_id: String(await id('endpoint_id')) };
+    return (await client.replayDeliveries({ params, body: { since: now.toISOString() } })).id;
+  },
+};

@@ -51,7 +51,9 @@ export const gateway: Deployable = {
 
 export const services: Deployable[] = [
   { name: 'calendar', entry: 'services/calendar/src/main.ts' },
+  { name: 'catalogue', entry: 'services/catalogue/src/main.ts' },
   { name: 'cdp', entry: 'services/cdp/src/main.ts' },
+  { name: 'crm', entry: 'services/crm/src/main.ts' },
   {
     name: 'webhooks',
     entry: 'services/webhooks/src/main.ts',

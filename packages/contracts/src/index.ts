@@ -3,15 +3,33 @@ import * as accounts from './accounts/operations.ts';
 import * as calendarEvents from './calendar/events.ts';
 import * as calendar from './calendar/operations.ts';
 import * as calendarSetup from './calendar/setup-operations.ts';
+import * as catalogueEvents from './catalogue/events.ts';
+import * as catalogue from './catalogue/operations.ts';
+import * as cdpAudiences from './cdp/audience-operations.ts';
+import * as cdpConsents from './cdp/consent-operations.ts';
+import * as cdpDuplicates from './cdp/duplicate-operations.ts';
 import * as cdpEvents from './cdp/events.ts';
 import * as cdp from './cdp/operations.ts';
 import type { EventDefinition } from './core/event.ts';
 import { isEvent, isOperation, type Operation } from './core/operation.ts';
+import * as crmEvents from './crm/events.ts';
+import * as crm from './crm/operations.ts';
 import * as webhookEvents from './webhooks/events.ts';
 import * as webhooks from './webhooks/operations.ts';
 
 /** Every public operation under its key: what the client's methods are. A module comes in with two lines here. */
-export const operationsByKey = { ...accounts, ...cdp, ...calendar, ...calendarSetup, ...webhooks };
+export const operationsByKey = {
+  ...accounts,
+  ...cdp,
+  ...cdpConsents,
+  ...cdpAudiences,
+  ...cdpDuplicates,
+  ...calendar,
+  ...calendarSetup,
+  ...catalogue,
+  ...crm,
+  ...webhooks,
+};
 
 /** Every public operation: what gateway, OpenAPI, client and conformance suite iterate over. */
 export const operations: readonly Operation[] = Object.values(operationsByKey).filter(isOperation);
@@ -21,5 +39,7 @@ export const events: readonly EventDefinition[] = Object.values<unknown>({
   ...accountEvents,
   ...cdpEvents,
   ...calendarEvents,
+  ...catalogueEvents,
+  ...crmEvents,
   ...webhookEvents,
 }).filter(isEvent);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
 import { internalRequest } from '../core/request.ts';
+import { Audience } from './audiences.ts';
 import { Contact, ContactSummary } from './resources.ts';
 
 const { publicEvent, internalEvent } = eventsOf('cdp');
@@ -8,6 +9,14 @@ const { publicEvent, internalEvent } = eventsOf('cdp');
 export const contactCreated = publicEvent('contact.created', z.object({ contact: Contact }));
 export const contactUpdated = publicEvent('contact.updated', z.object({ contact: Contact, previous }));
 export const contactMerged = publicEvent('contact.merged', z.object({ contact: Contact, merged: ContactSummary }));
+
+const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() }), contact: ContactSummary });
+
+/** Who is in an audience was worked out: at first, after its rules changed, and when it was asked for. */
+export const audienceReady = publicEvent('audience.ready', z.object({ audience: Audience }));
+export const audienceFailed = publicEvent('audience.failed', z.object({ audience: Audience }));
+export const audienceEntered = publicEvent('audience.entered', audience);
+export const audienceLeft = publicEvent('audience.left', audience);
 
 /** A contact was deleted: copies of it stop being a contact that can be named. */
 export const contactDeleted = internalEvent('contact.deleted', z.object({ contact: ContactSummary }));

@@ -4,7 +4,6 @@ import { toSummary } from './contact.ts';
 import { findContact } from './contacts.sql.ts';
 
 export const answerGetContactSummary = answerRequest(getContactSummary, async ({ sql, accountId }, { contact: id }) => {
-  const named = await findContact(sql, accountId, id);
-  const contact = named?.merged_into ? await findContact(sql, accountId, named.merged_into) : named;
+  const contact = await findContact(sql, accountId, id);
   return { contact: contact ? toSummary(contact) : null };
 });

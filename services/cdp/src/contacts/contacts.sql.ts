@@ -1,4 +1,6 @@
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import { nextNight } from '../duplicates/next-night.ts';
+import { markChanged } from './changed-contacts.sql.ts';
 
 export interface ContactRow {
   id: string;
@@ -17,31 +19,37 @@ export interface ContactRow {
 /** What a write sets. */
 export type ContactValues = Pick<ContactRow, 'external_id' | 'name' | 'phone' | 'email' | 'tags' | 'fields'>;
 
-const columns = (sql: Sql) =>
+export const columns = (sql: Sql) =>
   sql`id, number, external_id, name, phone, email, tags, fields, merged_into, created_at, updated_at`;
 
-/** Adds a contact under the account's next number: one statement. */
+/** Adds a contact under the account's next number: one statement. With the first one the account's nights begin. */
 export async function insertContact(
   sql: Sql,
-  accountId: string,
+  account: { id: string; timezone: string },
   values: ContactValues,
   now: Date,
 ): Promise<ContactRow> {
   const [row] = await sql<ContactRow[]>`
     with next as (
-      insert into contact_numbers as known (account_id, last) values (${accountId}, 1)
+      insert into contact_numbers as known (account_id, last) values (${account.id}, 1)
       on conflict (account_id) do update set last = known.last + 1
       returning last
-    )
-    insert into contacts (account_id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
-    select ${accountId}, last, ${values.external_id}, ${values.name}, ${values.phone}, ${values.email},
-      ${values.tags}::text[], ${sql.json(values.fields as JsonValue)}, ${now}, ${now}
-    from next
-    returning ${columns(sql)}`;
+    ), nights as (
+      insert into duplicate_runs (account_id, due_at)
+      select ${account.id}, ${nextNight(now, account.timezone)} from next where last = 1
+      on conflict do nothing
+    ), made as (
+      insert into contacts (account_id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
+      select ${account.id}, last, ${values.external_id}, ${values.name}, ${values.phone}, ${values.email},
+        ${values.tags}::text[], ${sql.json(values.fields as JsonValue)}, ${now}, ${now}
+      from next
+      returning account_id, ${columns(sql)}
+    ), marked as (${markChanged(sql, sql`select account_id, id as contact_id from made`)})
+    select ${columns(sql)} from made`;
   return row!;
 }
 
-/** Reads a contact; in a write, `lock` keeps it until the transaction ends. */
+/** Reads the contact that an id stands for: of a merged one the survivor. In a write, `lock` keeps it until the transaction ends. */
 export async function findContact(
   sql: Sql,
   accountId: string,
@@ -49,13 +57,15 @@ export async function findContact(
   lock: 'lock' | 'read' = 'read',
 ): Promise<ContactRow | undefined> {
   const [row] = await sql<ContactRow[]>`
-    select ${columns(sql)} from contacts where account_id = ${accountId} and id = ${id}
+    select ${columns(sql)} from contacts where account_id = ${accountId}
+      and id = (select coalesce(merged_into, id) from contacts where account_id = ${accountId} and id = ${id})
     ${lock === 'lock' ? sql`for update` : sql``}`;
-  return row;
+  // It was merged while its lock was waited for.
+  return row?.merged_into ? await findContact(sql, accountId, row.merged_into, lock) : row;
 }
 
 /**
- * Finds the oldest contact with an external id, locked. Until the transaction ends no other one can look for the same id,
+ * Finds the contact that an external id stands for, locked. Until the transaction ends no other one can look for the same id,
  * so that two writers never both create it.
  */
 export async function findOldestByExternalId(
@@ -66,10 +76,16 @@ export async function findOldestByExternalId(
   await sql`select pg_advisory_xact_lock(hashtextextended(${`${accountId} ${externalId}`}, 1))`;
   const [row] = await sql<ContactRow[]>`
     select ${columns(sql)} from contacts
-    where account_id = ${accountId} and external_id = ${externalId} and merged_into is null
-    order by id limit 1 for update`;
-  return row;
+    where account_id = ${accountId} and id = ${oldestByExternalId(sql, sql`${accountId}`, sql`${externalId}`)} for update`;
+  return row?.merged_into ? await findContact(sql, accountId, row.merged_into, 'lock') : row;
 }
+
+/** The id of the oldest contact that has an external id and was not merged, else the survivor of the oldest that was. */
+export const oldestByExternalId = (sql: Sql, accountId: ReturnType<Sql>, externalId: ReturnType<Sql>) => sql`coalesce(
+  (select e.id from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
+     and e.merged_into is null order by e.id limit 1),
+  (select e.merged_into from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
+     and e.merged_into is not null order by e.id limit 1))`;
 
 /** Sets all values of a contact. */
 export async function updateContactRow(
@@ -80,6 +96,7 @@ export async function updateContactRow(
   now: Date,
 ): Promise<ContactRow> {
   const [row] = await sql<ContactRow[]>`
+    with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)})
     update contacts set external_id = ${values.external_id}, name = ${values.name}, phone = ${values.phone},
       email = ${values.email}, tags = ${values.tags}::text[], fields = ${sql.json(values.fields as JsonValue)}, updated_at = ${now}
     where account_id = ${accountId} and id = ${id}
@@ -87,8 +104,18 @@ export async function updateContactRow(
   return row!;
 }
 
+/** Deletes a contact with all that is kept about it, and the contacts that were merged into it. */
 export async function deleteContactRow(sql: Sql, accountId: string, id: string): Promise<void> {
-  await sql`delete from contacts where account_id = ${accountId} and id = ${id}`;
+  const ids = sql`select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
+  await sql`
+    with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)}),
+      said as (delete from consents where account_id = ${accountId} and contact_id = ${id}),
+      states as (delete from consent_states where account_id = ${accountId} and contact_id = ${id}),
+      did as (delete from contact_events where account_id = ${accountId} and contact_id = ${id}),
+      pairs as (
+        delete from duplicates where account_id = ${accountId}
+          and (older_id = any(array(${ids})) or newer_id = any(array(${ids}))))
+    delete from contacts where account_id = ${accountId} and id = any(array(${ids}))`;
 }
 
 export interface ContactFilter {

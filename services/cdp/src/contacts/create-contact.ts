@@ -5,7 +5,7 @@ import { insertContact } from './contacts.sql.ts';
 
 export const createContact = implementer()(contract.createContact, {
   async handle({ account, body, tx, emit, now }) {
-    const row = await insertContact(tx, account.id, applyValues(body, account), now);
+    const row = await insertContact(tx, account, applyValues(body, account), now);
     const contact = toContact(row, account);
     emit(contract.contactCreated, { contact });
     return contact;

@@ -1,12 +1,19 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { implementer } from '@customer-platform/service-kit';
+import { leaveAllAudiences } from '../audiences/leave-all-audiences.ts';
 import { toSummary } from './contact.ts';
 import { deleteContactRow, findContact } from './contacts.sql.ts';
+import { lockIdentities } from './identities.sql.ts';
 
 export const deleteContact = implementer()(contract.deleteContact, {
-  find: ({ account, params, tx }) => findContact(tx, account.id, params.contact_id, 'lock'),
+  async find({ account, params, tx }) {
+    await lockIdentities(tx, account.id);
+    return await findContact(tx, account.id, params.contact_id, 'lock');
+  },
   async handle({ account, found, tx, emit }) {
+    const left = await leaveAllAudiences(tx, account.id, found.id);
     await deleteContactRow(tx, account.id, found.id);
+    for (const audience of left) emit(contract.audienceLeft, { audience, contact: toSummary(found) });
     emit(contract.contactDeleted, { contact: toSummary(found) });
     return undefined;
   },

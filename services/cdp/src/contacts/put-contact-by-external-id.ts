@@ -8,7 +8,7 @@ export const putContactByExternalId = implementer()(contract.putContactByExterna
     const before = await findOldestByExternalId(tx, account.id, params.external_id);
     if (!before) {
       const values = { ...applyValues(body, account), external_id: params.external_id };
-      const contact = toContact(await insertContact(tx, account.id, values, now), account);
+      const contact = toContact(await insertContact(tx, account, values, now), account);
       emit(contract.contactCreated, { contact });
       return contact;
     }

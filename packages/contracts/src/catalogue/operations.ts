@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { text, uuid } from '../core/fields.ts';
+import { operationsOf } from '../core/operation.ts';
+import { pageOf, pageQuery } from '../core/page.ts';
+import { orderCancelled, orderConfirmed, orderCreated, orderDeclined, orderFulfilled } from './events.ts';
+import {
+  Order,
+  OrderInput,
+  orderPath,
+  orderSource,
+  orderStatus,
+  Product,
+  ProductChange,
+  ProductInput,
+  productPath,
+} from './resources.ts';
+
+const operation = operationsOf('catalogue', 'catalogue');
+const readProducts = 'catalogue.products:read';
+const writeProducts = 'catalogue.products:write';
+const readOrders = 'catalogue.orders:read';
+const writeOrders = 'catalogue.orders:write';
+
+export const listProducts = operation('listProducts', {
+  method: 'GET',
+  path: '/v1/catalogue/products',
+  scope: readProducts,
+  summary: 'Lists products, newest first',
+  query: z.object(pageQuery),
+  status: 200,
+  answer: pageOf(Product),
+  errors: [],
+});
+
+export const createProduct = operation('createProduct', {
+  method: 'POST',
+  path: '/v1/catalogue/products',
+  scope: writeProducts,
+  summary: 'Adds a product',
+  body: ProductInput,
+  status: 201,
+  answer: Product,
+  errors: [],
+});
+
+export const getProduct = operation('getProduct', {
+  method: 'GET',
+  path: '/v1/catalogue/products/{product_id}',
+  scope: readProducts,
+  summary: 'Reads a product',
+  params: productPath,
+  status: 200,
+  answer: Product,
+  errors: ['not_found'],
+});
+
+export const updateProduct = operation('updateProduct', {
+  method: 'PATCH',
+  path: '/v1/catalogue/products/{product_id}',
+  scope: writeProducts,
+  summary: 'Changes a product; orders keep the name and the price that they were made with',
+  params: productPath,
+  body: ProductChange,
+  status: 200,
+  answer: Product,
+  errors: ['not_found'],
+});
+
+export const deleteProduct = operation('deleteProduct', {
+  method: 'DELETE',
+  path: '/v1/catalogue/products/{product_id}',
+  scope: writeProducts,
+  summary: 'Deletes a product; orders keep their lines',
+  params: productPath,
+  status: 204,
+  errors: ['not_found'],
+});
+
+export const listOrders = operation('listOrders', {
+  method: 'GET',
+  path: '/v1/catalogue/orders',
+  scope: readOrders,
+  summary: 'Lists orders, newest first',
+  query: z.object({
+    status: orderStatus.optional(),
+    contact: uuid.optional(),
+    source: orderSource.optional(),
+    ...pageQuery,
+  }),
+  status: 200,
+  answer: pageOf(Order),
+  errors: [],
+});
+
+export const createOrder = operation('createOrder', {
+  method: 'POST',
+  path: '/v1/catalogue/orders',
+  scope: writeOrders,
+  summary: 'Adds an order',
+  body: OrderInput,
+  status: 201,
+  answer: Order,
+  errors: [],
+  emits: [orderCreated],
+});
+
+export const getOrder = operation('getOrder', {
+  method: 'GET',
+  path: '/v1/catalogue/orders/{order_id}',
+  scope: readOrders,
+  summary: 'Reads an order',
+  params: orderPath,
+  status: 200,
+  answer: Order,
+  errors: ['not_found'],
+});
+
+export const confirmOrder = operation('confirmOrder', {
+  method: 'POST',
+  path: '/v1/catalogue/orders/{order_id}/confirm',
+  scope: writeOrders,
+  summary: 'Confirms a new order',
+  params: orderPath,
+  body: z.object({}),
+  status: 200,
+  answer: Order,
+  errors: ['not_found', 'invalid_state'],
+  emits: [orderConfirmed],
+});
+
+export const declineOrder = operation('declineOrder', {
+  method: 'POST',
+  path: '/v1/catalogue/orders/{order_id}/decline',
+  scope: writeOrders,
+  summary: "Declines an order; the reason, where one is given, is sent to the customer on the order's channel",
+  params: orderPath,
+  body: z.object({ reason: text(1_000).default('') }),
+  status: 200,
+  answer: Order,
+  errors: ['not_found', 'invalid_state'],
+  emits: [orderDeclined],
+});
+
+export const fulfilOrder = operation('fulfilOrder', {
+  method: 'POST',
+  path: '/v1/catalogue/orders/{order_id}/fulfil',
+  scope: writeOrders,
+  summary: 'Fulfils a confirmed order',
+  params: orderPath,
+  body: z.object({}),
+  status: 200,
+  answer: Order,
+  errors: ['not_found', 'invalid_state'],
+  emits: [orderFulfilled],
+});
+
+export const cancelOrder = operation('cancelOrder', {
+  method: 'POST',
+  path: '/v1/catalogue/orders/{order_id}/cancel',
+  scope: writeOrders,
+  summary: 'Cancels an order that is new or confirmed',
+  params: orderPath,
+  body: z.object({}),
+  status: 200,
+  answer: Order,
+  errors: ['not_found', 'invalid_state'],
+  emits: [orderCancelled],
+});

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { ContactSummary } from '../cdp/resources.ts';
+import { currency, text, timestamp, uuid } from '../core/fields.ts';
+import { channel } from '../messaging/resources.ts';
+
+const sku = text(100, 1);
+const productName = text(200, 1);
+const minorUnits = z.int().min(0);
+const priceMinor = minorUnits.meta({ description: "In the currency's minor unit." });
+
+export const Product = z
+  .object({
+    id: z.guid(),
+    sku: z.string(),
+    name: z.string(),
+    price_minor: z.int(),
+    currency: z.string(),
+    active: z.boolean(),
+  })
+  .meta({ id: 'Product' });
+export type Product = z.infer<typeof Product>;
+
+export const ProductInput = z.object({
+  sku: sku.meta({ description: 'Unique in the account.' }),
+  name: productName,
+  price_minor: priceMinor,
+  currency: currency.optional().meta({ description: "Default: the account's." }),
+  active: z.boolean().default(true),
+});
+
+export const ProductChange = z.object({
+  sku: sku.optional(),
+  name: productName.optional(),
+  price_minor: priceMinor.optional(),
+  currency: currency.optional(),
+  active: z.boolean().optional(),
+});
+
+export const orderStatus = z.enum(['new', 'confirmed', 'declined', 'fulfilled', 'cancelled']);
+export type OrderStatus = z.infer<typeof orderStatus>;
+
+/** Where an order came from. */
+export const orderSource = z.enum(['cart', 'agent', 'person', 'api']);
+export type OrderSource = z.infer<typeof orderSource>;
+
+/** A line keeps its own copy of name and price: a later change of the product does not alter it. */
+export const OrderLine = z
+  .object({
+    product: z.guid().nullable().meta({ description: 'Null for a SKU that the catalogue did not have.' }),
+    sku: z.string(),
+    name: z.string(),
+    quantity: z.int(),
+    unit_price_minor: z.int(),
+  })
+  .meta({ id: 'OrderLine' });
+export type OrderLine = z.infer<typeof OrderLine>;
+
+export const Order = z
+  .object({
+    id: z.guid(),
+    number: z.int().meta({ description: 'Counts up within the account, without gaps.' }),
+    status: orderStatus,
+    source: orderSource,
+    channel: channel.meta({ description: 'Where replies about it go.' }),
+    contact: ContactSummary,
+    items: z.array(OrderLine),
+    total_minor: z.int(),
+    currency: z.string(),
+    note: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Order' });
+export type Order = z.infer<typeof Order>;
+
+export const OrderInput = z.object({
+  contact: uuid,
+  items: z
+    .array(
+      z.object({
+        sku,
+        quantity: z.int().min(1).max(9_999),
+        name: productName.optional(),
+        unit_price_minor: minorUnits.optional(),
+      }),
+    )
+    .min(1)
+    .max(100)
+    .meta({ description: 'A known SKU takes its own name and price unless given; an unknown one needs both.' }),
+  channel: channel.optional().meta({ description: 'Default: whatsapp where the contact has a phone, else email.' }),
+  note: text(1_000).default(''),
+  currency: currency.optional().meta({ description: "Default: the account's; products in another cannot be ordered." }),
+});
+
+export const productPath = z.object({ product_id: uuid });
+export const orderPath = z.object({ order_id: uuid });

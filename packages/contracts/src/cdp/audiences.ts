@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { text, timestamp, uuid } from '../core/fields.ts';
+import { channel } from '../messaging/resources.ts';
+import { consentPurpose } from './consents.ts';
+import { eventName } from './contact-events.ts';
+
+const match = z.enum(['all', 'any'], { error: 'must be all or any' });
+
+/** The contact did an event within the last `days` × 86,400 s (null: ever) at least `at_least` times; `did_not` is its negation. */
+export const EventCondition = z.object({
+  type: z.literal('event'),
+  op: z.enum(['did', 'did_not'], { error: 'must be did or did_not' }),
+  name: eventName,
+  days: z
+    .int({ error: 'must be 1 to 365 or null' })
+    .min(1, 'must be 1 to 365 or null')
+    .max(365, 'must be 1 to 365 or null')
+    .nullable(),
+  at_least: z.int().min(1).max(1_000).default(1),
+});
+
+/** What the contact last said about a channel and a purpose; who never said anything has not granted. */
+export const ConsentCondition = z.object({
+  type: z.literal('consent'),
+  channel,
+  purpose: consentPurpose,
+  op: z.enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' }).default('granted'),
+});
+
+const ordered = ['gt', 'gte', 'lt', 'lte'];
+
+/** A field of the contact: name, phone, email, external_id, else a key of its `fields`. "" counts as not set. */
+export const FieldCondition = z
+  .object({
+    type: z.literal('field'),
+    name: text(100, 1),
+    op: z.enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte']),
+    value: z.union([text(1_000), z.number(), z.boolean()]).optional(),
+  })
+  .superRefine(({ op, value }, context) => {
+    const needsNone = op === 'is_set' || op === 'is_not_set';
+    const issue = (message: string) => context.addIssue({ code: 'custom', path: ['value'], message });
+    if (needsNone && value !== undefined) issue(`must be left out with ${op}`);
+    else if (!needsNone && value === undefined) issue(`must be given with ${op}`);
+    else if ((op === 'contains' || op === 'starts_with') && typeof value !== 'string')
+      issue(`must be a text with ${op}`);
+    else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a text with ${op}`);
+  });
+
+export const TagCondition = z.object({
+  type: z.literal('tag'),
+  op: z.enum(['has', 'has_not'], { error: 'must be has or has_not' }),
+  tag: text(100, 1),
+});
+
+const condition = z.discriminatedUnion('type', [EventCondition, ConsentCondition, FieldCondition, TagCondition], {
+  error: 'must be a condition of type event, consent, field or tag',
+});
+export type Condition = z.output<typeof condition>;
+
+const conditionsOf = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(20);
+
+/** Conditions inside of conditions, once. */
+export const NestedRules = z.object({ match, conditions: conditionsOf(condition) });
+export type NestedRules = z.output<typeof NestedRules>;
+
+const item = z.union([condition, NestedRules]);
+
+/** Who is in an audience: all or any of 1 to 20 conditions, each of which may be such a list itself. */
+export const AudienceRules = z.object({ match, conditions: conditionsOf(item) }).meta({ id: 'AudienceRules' });
+export type AudienceRules = z.output<typeof AudienceRules>;
+
+const name = text(120, 1).meta({ description: 'Unique in the account.' });
+const description = text(1_000);
+
+export const AudienceInput = z.object({ name, description: description.default(''), rules: AudienceRules });
+
+export const AudienceChange = z.object({
+  name: name.optional(),
+  description: description.optional(),
+  rules: AudienceRules.optional(),
+});
+
+export const audienceStatus = z.enum(['building', 'ready', 'failed']);
+
+export const Audience = z
+  .object({
+    id: z.guid(),
+    name: z.string(),
+    description: z.string(),
+    status: audienceStatus,
+    error: z.string().meta({ description: 'Why it failed; "" otherwise.' }),
+    members: z.int().meta({ description: 'While building, the count from before.' }),
+    refreshed_at: timestamp.nullable().meta({ description: 'When membership was last worked out.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+    rules: AudienceRules,
+  })
+  .meta({ id: 'Audience' });
+export type Audience = z.infer<typeof Audience>;
+
+export const AudienceMember = z
+  .object({ id: z.guid(), name: z.string(), phone: z.string(), entered_at: timestamp })
+  .meta({ id: 'AudienceMember' });
+
+export const AudienceExplanation = z.object({
+  member: z.boolean(),
+  conditions: z.array(
+    z.object({
+      condition: z.union([condition, NestedRules]),
+      holds: z.boolean(),
+      because: z.string().meta({ description: 'What is known that decides it, in a sentence.' }),
+    }),
+  ),
+});
+
+export const audiencePath = z.object({ audience_id: uuid });

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { instant, text, timestamp } from '../core/fields.ts';
+import { channel } from '../messaging/resources.ts';
+
+const purpose = text(100, 1).meta({ examples: ['marketing'] });
+
+/** One statement of a contact about being reached on a channel for a purpose; what was said before stays on record. */
+export const Consent = z
+  .object({
+    id: z.guid(),
+    channel,
+    purpose: z.string(),
+    state: z.enum(['granted', 'withdrawn']),
+    source: z.string(),
+    at: timestamp.meta({ description: 'When it was said.' }),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Consent' });
+export type Consent = z.infer<typeof Consent>;
+
+export const ConsentInput = z.object({
+  channel,
+  purpose,
+  state: z.enum(['granted', 'withdrawn'], { error: 'must be granted or withdrawn' }),
+  source: text(200).default('').meta({ description: 'Where it was said, such as a form.' }),
+  at: instant.optional().meta({ description: 'Default: now; at most 5 minutes ahead.' }),
+});
+
+/** What a consent condition or a sender names. */
+export const consentPurpose = purpose;

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { instant, text, uuid } from '../core/fields.ts';
+
+/** Names of events that a contact did; the platform's own kinds are such names too. */
+export const eventName = text(100, 1).meta({ examples: ['cart.abandoned'] });
+
+/** One event of a contact, as POST /v1/cdp/events takes it. */
+export const ContactEventInput = z
+  .object({
+    id: text(200, 1)
+      .optional()
+      .meta({ description: 'Counts within the account: a repeated one is ignored. Default: a new one.' }),
+    contact: uuid.optional(),
+    external_id: text(200, 1).optional().meta({ description: 'In place of contact: the oldest contact that has it.' }),
+    name: eventName,
+    at: instant.optional().meta({ description: 'Default: now; at most 5 minutes ahead.' }),
+    properties: z.record(z.string(), z.unknown()).default({}),
+  })
+  .refine(({ contact, external_id }) => (contact === undefined) !== (external_id === undefined), {
+    error: 'must name a contact: either contact or external_id',
+  })
+  .meta({ id: 'ContactEvent' });
+export type ContactEventInput = z.output<typeof ContactEventInput>;
+
+/** What became of a batch: good events are taken whatever the others are. */
+export const EventIntake = z.object({
+  accepted: z.int(),
+  repeated: z.int().meta({ description: 'Events whose id was known already.' }),
+  rejected: z.array(z.object({ index: z.int(), code: z.enum(['invalid_request']), message: z.string() })),
+});

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { eventsOf, previous } from '../core/event.ts';
+import { internalRequest } from '../core/request.ts';
+import { Deal } from './resources.ts';
+
+const { publicEvent, internalEvent } = eventsOf('crm');
+const changed = z.object({ deal: Deal, previous });
+
+export const dealCreated = publicEvent('deal.created', z.object({ deal: Deal }));
+export const dealUpdated = publicEvent('deal.updated', changed);
+export const dealStageChanged = publicEvent('deal.stage_changed', changed);
+export const dealWon = publicEvent('deal.won', changed);
+export const dealLost = publicEvent('deal.lost', changed.extend({ reason: z.string() }));
+export const dealReopened = publicEvent('deal.reopened', changed);
+
+/** A deal was deleted: what names it no longer does. */
+export const dealDeleted = internalEvent('deal.deleted', z.object({ deal: z.object({ id: z.guid() }) }));
+
+/** Asks for a deal by id; null where the account has none. */
+export const getDealSummary = internalRequest(
+  'getDealSummary',
+  'crm',
+  z.object({ deal: z.guid() }),
+  z.object({ deal: Deal.nullable() }),
+);

@@ -1,0 +1,3 @@
+export * from './events.ts';
+export * from './operations.ts';
+export * from './resources.ts';

@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { integerId, text, uuid } from '../core/fields.ts';
+import { operationsOf } from '../core/operation.ts';
+import { pageOf, pageQuery } from '../core/page.ts';
+import { dealCreated, dealDeleted, dealLost, dealReopened, dealStageChanged, dealUpdated, dealWon } from './events.ts';
+import {
+  Deal,
+  DealChange,
+  DealInput,
+  dealPath,
+  dealStatus,
+  Pipeline,
+  PipelineChange,
+  PipelineInput,
+  pipelinePath,
+} from './resources.ts';
+
+const operation = operationsOf('crm', 'crm');
+const read = 'crm.deals:read';
+const write = 'crm.deals:write';
+
+export const listPipelines = operation('listPipelines', {
+  method: 'GET',
+  path: '/v1/crm/pipelines',
+  scope: read,
+  summary: 'Lists pipelines, oldest first: the first is the default of new deals',
+  description: 'Every account begins with Sales: New, Qualified, Proposal.',
+  query: z.object(pageQuery),
+  status: 200,
+  answer: pageOf(Pipeline),
+  errors: [],
+});
+
+export const createPipeline = operation('createPipeline', {
+  method: 'POST',
+  path: '/v1/crm/pipelines',
+  scope: write,
+  summary: 'Adds a pipeline',
+  body: PipelineInput,
+  status: 201,
+  answer: Pipeline,
+  errors: [],
+});
+
+export const getPipeline = operation('getPipeline', {
+  method: 'GET',
+  path: '/v1/crm/pipelines/{pipeline_id}',
+  scope: read,
+  summary: 'Reads a pipeline',
+  params: pipelinePath,
+  status: 200,
+  answer: Pipeline,
+  errors: ['not_found'],
+});
+
+export const updatePipeline = operation('updatePipeline', {
+  method: 'PATCH',
+  path: '/v1/crm/pipelines/{pipeline_id}',
+  scope: write,
+  summary: 'Renames a pipeline or sets its stages; a stage that has deals cannot be removed',
+  params: pipelinePath,
+  body: PipelineChange,
+  status: 200,
+  answer: Pipeline,
+  errors: ['not_found', 'invalid_state'],
+});
+
+export const deletePipeline = operation('deletePipeline', {
+  method: 'DELETE',
+  path: '/v1/crm/pipelines/{pipeline_id}',
+  scope: write,
+  summary: 'Deletes a pipeline that has no deals',
+  params: pipelinePath,
+  status: 204,
+  errors: ['not_found', 'invalid_state'],
+});
+
+export const listDeals = operation('listDeals', {
+  method: 'GET',
+  path: '/v1/crm/deals',
+  scope: read,
+  summary: 'Lists deals, newest first',
+  query: z.object({
+    pipeline: integerId.optional(),
+    stage: integerId.optional(),
+    status: dealStatus.optional(),
+    contact: uuid.optional(),
+    ...pageQuery,
+  }),
+  status: 200,
+  answer: pageOf(Deal),
+  errors: [],
+});
+
+export const createDeal = operation('createDeal', {
+  method: 'POST',
+  path: '/v1/crm/deals',
+  scope: write,
+  summary: 'Adds a deal',
+  body: DealInput,
+  status: 201,
+  answer: Deal,
+  errors: [],
+  emits: [dealCreated],
+});
+
+export const getDeal = operation('getDeal', {
+  method: 'GET',
+  path: '/v1/crm/deals/{deal_id}',
+  scope: read,
+  summary: 'Reads a deal',
+  params: dealPath,
+  status: 200,
+  answer: Deal,
+  errors: ['not_found'],
+});
+
+export const updateDeal = operation('updateDeal', {
+  method: 'PATCH',
+  path: '/v1/crm/deals/{deal_id}',
+  scope: write,
+  summary: 'Changes what a deal says',
+  params: dealPath,
+  body: DealChange,
+  status: 200,
+  answer: Deal,
+  errors: ['not_found'],
+  emits: [dealUpdated],
+});
+
+export const deleteDeal = operation('deleteDeal', {
+  method: 'DELETE',
+  path: '/v1/crm/deals/{deal_id}',
+  scope: write,
+  summary: 'Deletes a deal',
+  params: dealPath,
+  status: 204,
+  errors: ['not_found'],
+  emits: [dealDeleted],
+});
+
+export const moveDeal = operation('moveDeal', {
+  method: 'POST',
+  path: '/v1/crm/deals/{deal_id}/move',
+  scope: write,
+  summary: 'Moves an open deal to another stage of its pipeline',
+  params: dealPath,
+  body: z.object({ stage: integerId }),
+  status: 200,
+  answer: Deal,
+  errors: ['not_found', 'invalid_state'],
+  emits: [dealStageChanged],
+});
+
+export const winDeal = operation('winDeal', {
+  method: 'POST',
+  path: '/v1/crm/deals/{deal_id}/win',
+  scope: write,
+  summary: 'Wins an open deal',
+  params: dealPath,
+  body: z.object({}),
+  status: 200,
+  answer: Deal,
+  errors: ['not_found', 'invalid_state'],
+  emits: [dealWon],
+});
+
+export const loseDeal = operation('loseDeal', {
+  method: 'POST',
+  path: '/v1/crm/deals/{deal_id}/lose',
+  scope: write,
+  summary: 'Loses an open deal; the reason goes with the event deal.lost',
+  params: dealPath,
+  body: z.object({ reason: text(500).default('') }),
+  status: 200,
+  answer: Deal,
+  errors: ['not_found', 'invalid_state'],
+  emits: [dealLost],
+});
+
+export const reopenDeal = operation('reopenDeal', {
+  method: 'POST',
+  path: '/v1/crm/deals/{deal_id}/reopen',
+  scope: write,
+  summary: 'Opens a deal that was won or lost again, in the stage that it had',
+  params: dealPath,
+  body: z.object({}),
+  status: 200,
+  answer: Deal,
+  errors: ['not_found'],
+  emits: [dealReopened],
+});

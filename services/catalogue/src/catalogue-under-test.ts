@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { Order, OrderInput, Product } from '@customer-platform/contracts/catalogue';
+import type { Contact } from '@customer-platform/contracts/cdp';
+import { takeMessage } from '@customer-platform/contracts/messaging';
+import { Bus, createLogger, type Database, openDatabase } from '@customer-platform/service-kit';
+import type { Platform, TestAccount } from '@customer-platform/testkit';
+import type { z } from 'zod';
+
+/** What a test orders where it does not matter what: a SKU that the catalogue does not have. */
+export const something = { sku: 'SOMETHING', name: 'Something', unit_price_minor: 500, quantity: 2 };
+
+/** An account with a contact who has a phone. Its client holds every answer against the contract. */
+export interface Shop {
+  account: TestAccount;
+  client: TestAccount['client'];
+  contact: Contact;
+  /** Orders for the contact, by default something. */
+  order(body?: Partial<z.input<typeof OrderInput>>): Promise<Order>;
+  /** The same, answering whatever comes. */
+  tryOrder(body: Record<string, unknown>): ReturnType<TestAccount['request']>;
+  product(body: { sku: string } & Partial<Product>): Promise<Product>;
+}
+
+export async function openShop(platform: Platform, settings: Record<string, unknown> = {}): Promise<Shop> {
+  const account = await platform.account(settings);
+  const { client } = account;
+  const contact = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901820' } });
+  return {
+    account,
+    client,
+    contact,
+    order: (body = {}) => client.createOrder({ body: { contact: contact.id, items: [something], ...body } }),
+    tryOrder: (body) =>
+      account.request('POST', '/v1/catalogue/orders', { body: { contact: contact.id, items: [something], ...body } }),
+    product: (body) => client.createProduct({ body: { name: 'A product', price_minor: 1_000, ...body } }),
+  };
+}
+
+/** A message as it was handed to messaging, with the account it was handed over for. */
+export type HandedMessage = z.output<typeof takeMessage.input> & { account: string };
+
+/** Messaging as far as this service knows it: takes messages until closed. */
+export interface Messaging {
+  handed: HandedMessage[];
+  /** The messages of one account. */
+  of(account: TestAccount): HandedMessage[];
+  close(): Promise<void>;
+}
+
+/** Starts it; with `isAnswered` answering false for a message it takes that one without a word. */
+export async function startMessaging(
+  platform: Platform,
+  isAnswered: (message: HandedMessage) => boolean = () => true,
+): Promise<Messaging> {
+  const bus = await busOf(platform, 'messaging');
+  const handed: HandedMessage[] = [];
+  bus.answer(takeMessage, async (account, input) => {
+    const message = { account, ...input };
+    handed.push(message);
+    if (!isAnswered(message)) await new Promise<never>(() => undefined);
+    return { message: randomUUID() };
+  });
+  return {
+    handed,
+    of: (account) => handed.filter((message) => message.account === account.id),
+    close: () => bus.close(),
+  };
+}
+
+/** The platform's bus as one of its services has it. */
+export function busOf(platform: Platform, service: string): Promise<Bus> {
+  const { NATS_URL, BUS_PREFIX } = platform.env('catalogue');
+  return Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log: createLogger('catalogue', 'error') });
+}
+
+/** Merges a contact into a new one as customer data would say it; answers the survivor. */
+export async function mergeContact(bus: Bus, shop: Shop, sequence = 1_000_000): Promise<{ id: string; name: string }> {
+  const survivor = { ...shop.contact, id: randomUUID(), name: 'Survivor', phone: null };
+  const { id, name } = shop.contact;
+  const merge = { id: randomUUID(), kind: 'contact.merged' };
+  const envelope = JSON.stringify({
+    id: merge.id,
+    type: merge.kind,
+    timestamp: new Date().toISOString(),
+    account: shop.account.id,
+    mode: 'live',
+    data: { contact: survivor, merged: { id, name, phone: '' } },
+  });
+  await bus.publish({ ...merge, audience: 'public', sequence, envelope, trace: undefined });
+  return survivor;
+}
+
+/** The database of the service under test, for what no answer shows. */
+export function openServiceDatabase(platform: Platform): Database {
+  return openDatabase(platform.env('catalogue').DATABASE_URL!, { pool: 2, service: 'catalogue' });
+}

@@ -1,0 +1,43 @@
+import * as contract from '@customer-platform/contracts/catalogue';
+import { isOperation } from '@customer-platform/contracts/core';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openShop } from './catalogue-under-test.ts';
+import { catalogue } from './main.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+}, 60_000);
+afterAll(() => platform?.stop());
+
+describe('the Catalogue service', () => {
+  it('serves every operation of its contract', () => {
+    const declared = Object.values(contract).filter(isOperation);
+    expect(declared.length).toBeGreaterThan(10);
+    expect(new Set(catalogue.operations.map(({ operation }) => operation))).toEqual(new Set(declared));
+  });
+
+  it('answers each of them exactly as the contract says', async () => {
+    const { client, contact } = await openShop(platform); // holds every answer against its contract
+    const product = await client.createProduct({ body: { sku: 'TEA', name: 'Tea', price_minor: 450 } });
+    const productPath = { product_id: product.id };
+    expect(await client.getProduct({ params: productPath })).toEqual(product);
+    await client.updateProduct({ params: productPath, body: { name: 'Green tea' } });
+    expect((await client.listProducts()).data).toEqual([{ ...product, name: 'Green tea' }]);
+    const body = { contact: contact.id, items: [{ sku: 'TEA', quantity: 2 }] };
+    const order = await client.createOrder({ body });
+    const params = { order_id: order.id };
+    expect(await client.getOrder({ params })).toEqual(order);
+    expect((await client.confirmOrder({ params })).status).toBe('confirmed');
+    expect((await client.fulfilOrder({ params })).status).toBe('fulfilled');
+    const declined = await client.createOrder({ body });
+    expect((await client.declineOrder({ params: { order_id: declined.id } })).status).toBe('declined');
+    const cancelled = await client.createOrder({ body });
+    expect((await client.cancelOrder({ params: { order_id: cancelled.id } })).status).toBe('cancelled');
+    const { data } = await client.listOrders();
+    expect(data.map(({ status }) => status)).toEqual(['cancelled', 'declined', 'fulfilled']);
+    await client.deleteProduct({ params: productPath });
+    expect((await client.listProducts()).data).toEqual([]);
+  });
+});

@@ -1,0 +1,17 @@
+import type { OrderStatus } from '@customer-platform/contracts/catalogue';
+import type { Sql } from '@customer-platform/service-kit';
+import { type OrderRow, toOrder } from './order.ts';
+import { updateOrderStatus } from './orders.sql.ts';
+
+/** Changes the status of a locked order. Answers what the change's event says: the order after it, and its former status. */
+export async function changeStatus(
+  tx: Sql,
+  account: { id: string; timezone: string },
+  found: OrderRow,
+  status: OrderStatus,
+  now: Date,
+) {
+  await updateOrderStatus(tx, account.id, found.id, status, now);
+  const order = toOrder({ ...found, status, updated_at: now }, account.timezone);
+  return { order, previous: { status: found.status } };
+}

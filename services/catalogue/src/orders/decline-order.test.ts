@@ -1,0 +1,183 @@
+import { type Database, startService } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  busOf,
+  type HandedMessage,
+  type Messaging,
+  mergeContact,
+  openServiceDatabase,
+  openShop,
+  type Shop,
+  startMessaging,
+} from '../catalogue-under-test.ts';
+import { catalogue } from '../main.ts';
+import { claimPendingMessages } from './pending-messages.sql.ts';
+
+let platform: Platform;
+let sql: Database;
+let messaging: Messaging | undefined;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+  sql = openServiceDatabase(platform);
+}, 60_000);
+afterEach(async () => {
+  await messaging?.close();
+  messaging = undefined;
+});
+afterAll(async () => {
+  await sql?.end();
+  await platform?.stop();
+});
+
+const decline = (shop: Shop, id: string, reason?: string) =>
+  shop.client.declineOrder({ params: { order_id: id }, body: reason === undefined ? {} : { reason } });
+const waiting = (account: TestAccount) =>
+  sql<{ id: string; tries: number; due_at: Date }[]>`
+    select id, tries, due_at from pending_messages where account_id = ${account.id}`;
+
+/** What was handed over for an account by the time that nothing of it waits. */
+async function handedFor(account: TestAccount): Promise<HandedMessage[]> {
+  await waitFor('every message to be taken', async () => (await waiting(account)).length === 0);
+  return messaging!.of(account);
+}
+
+describe('declining an order', () => {
+  it("sends the reason to the customer on the order's channel", async () => {
+    messaging = await startMessaging(platform);
+    const shop = await openShop(platform);
+    await shop.order();
+    const { id } = await shop.order({ channel: 'sms' });
+    await decline(shop, id, 'Sold out, sorry 😀');
+    expect(await handedFor(shop.account)).toEqual([
+      {
+        account: shop.account.id,
+        key: expect.any(String),
+        contact: shop.contact.id,
+        channel: 'sms',
+        body: 'Sold out, sorry 😀',
+        reference: 'order-2',
+      },
+    ]);
+  });
+
+  it('sends nothing without a reason, and nothing when asked again', async () => {
+    messaging = await startMessaging(platform);
+    const shop = await openShop(platform);
+    const [silent, empty, told] = [await shop.order(), await shop.order(), await shop.order()];
+    await decline(shop, silent.id);
+    await decline(shop, empty.id, '');
+    await decline(shop, told.id, 'first');
+    for (const { id } of [silent, empty, told]) await decline(shop, id, 'again');
+    expect((await handedFor(shop.account)).map(({ body }) => body)).toEqual(['first']);
+  });
+
+  it('happens once when fifty ask at the same time: one event, one message', async () => {
+    messaging = await startMessaging(platform);
+    const shop = await openShop(platform);
+    const { id } = await shop.order();
+    const declined = await Promise.all(Array.from({ length: 50 }, (_, index) => decline(shop, id, `reason ${index}`)));
+    expect(new Set(declined.map((order) => JSON.stringify(order))).size).toBe(1);
+    const marker = await shop.order();
+    await decline(shop, marker.id, 'marker');
+    await platform.event(shop.account.id, 'order.declined', (data) => data.order.id === marker.id);
+    const events = platform.events(shop.account.id).filter(({ type }) => type === 'order.declined');
+    expect(events.map(({ data }) => data.order.id)).toEqual([id, marker.id]);
+    const references = (await handedFor(shop.account)).map(({ reference }) => reference);
+    expect(references.sort()).toEqual(['order-1', 'order-2']);
+  });
+
+  it('takes a reason of up to 1,000 code points', async () => {
+    messaging = await startMessaging(platform);
+    const shop = await openShop(platform);
+    const right = ['x'.repeat(1_000), '😀'.repeat(1_000)];
+    for (const reason of right) await decline(shop, (await shop.order()).id, reason);
+    const { id } = await shop.order();
+    for (const reason of [...right.map((text) => `${text}x`), 7]) {
+      const answer = await shop.account.request('POST', `/v1/catalogue/orders/${id}/decline`, { body: { reason } });
+      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'reason' } } });
+    }
+    expect((await shop.client.getOrder({ params: { order_id: id } })).status).toBe('new');
+    expect((await handedFor(shop.account)).map(({ body }) => body).sort()).toEqual(right);
+  });
+});
+
+describe('the reason of a decline', () => {
+  it('waits while messaging is away, which undoes no decline, and is handed over once it is back', async () => {
+    const shop = await openShop(platform);
+    const { id } = await shop.order();
+    expect((await decline(shop, id, 'Sold out')).status).toBe('declined');
+    await waitFor('messaging to be asked in vain', async () => (await waiting(shop.account))[0]!.tries >= 2);
+    expect((await shop.client.getOrder({ params: { order_id: id } })).status).toBe('declined');
+    const [row] = await waiting(shop.account);
+    messaging = await startMessaging(platform);
+    expect(await handedFor(shop.account)).toMatchObject([{ key: row!.id, body: 'Sold out' }]);
+  });
+
+  it('is asked for again under the same key where messaging took it and gave no answer', async () => {
+    let asked = 0;
+    messaging = await startMessaging(platform, () => ++asked > 1);
+    const shop = await openShop(platform);
+    await decline(shop, (await shop.order()).id, 'Sold out');
+    const handed = await handedFor(shop.account);
+    expect(handed).toHaveLength(2);
+    expect(handed[1]).toEqual(handed[0]);
+  });
+
+  it('is asked for again after 5 minutes at most', async () => {
+    const shop = await openShop(platform);
+    await decline(shop, (await shop.order()).id, 'Sold out');
+    await waitFor('a try', async () => (await waiting(shop.account))[0]!.tries > 0);
+    await sql`update pending_messages set tries = 40, due_at = ${platform.clock.now()} where account_id = ${shop.account.id}`;
+    const row = await waitFor('another', async () => (await waiting(shop.account)).find(({ tries }) => tries === 41));
+    const waitMs = row.due_at.getTime() - platform.clock.now().getTime();
+    expect(waitMs).toBeLessThanOrEqual(300_000);
+    expect(waitMs).toBeGreaterThan(280_000);
+    messaging = await startMessaging(platform);
+    platform.clock.advance(300_000);
+    expect(await handedFor(shop.account)).toHaveLength(1);
+  });
+
+  it('goes to the survivor where the contact was merged meanwhile', async () => {
+    const shop = await openShop(platform);
+    const { id } = await shop.order();
+    await decline(shop, id, 'Sold out');
+    const bus = await busOf(platform, 'cdp');
+    const survivor = await mergeContact(bus, shop);
+    await bus.close();
+    const shown = async () => (await shop.client.getOrder({ params: { order_id: id } })).contact.id;
+    await waitFor('the merge', async () => (await shown()) === survivor.id);
+    messaging = await startMessaging(platform);
+    expect(await handedFor(shop.account)).toMatchObject([{ contact: survivor.id, channel: 'whatsapp' }]);
+  });
+
+  it('is handed over once where two processes do it', async () => {
+    const second = await startService(catalogue, platform.env('catalogue'), { clock: platform.clock.now });
+    messaging = await startMessaging(platform);
+    const shop = await openShop(platform);
+    const orders = await Promise.all(Array.from({ length: 60 }, () => shop.order()));
+    await Promise.all(orders.map(({ id }) => decline(shop, id, 'Sold out')));
+    const references = (await handedFor(shop.account)).map(({ reference }) => reference);
+    await second.stop();
+    expect(references.sort()).toEqual(orders.map(({ number }) => `order-${number}`).sort());
+  });
+
+  it('is claimed by one process at a time, and goes on after the lease of one that died', async () => {
+    const shop = await openShop(platform);
+    for (const { id } of [await shop.order(), await shop.order(), await shop.order()])
+      await decline(shop, id, 'Sold out');
+    const inAnHour = new Date(platform.clock.now().getTime() + 3_600_000);
+    const leasedUntil = new Date(inAnHour.getTime() + 10_000);
+    await sql`update pending_messages set due_at = ${inAnHour} where account_id = ${shop.account.id}`;
+    const [first, second] = await sql.begin(async (tx) => [
+      await claimPendingMessages(tx, inAnHour, leasedUntil, 2),
+      await claimPendingMessages(sql, inAnHour, leasedUntil, 2),
+    ]);
+    expect([first!.length, second!.length]).toEqual([2, 1]);
+    expect(new Set([...first!, ...second!].map(({ id }) => id)).size).toBe(3);
+    expect(await claimPendingMessages(sql, inAnHour, leasedUntil, 2)).toEqual([]);
+    messaging = await startMessaging(platform);
+    platform.clock.advance(3_620_000);
+    expect(await handedFor(shop.account)).toHaveLength(3);
+  });
+});

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import type { Order } from '@customer-platform/contracts/catalogue';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { busOf, mergeContact, openServiceDatabase, openShop, type Shop, something } from '../catalogue-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+}, 60_000);
+afterAll(() => platform?.stop());
+
+type Query = NonNullable<NonNullable<Parameters<Shop['client']['listOrders']>[0]>['query']>;
+const numbers = async (shop: Shop, query: Query) =>
+  (await shop.client.listOrders({ query })).data.map(({ number }) => number);
+
+describe('the list of orders', () => {
+  it('is newest first, each order as its GET gives it', async () => {
+    const shop = await openShop(platform);
+    const made: Order[] = [];
+    for (let count = 1; count <= 3; count += 1) {
+      const items = Array.from({ length: count }, (_, index) => ({ ...something, sku: `${count}-${index}` }));
+      made.unshift(await shop.order({ items }));
+    }
+    expect(await shop.client.listOrders()).toEqual({ data: made, has_more: false, next: null });
+  });
+
+  it('is filtered by status, source and contact, and by several at once', async () => {
+    const shop = await openShop(platform);
+    const other = await shop.client.createContact({ body: { name: 'Other' } });
+    const orders: Order[] = [];
+    for (let index = 0; index < 6; index += 1) {
+      orders.push(await shop.order(index % 2 === 0 ? {} : { contact: other.id }));
+    }
+    for (const index of [0, 1, 2]) await shop.client.confirmOrder({ params: { order_id: orders[index]!.id } });
+    const sql = openServiceDatabase(platform);
+    const carts = [orders[2]!.id, orders[3]!.id];
+    await sql`update orders set source = 'cart' where account_id = ${shop.account.id} and id = any(${carts}::uuid[])`;
+    await sql.end();
+    expect(await numbers(shop, { status: 'confirmed' })).toEqual([3, 2, 1]);
+    expect(await numbers(shop, { status: 'fulfilled' })).toEqual([]);
+    expect(await numbers(shop, { source: 'cart' })).toEqual([4, 3]);
+    expect(await numbers(shop, { source: 'api' })).toEqual([6, 5, 2, 1]);
+    expect(await numbers(shop, { contact: other.id })).toEqual([6, 4, 2]);
+    expect(await numbers(shop, { status: 'confirmed', source: 'cart' })).toEqual([3]);
+    expect(await numbers(shop, { status: 'new', contact: shop.contact.id })).toEqual([5]);
+    expect(await numbers(shop, { status: 'new', source: 'cart', contact: other.id })).toEqual([4]);
+    expect(await numbers(shop, { source: 'api', limit: 1, starting_after: orders[4]!.id })).toEqual([2]);
+  });
+
+  it('neither repeats nor skips one while others are made between the pages', async () => {
+    const shop = await openShop(platform);
+    for (let count = 0; count < 7; count += 1) await shop.order();
+    const seen: number[] = [];
+    let next: string | null = null;
+    do {
+      const page = await shop.client.listOrders({ query: { limit: 2, ...(next ? { starting_after: next } : {}) } });
+      seen.push(...page.data.map(({ number }) => number));
+      await shop.order();
+      next = page.next;
+    } while (next);
+    expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  it('refuses filters and cursors that are nothing of this account', async () => {
+    const shop = await openShop(platform);
+    const stranger = await openShop(platform);
+    const foreign = await stranger.order();
+    const wrong: [string, string][] = [
+      ['status', 'open'],
+      ['source', 'shop'],
+      ['contact', stranger.contact.id],
+      ['contact', randomUUID()],
+      ['contact', 'x'],
+      ['starting_after', foreign.id],
+      ['starting_after', 'x'],
+      ['limit', '101'],
+    ];
+    for (const [field, value] of wrong) {
+      const answer = await shop.account.request('GET', `/v1/catalogue/orders?${field}=${value}`);
+      expect([field, answer]).toMatchObject([
+        field,
+        { status: 400, body: { error: { code: 'invalid_request', field } } },
+      ]);
+    }
+  });
+});
+
+describe('the contact of an order', () => {
+  it('is the survivor once it was merged: in what is shown, found and ordered', async () => {
+    const shop = await openShop(platform);
+    const { id } = await shop.order();
+    const bus = await busOf(platform, 'cdp');
+    const survivor = await mergeContact(bus, shop);
+    await bus.close();
+    const shown = async () => (await shop.client.getOrder({ params: { order_id: id } })).contact;
+    await waitFor('the merge', async () => (await shown()).id === survivor.id);
+    const expected = { id: survivor.id, name: 'Survivor', phone: '' };
+    expect(await shown()).toEqual(expected);
+    const after = await shop.order();
+    expect([after.contact, after.channel]).toEqual([expected, 'email']);
+    for (const contact of [shop.contact.id, survivor.id]) {
+      const { data } = await shop.client.listOrders({ query: { contact } });
+      expect(data.map((order) => [order.number, order.contact])).toEqual([
+        [2, expected],
+        [1, expected],
+      ]);
+    }
+    const { order } = (await platform.event(shop.account.id, 'order.created', (data) => data.order.number === 2)).data;
+    expect(order).toEqual(after);
+  });
+
+  it('goes on to be shown once it was deleted, and cannot order any more', async () => {
+    const shop = await openShop(platform);
+    const made = await shop.order();
+    await shop.client.deleteContact({ params: { contact_id: shop.contact.id } });
+    await waitFor('the contact to be gone', async () => {
+      const { status, body } = await shop.tryOrder({});
+      return status === 400 && body.error.field === 'contact';
+    });
+    expect(await shop.client.getOrder({ params: { order_id: made.id } })).toEqual(made);
+  });
+});

@@ -1,0 +1,49 @@
+import type { createOrder, OrderLine, Product } from '@customer-platform/contracts/catalogue';
+import { ApiError, type Body } from '@customer-platform/contracts/core';
+
+type Item = Body<typeof createOrder>['items'][number];
+
+/**
+ * The lines of an order in this currency: a product that the catalogue has lends its name and price where none are given.
+ * Throws invalid_request, field items, for one that is switched off or priced in another currency, and for a SKU without a
+ * product that comes without a name or a price.
+ */
+export function linesOf(items: readonly Item[], products: ReadonlyMap<string, Product>, currency: string): OrderLine[] {
+  return items.map(({ sku, quantity, name, unit_price_minor }, index) => {
+    const path = `items[${index}]`;
+    const product = products.get(sku);
+    if (!product) {
+      const missing = name === undefined ? 'name' : 'unit_price_minor';
+      if (name === undefined || unit_price_minor === undefined) {
+        throw invalid(`${path}.${missing} is required, since the catalogue has no product with this sku`);
+      }
+      return { product: null, sku, name, quantity, unit_price_minor };
+    }
+    if (!product.active) {
+      throw invalid(`${path}.sku must be of a product that is switched on; "${product.name}" is switched off`);
+    }
+    if (product.currency !== currency) {
+      throw invalid(
+        `${path}.sku is priced in ${product.currency}; an order in ${currency} takes products in ${currency}`,
+      );
+    }
+    return {
+      product: product.id,
+      sku,
+      name: name ?? product.name,
+      quantity,
+      unit_price_minor: unit_price_minor ?? product.price_minor,
+    };
+  });
+}
+
+/** What the lines come to. Throws invalid_request, field items, above 2^53 - 1. */
+export function totalOf(lines: readonly OrderLine[]): number {
+  const total = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.unit_price_minor), 0n);
+  if (total <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(total);
+  throw invalid(`items must come to a total of at most ${Number.MAX_SAFE_INTEGER}; these come to ${total}`);
+}
+
+function invalid(message: string): ApiError {
+  return new ApiError('invalid_request', message, { field: 'items' });
+}

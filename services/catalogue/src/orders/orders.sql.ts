@@ -1,0 +1,143 @@
+import { contactColumns, idsOfContact, joinContact, type KnownContact } from '@customer-platform/contact-copy';
+import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-platform/contracts/catalogue';
+import type { Sql } from '@customer-platform/service-kit';
+import type { OrderRow } from './order.ts';
+
+/** The lines are read for each row that is shown, by the primary key. */
+const columns = (tx: Sql) => tx`
+  o.id, o.number, o.status, o.source, o.channel, o.total_minor, o.currency, o.note, o.created_at, o.updated_at,
+  ${contactColumns(tx)},
+  (select json_agg(json_build_object('product', l.product_id, 'sku', l.sku, 'name', l.name, 'quantity', l.quantity,
+     'unit_price_minor', l.unit_price_minor) order by l.position)
+   from order_lines l where l.account_id = o.account_id and l.order_id = o.id) as items`;
+
+/** Undefined where the account has none with this id. */
+export async function selectOrder(tx: Sql, accountId: string, id: string): Promise<OrderRow | undefined> {
+  const [row] = await tx<OrderRow[]>`
+    select ${columns(tx)} from orders o ${joinContact(tx, 'o')} where o.account_id = ${accountId} and o.id = ${id}`;
+  return row;
+}
+
+/** Locks the order against other changes, then reads it as it is under the lock. */
+export async function lockOrder(tx: Sql, accountId: string, id: string): Promise<OrderRow | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`select 1 from orders where account_id = ${accountId} and id = ${id} for update`.execute();
+  const [, row] = await Promise.all([locked, selectOrder(tx, accountId, id)]);
+  return row;
+}
+
+/** Whether the account has an order with this id. */
+export async function hasOrder(tx: Sql, accountId: string, id: string): Promise<boolean> {
+  const rows = await tx`select 1 from orders where account_id = ${accountId} and id = ${id}`;
+  return rows.length > 0;
+}
+
+/** What a list is narrowed to. */
+export interface OrderFilter {
+  status?: OrderStatus | undefined;
+  source?: OrderSource | undefined;
+  /** A contact that was not merged; orders of those merged into it count. */
+  contactId?: string | undefined;
+}
+
+/**
+ * Newest first, after the order `last`. The page is cut before it meets contacts and lines; of a contact it is cut for each of
+ * its ids first, so that one with very many orders is listed as fast as one with few.
+ */
+export async function listOrderRows(
+  tx: Sql,
+  accountId: string,
+  { status, source, contactId }: OrderFilter,
+  last: string | undefined,
+  limit: number,
+): Promise<OrderRow[]> {
+  const page = tx`
+    select * from orders o
+    where o.account_id = ${accountId}
+    ${contactId ? tx`and o.contact_id = named.id` : tx``}
+    ${status ? tx`and o.status = ${status}` : tx``} ${source ? tx`and o.source = ${source}` : tx``}
+    ${last === undefined ? tx`` : tx`and o.id < ${last}`}
+    order by o.id desc limit ${limit}`;
+  const pageOfContact = (id: string) => tx`
+    select o.* from (${idsOfContact(tx, accountId, id)}) as named (id) cross join lateral (${page}) as o
+    order by o.id desc limit ${limit}`;
+  return await tx<OrderRow[]>`
+    select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page}) as o ${joinContact(tx, 'o')}
+    order by o.id desc`;
+}
+
+/** What an order is made from: the contact (of a merged one the survivor) and the products that are sold under these SKUs. */
+export interface OrderBasis {
+  contact: KnownContact | undefined;
+  products: ReadonlyMap<string, Product>;
+}
+
+/** Reads both in one statement. */
+export async function selectOrderBasis(
+  tx: Sql,
+  accountId: string,
+  contactId: string,
+  skus: string[],
+): Promise<OrderBasis> {
+  const [row] = await tx<BasisRow[]>`
+    select ${contactColumns(tx)}, coalesce(survivor.deleted, c.deleted) as contact_deleted,
+      (select coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'price_minor', p.price_minor,
+         'currency', p.currency, 'active', p.active)), '[]')
+       from products p where p.account_id = ${accountId} and p.sku = any(${skus}::text[])) as products
+    from (select ${accountId}::uuid as account_id, ${contactId}::uuid as contact_id) as named ${joinContact(tx, 'named')}`;
+  const { contact_id: id, contact_name: name, contact_phone: phone, contact_deleted: deleted, products } = row!;
+  return {
+    contact: id === null ? undefined : { id, name, phone, deleted },
+    products: new Map(products.map((product) => [product.sku, product])),
+  };
+}
+
+interface BasisRow {
+  contact_id: string | null;
+  contact_name: string;
+  contact_phone: string;
+  contact_deleted: boolean;
+  products: Product[];
+}
+
+/** Adds an order with its lines under the account's next number, in one statement. */
+export async function insertOrder(
+  tx: Sql,
+  accountId: string,
+  row: Omit<OrderRow, 'id' | 'number'>,
+): Promise<Pick<OrderRow, 'id' | 'number'>> {
+  const column = (name: keyof OrderLine) => row.items.map((line) => line[name]) as string[];
+  const [made] = await tx<Pick<OrderRow, 'id' | 'number'>[]>`
+    with taken as (
+      insert into order_numbers as known (account_id, last) values (${accountId}, 1)
+      on conflict (account_id) do update set last = known.last + 1
+      returning last
+    ), made as (
+      insert into orders (account_id, number, status, source, channel, contact_id, total_minor, currency, note, created_at,
+        updated_at)
+      select ${accountId}, taken.last, ${row.status}, ${row.source}, ${row.channel}, ${row.contact_id}::uuid,
+        ${row.total_minor}::bigint, ${row.currency}, ${row.note}, ${row.created_at}::timestamptz,
+        ${row.updated_at}::timestamptz
+      from taken
+      returning id, number
+    ), lined as (
+      insert into order_lines (account_id, order_id, position, product_id, sku, name, quantity, unit_price_minor)
+      select ${accountId}, made.id, line.position, line.product_id, line.sku, line.name, line.quantity, line.unit_price_minor
+      from made cross join unnest(${column('product')}::uuid[], ${column('sku')}::text[], ${column('name')}::text[],
+        ${column('quantity')}::integer[], ${column('unit_price_minor')}::bigint[]
+      ) with ordinality as line (product_id, sku, name, quantity, unit_price_minor, position)
+    )
+    select id, number from made`;
+  return made!;
+}
+
+export async function updateOrderStatus(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  status: OrderStatus,
+  now: Date,
+): Promise<void> {
+  await tx`
+    update orders set status = ${status}, updated_at = ${now} where account_id = ${accountId} and id = ${id}`;
+}

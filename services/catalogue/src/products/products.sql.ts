@@ -1,0 +1,67 @@
+import type { Product } from '@customer-platform/contracts/catalogue';
+import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
+
+/** What a write sets. */
+export type ProductValues = Omit<Product, 'id'>;
+
+const columns = (tx: Sql) => tx`id, sku, name, price_minor, currency, active`;
+
+/** Reads a product; in a write, `lock` keeps it until the transaction ends. Undefined where the account has none with this id. */
+export async function findProduct(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  lock: 'lock' | 'read' = 'read',
+): Promise<Product | undefined> {
+  const [row] = await tx<Product[]>`
+    select ${columns(tx)} from products where account_id = ${accountId} and id = ${id}
+    ${lock === 'lock' ? tx`for update` : tx``}`;
+  return row;
+}
+
+/** Newest first, after the product `last`. */
+export async function listProductRows(
+  tx: Sql,
+  accountId: string,
+  last: string | undefined,
+  limit: number,
+): Promise<Product[]> {
+  return await tx<Product[]>`
+    select ${columns(tx)} from products
+    where account_id = ${accountId} ${last === undefined ? tx`` : tx`and id < ${last}`}
+    order by id desc limit ${limit}`;
+}
+
+/** Adds a product; undefined where another of the account has its SKU. */
+export async function insertProduct(tx: Sql, accountId: string, values: ProductValues): Promise<Product | undefined> {
+  const { sku, name, price_minor, currency, active } = values;
+  const [row] = await tx<Product[]>`
+    insert into products (account_id, sku, name, price_minor, currency, active)
+    values (${accountId}, ${sku}, ${name}, ${price_minor}, ${currency}, ${active})
+    on conflict (account_id, sku) do nothing
+    returning ${columns(tx)}`;
+  return row;
+}
+
+/** Sets all values of a product. Answers false where another has its SKU: the transaction is then over. */
+export async function updateProductRow(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  { sku, name, price_minor, currency, active }: ProductValues,
+): Promise<boolean> {
+  try {
+    await tx`
+      update products set sku = ${sku}, name = ${name}, price_minor = ${price_minor}, currency = ${currency},
+        active = ${active}
+      where account_id = ${accountId} and id = ${id}`;
+    return true;
+  } catch (error) {
+    if (brokenConstraint(error) === 'products_sku') return false;
+    throw error;
+  }
+}
+
+export async function deleteProductRow(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`delete from products where account_id = ${accountId} and id = ${id}`;
+}

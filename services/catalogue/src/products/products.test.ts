@@ -1,0 +1,135 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openShop } from '../catalogue-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+}, 60_000);
+afterAll(() => platform?.stop());
+
+const path = '/v1/catalogue/products';
+const refusal = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
+const notFound = { status: 404, body: { error: { code: 'not_found' } } };
+
+describe('a product', () => {
+  it("is made with the defaults of what is left out: switched on, in the account's currency", async () => {
+    const { client } = await openShop(platform, { currency: 'CHF' });
+    const body = { sku: 'TEA', name: 'Tea', price_minor: 0 };
+    const made = await client.createProduct({ body });
+    expect(made).toEqual({ id: expect.any(String), ...body, currency: 'CHF', active: true });
+    const other = { sku: 'CUP', name: 'Cup', price_minor: 9_007_199_254_740_991, currency: 'USD', active: false };
+    expect(await client.createProduct({ body: other })).toMatchObject(other);
+  });
+
+  it.each<[string, unknown[]]>([
+    ['sku', ['', '😀'.repeat(101), undefined, 7]],
+    ['name', ['', 'x'.repeat(201), undefined]],
+    ['price_minor', [-1, 1.5, 9_007_199_254_740_992, '1', undefined]],
+    ['currency', ['eur', 'EURO', '']],
+    ['active', ['yes', 1]],
+  ])('is refused with a wrong %s, when made and when changed', async (field, values) => {
+    const { account, product } = await openShop(platform);
+    const { id } = await product({ sku: 'TEA' });
+    for (const value of values) {
+      const body = { sku: 'CUP', name: 'Cup', price_minor: 1, [field]: value };
+      expect([value, await account.request('POST', path, { body })]).toMatchObject([value, refusal(field)]);
+      if (value === undefined) continue;
+      const changed = await account.request('PATCH', `${path}/${id}`, { body: { [field]: value } });
+      expect([value, changed]).toMatchObject([value, refusal(field)]);
+    }
+    expect((await account.request('GET', path)).body.data).toHaveLength(1);
+  });
+
+  it('takes texts of every length up to their bounds, in code points', async () => {
+    const { product } = await openShop(platform);
+    const body = { sku: '😀'.repeat(100), name: '😀'.repeat(200) };
+    expect(await product(body)).toMatchObject(body);
+  });
+
+  it('has a SKU that no other of its account has, exactly compared', async () => {
+    const { account, product } = await openShop(platform);
+    await product({ sku: 'Tea' });
+    for (const sku of ['tea', 'Tea ', 'Téa']) await product({ sku });
+    const body = { sku: 'Tea', name: 'Another', price_minor: 1 };
+    expect(await account.request('POST', path, { body })).toMatchObject(refusal('sku'));
+    const other = await product({ sku: 'Other' });
+    expect(await account.request('PATCH', `${path}/${other.id}`, { body: { sku: 'Tea' } })).toMatchObject(
+      refusal('sku'),
+    );
+    expect((await account.request('GET', `${path}/${other.id}`)).body).toEqual(other);
+    await (await openShop(platform)).product({ sku: 'Tea' });
+  });
+
+  it('is made once where many ask for one SKU at the same time', async () => {
+    const { account, product } = await openShop(platform);
+    const body = { sku: 'TEA', name: 'Tea', price_minor: 1 };
+    const made = await Promise.all(Array.from({ length: 10 }, () => account.request('POST', path, { body })));
+    expect(made.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(400)]);
+    const [one, two] = [await product({ sku: 'ONE' }), await product({ sku: 'TWO' })];
+    const change = (id: string) => account.request('PATCH', `${path}/${id}`, { body: { sku: 'THREE' } });
+    const changed = await Promise.all([change(one.id), change(two.id)]);
+    expect(changed.map(({ status }) => status).sort()).toEqual([200, 400]);
+  });
+
+  it('is changed by what is sent, and by nothing else', async () => {
+    const { client, product } = await openShop(platform);
+    const made = await product({ sku: 'TEA' });
+    const params = { product_id: made.id };
+    for (const body of [{}, { sku: 'TEA' }, { name: made.name, active: true }]) {
+      expect(await client.updateProduct({ params, body })).toEqual(made);
+    }
+    const changes = [
+      { name: 'Green tea' },
+      { price_minor: 7 },
+      { currency: 'USD' },
+      { active: false },
+      { sku: 'GREEN' },
+    ];
+    let expected = made;
+    for (const body of changes) {
+      expected = { ...expected, ...body };
+      expect(await client.updateProduct({ params, body })).toEqual(expected);
+      expect(await client.getProduct({ params })).toEqual(expected);
+    }
+  });
+
+  it('is gone once deleted, and its SKU is free again', async () => {
+    const { account, product } = await openShop(platform);
+    const { id } = await product({ sku: 'TEA' });
+    expect(await account.request('DELETE', `${path}/${id}`)).toMatchObject({ status: 204, text: '' });
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      expect(await account.request(method, `${path}/${id}`)).toMatchObject(notFound);
+    }
+    await product({ sku: 'TEA' });
+  });
+
+  it('of another account is not found', async () => {
+    const { id } = await (await openShop(platform)).product({ sku: 'TEA' });
+    const stranger = await openShop(platform);
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      expect(await stranger.account.request(method, `${path}/${id}`)).toMatchObject(notFound);
+    }
+    expect(await stranger.account.request('GET', `${path}?starting_after=${id}`)).toMatchObject(
+      refusal('starting_after'),
+    );
+  });
+});
+
+describe('the list of products', () => {
+  it('is newest first, in pages that neither repeat nor skip while more are added', async () => {
+    const { client, product } = await openShop(platform);
+    const made: string[] = [];
+    for (let index = 0; index < 7; index += 1) made.unshift((await product({ sku: `S${index}` })).id);
+    const seen: string[] = [];
+    let next: string | null = null;
+    do {
+      const page = await client.listProducts({ query: { limit: 3, ...(next ? { starting_after: next } : {}) } });
+      seen.push(...page.data.map(({ id }) => id));
+      await product({ sku: `between ${seen.length}` });
+      next = page.next;
+      expect(page.has_more).toBe(next !== null);
+    } while (next);
+    expect(seen).toEqual(made);
+  });
+});

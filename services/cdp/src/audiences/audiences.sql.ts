@@ -1,0 +1,113 @@
+import type { Audience, AudienceRules } from '@customer-platform/contracts/cdp';
+import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
+
+export interface AudienceRow {
+  id: string;
+  name: string;
+  description: string;
+  rules: AudienceRules;
+  /** Grows with the rules. */
+  version: number;
+  status: Audience['status'];
+  error: string;
+  members: number;
+  refreshed_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** What a caller sets. */
+export type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>;
+
+export const columns = (tx: Sql) =>
+  tx`id, name, description, rules, version, status, error, members, refreshed_at, created_at, updated_at`;
+
+/** Adds an audience that is due now; undefined where another of the account has its name. */
+export async function insertAudience(
+  tx: Sql,
+  accountId: string,
+  { name, description, rules }: AudienceValues,
+  now: Date,
+): Promise<AudienceRow | undefined> {
+  const [row] = await tx<AudienceRow[]>`
+    insert into audiences (account_id, name, description, rules, status, due_at, building_since, created_at, updated_at)
+    values (${accountId}, ${name}, ${description}, ${tx.json(rules)}, 'building', ${now}, ${now}, ${now}, ${now})
+    on conflict (account_id, name) do nothing
+    returning ${columns(tx)}`;
+  return row;
+}
+
+/** Undefined where the account has none with this id. In a write, `lock` keeps it until the transaction ends. */
+export async function selectAudience(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  lock: 'lock' | 'read' = 'read',
+): Promise<AudienceRow | undefined> {
+  const [row] = await tx<AudienceRow[]>`
+    select ${columns(tx)} from audiences where account_id = ${accountId} and id = ${id}
+    ${lock === 'lock' ? tx`for update` : tx``}`;
+  return row;
+}
+
+/** Newest first, after the audience `last`. */
+export async function listAudienceRows(
+  tx: Sql,
+  accountId: string,
+  last: string | undefined,
+  limit: number,
+): Promise<AudienceRow[]> {
+  return await tx<AudienceRow[]>`
+    select ${columns(tx)} from audiences
+    where account_id = ${accountId} ${last === undefined ? tx`` : tx`and id < ${last}`}
+    order by id desc limit ${limit}`;
+}
+
+/**
+ * Sets what a caller sets; new rules make it due now under a new version. Undefined where another has the name: the
+ * transaction is then over.
+ */
+export async function updateAudienceRow(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  { name, description, rules }: Omit<AudienceValues, 'rules'> & { rules: AudienceRules | undefined },
+  now: Date,
+): Promise<AudienceRow | undefined> {
+  const anew = tx`
+    , version = version + 1, status = 'building', error = '', building_since = ${now}, attempts = 0, due_at = ${due(tx, now)}`;
+  try {
+    const [row] = await tx<AudienceRow[]>`
+      update audiences set name = ${name}, description = ${description}, updated_at = ${now}
+        ${rules ? tx`, rules = ${tx.json(rules)} ${anew}` : tx``}
+      where account_id = ${accountId} and id = ${id}
+      returning ${columns(tx)}`;
+    return row;
+  } catch (error) {
+    if (brokenConstraint(error) === 'audiences_account_id_name_key') return undefined;
+    throw error;
+  }
+}
+
+/** Asks for the audience to be worked out as a whole: after the run that is under way, where one is. */
+export async function askForRefresh(tx: Sql, accountId: string, id: string, now: Date): Promise<AudienceRow> {
+  const [row] = await tx<AudienceRow[]>`
+    update audiences set status = 'building', error = '', due_at = ${due(tx, now)},
+      building_since = case when status = 'building' then building_since else ${now} end,
+      attempts = case when status = 'building' then attempts else 0 end
+    where account_id = ${accountId} and id = ${id}
+    returning ${columns(tx)}`;
+  return row!;
+}
+
+/** Now, and never what it was: a run that began for the former instant sees that it was asked for again. */
+const due = (tx: Sql, now: Date) => tx`
+  greatest(${now}::timestamptz, least(due_at, ${now}::timestamptz) + interval '1 millisecond')`;
+
+/** Removes an audience with its members. Call it with the audience locked. */
+export async function deleteAudienceRow(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`
+    with flips as (delete from audience_flips where account_id = ${accountId} and audience_id = ${id}),
+      members as (delete from audience_members where account_id = ${accountId} and audience_id = ${id})
+    delete from audiences where account_id = ${accountId} and id = ${id}`;
+}

@@ -1,0 +1,205 @@
+import { eachOf } from '@customer-platform/client';
+import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { audiencesOf, tagged, visited } from './audiences-under-test.ts';
+
+let platform: Platform;
+let account: TestAccount;
+let audiences: ReturnType<typeof audiencesOf>;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+}, 60_000);
+afterAll(() => platform?.stop());
+beforeEach(async () => {
+  account = await platform.account();
+  audiences = audiencesOf(platform, account);
+});
+
+const refusal = (status: number, field?: string) => expect.objectContaining({ status, ...(field ? { field } : {}) });
+
+describe('an audience', () => {
+  it('is building when it is added, then ready with its members, and tells of it', async () => {
+    const ada = await audiences.contact({ name: 'Ada', phone: '030901820', tags: ['vip'] });
+    await audiences.contact({ name: 'Bo' });
+    const made = await account.client.createAudience({ body: { name: 'VIPs', rules: tagged('vip') } });
+    expect(made).toMatchObject({ status: 'building', members: 0, refreshed_at: null, error: '', description: '' });
+    const ready = await audiences.ready(made.id);
+    expect(ready).toMatchObject({ name: 'VIPs', members: 1, rules: tagged('vip'), updated_at: made.updated_at });
+    const [member] = await audiences.members(made.id);
+    expect(member).toEqual({ id: ada, name: 'Ada', phone: '+4930901820', entered_at: ready.refreshed_at });
+    const event = await platform.event(account.id, 'audience.ready', (data) => data.audience.id === made.id);
+    expect(event.data).toEqual({ audience: ready });
+    const entered = await platform.event(account.id, 'audience.entered');
+    expect(entered).toMatchObject({ mode: 'live', account: account.id, timestamp: ready.refreshed_at });
+    expect(entered.data).toEqual({
+      audience: { id: made.id, name: 'VIPs' },
+      contact: { id: ada, name: 'Ada', phone: '+4930901820' },
+    });
+  });
+
+  it('has a name that no other of the account has', async () => {
+    const { id } = await audiences.create(tagged('a'), 'one');
+    const { id: other } = await audiences.create(tagged('a'), 'two');
+    const body = { name: 'one', rules: tagged('b') };
+    await expect(account.client.createAudience({ body })).rejects.toEqual(refusal(400, 'name'));
+    const rename = account.client.updateAudience({ params: { audience_id: other }, body: { name: 'one' } });
+    await expect(rename).rejects.toEqual(refusal(400, 'name'));
+    await account.client.deleteAudience({ params: { audience_id: id } });
+    expect((await account.client.createAudience({ body })).name).toBe('one');
+    expect((await account.testClient.createAudience({ body })).name).toBe('one');
+  });
+
+  it.each([
+    [{ match: 'all', conditions: [] }, 'rules.conditions'],
+    [
+      { match: 'all', conditions: [...Array(2).fill(tagged('x').conditions[0]), { ...visited(0).conditions[0] }] },
+      'rules.conditions[2].days must be 1 to 365 or null',
+    ],
+    [
+      { match: 'all', conditions: [tagged('x').conditions[0], visited(400)] },
+      'rules.conditions[1].conditions[0].days must be 1 to 365 or null',
+    ],
+    [{ match: 'one', conditions: tagged('x').conditions }, 'rules.match must be all or any'],
+    [
+      { match: 'all', conditions: [{ type: 'field', name: 'age', op: 'is' }] },
+      'rules.conditions[0].value must be given with is',
+    ],
+    [{ match: 'all', conditions: [{ match: 'any', conditions: [tagged('x')] }] }, 'rules.conditions[0].conditions[0]'],
+  ])('is refused with the rules %j', async (rules, message) => {
+    const answer = await account.request('POST', '/v1/cdp/audiences', { body: { name: 'x', rules } });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'rules' } } });
+    expect(answer.body.error.message).toContain(message);
+  });
+
+  it('changes where PATCH names it; the same values change nothing, new rules are worked out and who stays has not left', async () => {
+    const both = await audiences.contact({ tags: ['a', 'b'] });
+    const before = await audiences.contact({ tags: ['a'] });
+    const made = await audiences.create(tagged('a'));
+    const params = { audience_id: made.id };
+    const [since] = (await audiences.members(made.id)).filter(({ id }) => id === both);
+    for (const body of [{}, { name: 'Audience' }, { rules: tagged('a') }]) {
+      expect(await account.client.updateAudience({ params, body })).toEqual(made);
+    }
+    const renamed = await account.client.updateAudience({ params, body: { name: 'B', description: 'about b' } });
+    expect(renamed).toMatchObject({ name: 'B', description: 'about b', status: 'ready' });
+    const after = await audiences.contact({ tags: ['b'] });
+    const changed = await account.client.updateAudience({ params, body: { rules: tagged('b') } });
+    expect(changed).toMatchObject({ status: 'building', members: 2, rules: tagged('b') });
+    await audiences.holds(made.id, [both, after]);
+    expect((await audiences.members(made.id)).find(({ id }) => id === both)).toEqual(since);
+    const left = await platform.event(account.id, 'audience.left', (data) => data.contact.id === before);
+    expect(left.data.audience).toEqual({ id: made.id, name: 'B' });
+    expect((await audiences.ready(made.id)).members).toBe(2);
+  });
+
+  it('is gone once deleted, with its members', async () => {
+    await audiences.contact({ tags: ['a'] });
+    const { id } = await audiences.create(tagged('a'));
+    const params = { audience_id: id };
+    await account.client.deleteAudience({ params });
+    for (const call of [
+      account.client.getAudience,
+      account.client.deleteAudience,
+      account.client.listAudienceMembers,
+    ]) {
+      await expect(call({ params })).rejects.toEqual(refusal(404));
+    }
+    await expect(account.client.refreshAudience({ params, body: {} })).rejects.toEqual(refusal(404));
+    expect((await account.client.listAudiences({})).data).toEqual([]);
+  });
+
+  it('is listed newest first; a page never repeats and belongs to its account', async () => {
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      ids.unshift((await account.client.createAudience({ body: { name, rules: tagged('x') } })).id);
+    }
+    const seen: string[] = [];
+    for await (const { id } of eachOf((page) => account.client.listAudiences({ query: { limit: 2, ...page } }))) {
+      seen.push(id);
+    }
+    expect(seen).toEqual(ids);
+    const other = await platform.account();
+    const foreign = other.client.listAudiences({ query: { starting_after: ids[0] } });
+    await expect(foreign).rejects.toEqual(refusal(400, 'starting_after'));
+    await expect(other.client.getAudience({ params: { audience_id: ids[0]! } })).rejects.toEqual(refusal(404));
+  });
+});
+
+describe('the members', () => {
+  it('are listed latest joiner first; who joins meanwhile is neither repeated nor in the way', async () => {
+    const { id } = await audiences.create(tagged('a'));
+    const joined: string[] = [];
+    for (let count = 1; count <= 5; count++) {
+      joined.unshift(await audiences.contact({ tags: ['a'] }));
+      await audiences.holds(id, joined);
+    }
+    const seen: string[] = [];
+    const params = { audience_id: id };
+    for await (const member of eachOf((page) =>
+      account.client.listAudienceMembers({ params, query: { limit: 2, ...page } }),
+    )) {
+      seen.push(member.id);
+      if (seen.length === 2) await audiences.holds(id, [...joined, await audiences.contact({ tags: ['a'] })]);
+    }
+    expect(seen).toEqual(joined);
+    const stranger = await audiences.contact();
+    const page = account.client.listAudienceMembers({ params, query: { starting_after: stranger } });
+    await expect(page).rejects.toEqual(refusal(400, 'starting_after'));
+  });
+
+  it('who entered at one instant are paged completely', async () => {
+    const all = await Promise.all(Array.from({ length: 7 }, () => audiences.contact({ tags: ['a'] })));
+    const { id } = await audiences.create(tagged('a'));
+    const seen: string[] = [];
+    const params = { audience_id: id };
+    for await (const member of eachOf((page) =>
+      account.client.listAudienceMembers({ params, query: { limit: 3, ...page } }),
+    )) {
+      seen.push(member.id);
+    }
+    expect(seen.sort()).toEqual(all.sort());
+  });
+});
+
+describe('a preview', () => {
+  it('counts who would be in, and shows ten of them, newest first', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index++) ids.unshift(await audiences.contact({ name: `P${index}`, tags: ['a'] }));
+    await audiences.contact();
+    const preview = await account.client.previewAudience({ body: { rules: tagged('a') } });
+    expect(preview.members).toBe(12);
+    expect(preview.sample.map(({ id }) => id)).toEqual(ids.slice(0, 10));
+    expect(preview.sample[0]).toEqual({ id: ids[0], name: 'P11', phone: '' });
+    const none = await account.client.previewAudience({ body: { rules: tagged('none') } });
+    expect(none).toEqual({ members: 0, sample: [] });
+    expect((await account.client.listAudiences({})).data).toEqual([]);
+  });
+
+  it('takes as many conditions as rules can have', async () => {
+    const id = await audiences.contact();
+    await account.client.recordEvents({ body: { events: [{ contact: id, name: 'n399' }] } });
+    const nested = (at: number) => ({
+      match: 'any' as const,
+      conditions: Array.from({ length: 20 }, (_, index) => ({
+        type: 'event' as const,
+        op: 'did' as const,
+        name: `n${at * 20 + index}`,
+        days: 1 + at,
+      })),
+    });
+    const conditions = Array.from({ length: 20 }, (_, at) => nested(at));
+    const preview = (match: 'all' | 'any') =>
+      account.client.previewAudience({ body: { rules: { match, conditions } } });
+    expect([(await preview('any')).members, (await preview('all')).members]).toEqual([1, 0]);
+    await audiences.holds((await audiences.create({ match: 'any', conditions })).id, [id]);
+  });
+
+  it('needs no more than reading', async () => {
+    const key = await platform.issueKey(account.id, { scopes: ['cdp.audiences:read'] });
+    const preview = await account.request('POST', '/v1/cdp/audiences/preview', { key, body: { rules: tagged('a') } });
+    expect(preview.status).toBe(200);
+    const create = await account.request('POST', '/v1/cdp/audiences', { key, body: { name: 'x', rules: tagged('a') } });
+    expect([create.status, create.body.error.code]).toEqual([403, 'scope_missing']);
+  });
+});

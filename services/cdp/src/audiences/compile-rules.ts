@@ -1,0 +1,159 @@
+import type { AudienceRules, Condition, NestedRules } from '@customer-platform/contracts/cdp';
+import { fieldTest } from './field-test.ts';
+
+const dayMs = 86_400_000;
+
+/** What is bound to a placeholder. */
+export type Value = string | number | Date | readonly string[];
+
+/** Binds a value of a statement and answers its placeholder. */
+export type Bind = (value: Value, type: string) => string;
+
+/** Whom rules are asked about, and when. */
+export interface Scope {
+  accountId: string;
+  now: Date;
+  /** Only these contacts; left out: all of the account. */
+  contactIds?: readonly string[] | undefined;
+}
+
+/** Rules as parts of one statement, whose values are all bound, in the order of `values`. */
+export interface CompiledRules {
+  /** `contacts c`, joined to at most one row with what is known of each. */
+  from: string;
+  /** Those of `from` who may be in an audience: of the account, not merged, of `contactIds` where they are given. */
+  counted: string;
+  /** Whether the rules hold for a row of `from`; never null. */
+  holds: string;
+  /** The same of each condition, in their order. */
+  conditions: string[];
+  values: Value[];
+  bind: Bind;
+}
+
+type EventQuestion = Pick<Extract<Condition, { type: 'event' }>, 'name' | 'days' | 'at_least'>;
+type ConsentQuestion = Pick<Extract<Condition, { type: 'consent' }>, 'channel' | 'purpose'>;
+
+/**
+ * Makes SQL of rules: a fixed number of set operations, however many contacts there are. Each question about events and consents is
+ * a bit; what a contact did under one name is read once for all questions about it, and the bits of a contact come together in one
+ * row, which is joined. Pure. Names of tables and columns aside, everything in it is bound.
+ */
+export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules {
+  const binding = bindingsOf(scope);
+  const { bind } = binding;
+  const questions = new Map<string, EventQuestion | ConsentQuestion>();
+  const isHeld = (question: EventQuestion | ConsentQuestion) => {
+    const key = JSON.stringify(question);
+    questions.set(key, question);
+    return `coalesce(get_bit(known.held, ${[...questions.keys()].indexOf(key)}) = 1, false)`;
+  };
+  const test = (condition: Condition): string => {
+    switch (condition.type) {
+      case 'event': {
+        const { name, days, at_least, op } = condition;
+        return `${op === 'did' ? '' : 'not '}${isHeld({ name, days, at_least })}`;
+      }
+      case 'consent': {
+        const { channel, purpose, op } = condition;
+        return `${op === 'granted' ? '' : 'not '}${isHeld({ channel, purpose })}`;
+      }
+      case 'tag': {
+        const has = `${bind(condition.tag, 'text')} = any(c.tags)`;
+        return condition.op === 'has' ? has : `not (${has})`;
+      }
+      case 'field':
+        return fieldTest(condition, bind);
+    }
+  };
+  const conditions = rules.conditions.map((item) =>
+    'conditions' in item ? joined(item, item.conditions.map(test)) : test(item),
+  );
+  return {
+    from: `contacts c${joinKnown([...questions.values()], binding)}`,
+    counted: `c.account_id = $1 and c.merged_into is null${scope.contactIds ? ' and c.id = any($2)' : ''}`,
+    holds: joined(rules, conditions),
+    conditions,
+    values: binding.values,
+    bind,
+  };
+}
+
+/** Joins `known`: of each contact of whom anything asked about is known, `held` with a bit for each question, in their order. */
+function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scoped, since }: Binding): string {
+  if (questions.length === 0) return '';
+  const none = `0::bit(${questions.length})`;
+  const places = questions.map((question, place) => ({ ...question, bit: `set_bit(${none}, ${place}, 1)` }));
+  const consents = places.filter((question) => 'channel' in question);
+  const events = Map.groupBy(
+    places.filter((question) => 'name' in question),
+    ({ name }) => name,
+  );
+  const selects = [
+    ...consents.map(({ channel, purpose, bit }) => {
+      const about = `channel = ${bind(channel, 'text')} and purpose = ${bind(purpose, 'text')} and state = 'granted'`;
+      return `select contact_id, ${bit} as held from consent_states where ${scoped} and ${about}`;
+    }),
+    ...[...events].map(([name, asked]) => {
+      const widest = asked.some(({ days }) => days === null) ? null : Math.max(...asked.map(({ days }) => days!));
+      const held = asked.map(({ days, at_least, bit }) => {
+        const within = days === widest ? '' : ` filter (where at > ${since(days!)})`;
+        return `case when count(*)${within} >= ${bind(at_least, 'integer')} then ${bit} else ${none} end`;
+      });
+      const window = widest === null ? '' : ` and at > ${since(widest)}`;
+      const about = `${scoped} and name = ${bind(name, 'text')}${window}`;
+      return `select contact_id, ${held.join(' | ')} as held from contact_events where ${about} group by contact_id`;
+    }),
+  ];
+  return `
+    left join (select contact_id, bit_or(held) as held from (${selects.join('\nunion all\n')}) as each group by contact_id) as known
+      on known.contact_id = c.id`;
+}
+
+/**
+ * Selects for each contact that meets an event condition the next moment at which time alone ends that: `contact_id`, `flips_at`.
+ * Undefined where the rules have no condition with a window. The n-th latest event decides for at_least n.
+ */
+export function compileFlips(rules: AudienceRules, scope: Scope) {
+  const { scoped, since, bind, values } = bindingsOf(scope);
+  const leaves = rules.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
+  const windowed = leaves.flatMap((leaf) =>
+    leaf.type === 'event' && leaf.days !== null ? [{ ...leaf, days: leaf.days }] : [],
+  );
+  if (windowed.length === 0) return undefined;
+  const selects = [...Map.groupBy(windowed, ({ name }) => name)].map(([name, asked]) => {
+    const ends = asked.map(({ days, at_least }) => {
+      const nth = at_least === 1 ? '' : ` and place = ${bind(at_least, 'integer')}`;
+      return `max(at) filter (where at > ${since(days)}${nth}) + make_interval(secs => 86400 * ${bind(days, 'integer')})`;
+    });
+    const widest = since(Math.max(...asked.map(({ days }) => days)));
+    const events = `contact_events where ${scoped} and name = ${bind(name, 'text')} and at > ${widest}`;
+    const isPlaced = asked.some(({ at_least }) => at_least > 1);
+    const placed = `(select contact_id, at, row_number() over (partition by contact_id order by at desc) as place from ${events}) as e`;
+    return `select contact_id, least(${ends.join(', ')}) as flips_at from ${isPlaced ? placed : events} group by contact_id`;
+  });
+  const select = `select contact_id, min(flips_at) as flips_at from (${selects.join('\nunion all\n')}) as each
+    where flips_at is not null group by contact_id`;
+  return { select, values, bind };
+}
+
+type Binding = ReturnType<typeof bindingsOf>;
+
+/** The values of a statement, of which the account is $1 and the contacts, where they are given, are $2. */
+function bindingsOf({ accountId, now, contactIds }: Scope) {
+  const values: Value[] = [];
+  const bind: Bind = (value, type) => `$${values.push(value)}::${type}`;
+  const only = (ids: readonly string[]) => ` and contact_id = any(${bind(ids, 'uuid[]')})`;
+  return {
+    values,
+    bind,
+    /** Rows of the account, and of the contacts where they are given. */
+    scoped: `account_id = ${bind(accountId, 'uuid')}${contactIds ? only(contactIds) : ''}`,
+    /** The instant after which a window of so many days begins. */
+    since: (days: number) => bind(new Date(now.getTime() - days * dayMs), 'timestamptz'),
+  };
+}
+
+function joined({ match }: Pick<NestedRules, 'match'>, tests: string[]): string {
+  return `(${tests.join(match === 'all' ? ' and ' : ' or ')})`;
+}

@@ -1,0 +1,12 @@
+import * as contract from '@customer-platform/contracts/cdp';
+import { implementer } from '@customer-platform/service-kit';
+import { toAudience } from './audience.ts';
+import { insertAudience } from './audiences.sql.ts';
+
+export const createAudience = implementer()(contract.createAudience, {
+  async handle({ account, body, tx, now, fail }) {
+    const row = await insertAudience(tx, account.id, body, now);
+    if (!row) return fail('invalid_request', 'name must be one that no other audience of the account has', 'name');
+    return toAudience(row, account.timezone);
+  },
+});

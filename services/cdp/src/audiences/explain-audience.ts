@@ -1,0 +1,33 @@
+import * as contract from '@customer-platform/contracts/cdp';
+import { implementer } from '@customer-platform/service-kit';
+import { findContact } from '../contacts/contacts.sql.ts';
+import { selectAudience } from './audiences.sql.ts';
+import { compileRules } from './compile-rules.ts';
+import { selectFacts } from './facts.sql.ts';
+import { runCompiled } from './membership.sql.ts';
+import { reasonOf } from './reason.ts';
+
+export const explainAudience = implementer()(contract.explainAudience, {
+  find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id),
+  async handle({ account, query, found, tx, now, fail }) {
+    const contact = await findContact(tx, account.id, query.contact);
+    if (!contact) return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
+    const { rules } = found;
+    const scope = { accountId: account.id, now, contactIds: [contact.id] };
+    const { from, counted, holds, conditions, values } = compileRules(rules, scope);
+    const [row] = await runCompiled<{ member: boolean; holding: boolean[] }>(
+      tx,
+      `select ${holds} as member, array[${conditions.join(', ')}] as holding from ${from} where ${counted}`,
+      values,
+    );
+    const facts = await selectFacts(tx, account, contact, rules, now);
+    return {
+      member: row?.member ?? false,
+      conditions: rules.conditions.map((condition, index) => ({
+        condition,
+        holds: row?.holding[index] ?? false,
+        because: reasonOf(condition, facts),
+      })),
+    };
+  },
+});

@@ -1,0 +1,72 @@
+import type { AudienceRules, Condition } from '@customer-platform/contracts/cdp';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { formatInstant, type Sql } from '@customer-platform/service-kit';
+import type { ContactRow } from '../contacts/contacts.sql.ts';
+
+type EventCondition = Extract<Condition, { type: 'event' }>;
+type ConsentCondition = Extract<Condition, { type: 'consent' }>;
+
+/** What is known of one contact. */
+export interface Facts {
+  contact: ContactRow;
+  /** How often it did an event within the condition's window, counted up to at_least; and when last, ever. */
+  did(condition: EventCondition): { times: number; last_at: Date | null };
+  /** What it last said about a channel and a purpose. */
+  said(condition: ConsentCondition): { state: 'granted' | 'withdrawn'; at: Date } | undefined;
+  /** The day of an instant in the account's zone: 2026-11-01. */
+  dayOf(instant: Date): string;
+  now: Date;
+}
+
+interface DidRow {
+  name: string;
+  days: number | null;
+  at_least: number;
+  times: number;
+  last_at: Date | null;
+}
+
+/** Reads of a contact what the rules ask about: two statements, however many conditions there are. */
+export async function selectFacts(
+  tx: Sql,
+  account: AccountContext,
+  contact: ContactRow,
+  rules: AudienceRules,
+  now: Date,
+): Promise<Facts> {
+  const leaves = rules.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
+  const [done, said] = await Promise.all([
+    selectDone(tx, account.id, contact.id, leaves, now),
+    tx<{ channel: string; purpose: string; state: 'granted' | 'withdrawn'; at: Date }[]>`
+      select channel, purpose, state, at from consent_states
+      where account_id = ${account.id} and contact_id = ${contact.id}`,
+  ]);
+  return {
+    contact,
+    did: ({ name, days, at_least }) =>
+      done.find((row) => row.name === name && row.days === days && row.at_least === at_least) ?? nothing,
+    said: ({ channel, purpose }) => said.find((row) => row.channel === channel && row.purpose === purpose),
+    dayOf: (instant) => formatInstant(instant, account.timezone).slice(0, 10),
+    now,
+  };
+}
+
+const nothing = { times: 0, last_at: null };
+
+async function selectDone(tx: Sql, accountId: string, contactId: string, conditions: Condition[], now: Date) {
+  const asked = conditions.filter((condition) => condition.type === 'event');
+  const since = asked.map(({ days }) => (days === null ? null : new Date(now.getTime() - days * 86_400_000)));
+  return await tx<DidRow[]>`
+    select asked.name, asked.days, asked.at_least,
+      (select count(*)::int from (
+        select from contact_events e
+        where e.account_id = ${accountId} and e.contact_id = ${contactId} and e.name = asked.name
+          and (asked.since is null or e.at > asked.since)
+        limit asked.at_least) as counted) as times,
+      (select max(e.at) from contact_events e
+       where e.account_id = ${accountId} and e.contact_id = ${contactId} and e.name = asked.name) as last_at
+    from unnest(${asked.map(({ name }) => name)}::text[], ${asked.map(({ days }) => days)}::integer[],
+      ${asked.map(({ at_least }) => at_least)}::integer[],
+      ${since.map((instant) => instant?.toISOString() ?? null)}::text[]::timestamptz[]
+    ) as asked (name, days, at_least, since)`;
+}

@@ -1,0 +1,39 @@
+import type { Condition } from '@customer-platform/contracts/cdp';
+import type { Bind } from './compile-rules.ts';
+
+export type FieldCondition = Extract<Condition, { type: 'field' }>;
+
+const columns = new Map([
+  ['name', 'c.name'],
+  ['phone', 'c.phone'],
+  ['email', 'c.email'],
+  ['external_id', 'c.external_id'],
+]);
+const ordering = { gt: '>', gte: '>=', lt: '<', lte: '<=' };
+
+/**
+ * SQL of a condition on a field of a contact `c`, never null. A text is compared with the field as text, by code point; a number
+ * or a boolean only with a field that is one. A field that is not set, or "", meets nothing but is_not and is_not_set.
+ */
+export function fieldTest({ name, op, value }: FieldCondition, bind: Bind): string {
+  const column = columns.get(name);
+  const field = column ? undefined : `(c.fields -> ${bind(name, 'text')})`;
+  const text = `nullif(${column ?? `(${field} #>> '{}')`}, '')`;
+  if (op === 'is_set') return `(${text} is not null)`;
+  if (op === 'is_not_set') return `(${text} is null)`;
+  const test = (): string => {
+    if (typeof value === 'string') {
+      if (op === 'contains') return `position(${bind(value, 'text')} in ${text}) > 0`;
+      if (op === 'starts_with') return `starts_with(${text}, ${bind(value, 'text')})`;
+      if (op === 'is' || op === 'is_not') return `${text} = ${bind(value, 'text')}`;
+      return `${text} collate "C" ${ordering[op]} ${bind(value, 'text')}`;
+    }
+    if (!field) return 'false';
+    if (op === 'is' || op === 'is_not') return `${field} = ${bind(String(value), 'text')}::jsonb`;
+    if (op === 'contains' || op === 'starts_with') return 'false';
+    // Only a number is cast, whatever order the planner finds.
+    const number = `case when jsonb_typeof(${field}) = 'number' then ${field}::numeric end`;
+    return `${number} ${ordering[op]} ${bind(String(value), 'numeric')}`;
+  };
+  return `${op === 'is_not' ? 'not ' : ''}coalesce(${test()}, false)`;
+}

@@ -1,0 +1,20 @@
+import * as contract from '@customer-platform/contracts/cdp';
+import { badCursor, formatInstant, implementer, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { selectAudience } from './audiences.sql.ts';
+import { listMemberRows, selectMember } from './members.sql.ts';
+
+export const listAudienceMembers = implementer()(contract.listAudienceMembers, {
+  find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id),
+  async handle({ account, found, query, tx }) {
+    const { limit, starting_after: cursor } = query;
+    const last = cursor === undefined ? null : await selectMember(tx, account.id, found.id, uuidCursor(cursor));
+    if (last === undefined) throw badCursor();
+    const rows = await listMemberRows(tx, account.id, found.id, last, limit + 1);
+    return toPage(
+      rows,
+      limit,
+      (row) => ({ ...row, entered_at: formatInstant(row.entered_at, account.timezone) }),
+      (row) => row.id,
+    );
+  },
+});

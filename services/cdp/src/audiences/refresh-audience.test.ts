@@ -1,0 +1,288 @@
+import { type Database, openDatabase, type Sql } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { audiencesOf, tagged, visited } from './audiences-under-test.ts';
+import { leaveAllAudiences } from './leave-all-audiences.ts';
+import { takeAccount } from './refresh-membership.ts';
+
+const dayMs = 86_400_000;
+
+let platform: Platform;
+let sql: Database;
+let account: TestAccount;
+let audiences: ReturnType<typeof audiencesOf>;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 4, service: 'cdp' });
+}, 60_000);
+afterAll(async () => {
+  await sql?.end();
+  await platform?.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+  audiences = audiencesOf(platform, account);
+});
+
+/** Does `work` while a transaction goes on that `begin` began. */
+async function during<Result>(begin: (tx: Sql) => Promise<unknown>, work: () => Promise<Result>): Promise<Result> {
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const transaction = sql.begin(async (tx) => {
+    await begin(tx);
+    begun.resolve();
+    await over.promise;
+  });
+  await Promise.race([begun.promise, transaction]);
+  try {
+    return await work();
+  } finally {
+    over.resolve();
+    await transaction;
+  }
+}
+
+/** Makes every refresh of this audience fail when it counts its members, the last thing it does; answers what mends that. */
+async function breakRefresh(audienceId: string): Promise<() => Promise<unknown>> {
+  await sql.unsafe(`
+    create function break_refresh() returns trigger language plpgsql as $$
+    begin raise exception 'broken by a test'; end $$;
+    create trigger break_refresh before update of members on audiences
+      for each row when (new.id = '${audienceId}' and new.members > 0) execute function break_refresh()`);
+  return () => sql.unsafe('drop function break_refresh cascade');
+}
+
+describe('what contacts do and say', () => {
+  it('moves them in and out without a refresh being asked for, at most a few seconds later', async () => {
+    const ada = await audiences.contact({ name: 'Ada' });
+    const bo = await audiences.contact({ tags: ['a'] });
+    const rules = {
+      match: 'any' as const,
+      conditions: [
+        ...visited(7).conditions,
+        ...tagged('a').conditions,
+        { type: 'consent' as const, channel: 'sms' as const, purpose: 'marketing' },
+      ],
+    };
+    const { id, refreshed_at } = await audiences.create(rules);
+    await audiences.holds(id, [bo]);
+    await audiences.visit(ada);
+    await audiences.holds(id, [ada, bo]);
+    await account.client.updateContact({ params: { contact_id: bo }, body: { tags: [] } });
+    await audiences.holds(id, [ada]);
+    const body = { channel: 'sms' as const, purpose: 'marketing', state: 'granted' as const };
+    await account.client.recordConsent({ params: { contact_id: bo }, body });
+    await audiences.holds(id, [ada, bo]);
+    expect((await audiences.get(id)).refreshed_at! > refreshed_at!).toBe(true);
+    await platform.event(account.id, 'audience.entered', (data) => data.contact.id === ada);
+    await platform.event(account.id, 'audience.left', (data) => data.contact.id === bo);
+    const counts = ['audience.entered', 'audience.left'].map((kind) => audiences.told(kind, id).length);
+    expect(counts).toEqual([3, 1]);
+  });
+
+  it('counts for did_not with at_least as fewer than so many, no event at all included', async () => {
+    const [none, one, two] = [await audiences.contact(), await audiences.contact(), await audiences.contact()];
+    for (const contact of [one, two, two]) await audiences.visit(contact);
+    const { id } = await audiences.create({
+      match: 'all',
+      conditions: [{ type: 'event', op: 'did_not', name: 'visited', days: 7, at_least: 2 }],
+    });
+    await audiences.holds(id, [none, one]);
+    await audiences.visit(one);
+    await audiences.holds(id, [none]);
+  });
+
+  it('keeps entered_at while they stay, and gives a new one when they come back', async () => {
+    const ada = await audiences.contact({ tags: ['a'] });
+    const { id } = await audiences.create(tagged('a'));
+    const [first] = await audiences.members(id);
+    const tags = (value: string[]) =>
+      account.client.updateContact({ params: { contact_id: ada }, body: { tags: value } });
+    await tags(['a', 'b']);
+    const refreshed = (await audiences.get(id)).refreshed_at;
+    await waitFor('a refresh', async () => (await audiences.get(id)).refreshed_at !== refreshed);
+    expect(await audiences.members(id)).toEqual([first]);
+    await tags([]);
+    await audiences.holds(id, []);
+    await tags(['a']);
+    await audiences.holds(id, [ada]);
+    const [again] = await audiences.members(id);
+    expect(again!.entered_at > first!.entered_at).toBe(true);
+  });
+});
+
+describe('time alone', () => {
+  it('moves out who did something at the end of the window, to the second, and in who did not', async () => {
+    const [early, late] = [await audiences.contact(), await audiences.contact()];
+    const start = platform.clock.now().getTime();
+    await audiences.visit(early, new Date(start - 6 * dayMs - 3_600_000));
+    await audiences.visit(late, new Date(start - 6 * dayMs + 3_600_000));
+    const { id: did } = await audiences.create(visited(7), 'did');
+    const { id: didNot } = await audiences.create(
+      { match: 'all', conditions: [{ type: 'event', op: 'did_not', name: 'visited', days: 7 }] },
+      'did not',
+    );
+    await audiences.holds(did, [early, late]);
+    const [flip] = await sql<{ flips_at: Date }[]>`
+      select flips_at from audience_flips where audience_id = ${did} and contact_id = ${early}`;
+    expect(flip!.flips_at.getTime()).toBe(start - 6 * dayMs - 3_600_000 + 7 * dayMs);
+    platform.clock.advance(dayMs - 3_600_000);
+    await audiences.holds(did, [late]);
+    await audiences.holds(didNot, [early]);
+    platform.clock.advance(2 * 3_600_000);
+    await audiences.holds(did, []);
+    await audiences.holds(didNot, [early, late]);
+    const [left] = await sql<{ count: number }[]>`select count(*) from audience_flips where account_id = ${account.id}`;
+    expect(left!.count).toBe(0);
+  });
+
+  it('ends at_least 2 when the second latest leaves the window', async () => {
+    const ada = await audiences.contact();
+    const start = platform.clock.now().getTime();
+    for (const days of [1, 4, 6]) await audiences.visit(ada, new Date(start - days * dayMs));
+    const { id } = await audiences.create(visited(7, 2));
+    platform.clock.advance(2 * dayMs);
+    const marker = await audiences.contact();
+    await audiences.visit(marker);
+    await audiences.visit(marker);
+    await audiences.holds(id, [ada, marker]);
+    platform.clock.advance(dayMs + 1_000);
+    await audiences.holds(id, [marker]);
+  });
+});
+
+describe('a refresh', () => {
+  it('asked for while one runs is followed by one more; new rules meanwhile undo what was worked out', async () => {
+    const ada = await audiences.contact({ tags: ['b'] });
+    const { id } = await audiences.create(visited(7));
+    const params = { audience_id: id };
+    await platform.event(account.id, 'audience.ready');
+    const isWaiting = () => sql`
+      select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into audience_changes%'`;
+    const ask = async () => {
+      expect(await account.client.refreshAudience({ params, body: {} })).toMatchObject({ id, status: 'building' });
+      await waitFor('the run to be under way', async () => (await isWaiting()).length > 0);
+    };
+    await during(
+      (tx) => tx`lock table contact_events in access exclusive mode`,
+      async () => {
+        await ask();
+        await account.client.refreshAudience({ params, body: {} });
+      },
+    );
+    await waitFor('three runs', () => audiences.told('audience.ready', id).length === 3);
+    await during(
+      (tx) => tx`lock table contact_events in access exclusive mode`,
+      async () => {
+        await ask();
+        await account.client.updateAudience({ params, body: { rules: tagged('b') } });
+      },
+    );
+    expect(await audiences.ready(id)).toMatchObject({ members: 1, rules: tagged('b') });
+    await audiences.holds(id, [ada]);
+    await waitFor('a fourth run', () => audiences.told('audience.ready', id).length === 4);
+    expect(audiences.told('audience.ready', id).map(({ audience }) => [audience.status, audience.members])).toEqual([
+      ...Array(3).fill(['ready', 0]),
+      ['ready', 1],
+    ]);
+  });
+
+  it('that fails leaves nothing half, is tried once more, then is failed with a reason; asked for again it goes on', async () => {
+    const ada = await audiences.contact({ tags: ['a'] });
+    const { id, refreshed_at } = await audiences.create(tagged('none'));
+    const params = { audience_id: id };
+    const mend = await breakRefresh(id);
+    await account.client.updateAudience({ params, body: { rules: tagged('a') } });
+    const failed = await platform.event(account.id, 'audience.failed');
+    expect(failed.data.audience).toEqual(await audiences.get(id));
+    expect(failed.data.audience).toMatchObject({ id, status: 'failed', members: 0, refreshed_at });
+    expect(failed.data.audience.error).not.toBe('');
+    expect(await audiences.members(id)).toEqual([]);
+    for (const table of ['audience_members', 'audience_flips', 'audience_changes', 'outbox']) {
+      expect(await sql`select from ${sql(table)} where account_id = ${account.id}`).toHaveLength(0);
+    }
+    expect(audiences.told('audience.entered', id)).toEqual([]);
+    await mend();
+    expect(await account.client.refreshAudience({ params, body: {} })).toMatchObject({ status: 'building', error: '' });
+    await audiences.holds(id, [ada]);
+    await waitFor('the event', () => audiences.told('audience.entered', id).length === 1);
+  });
+
+  it('that is not done in 15 minutes is tried for 15 more, then failed', async () => {
+    const { id } = await audiences.create(tagged('a'));
+    await during(
+      (tx) => waitFor('the account', () => takeAccount(tx, account.id)),
+      async () => {
+        await account.client.refreshAudience({ params: { audience_id: id }, body: {} });
+        platform.clock.advance(14 * 60_000);
+        platform.clock.advance(60_000);
+        const attempts = async () => (await sql`select attempts from audiences where id = ${id}`)[0]!.attempts;
+        await waitFor('a try to be counted', async () => (await attempts()) === 1);
+        expect((await audiences.get(id)).status).toBe('building');
+        platform.clock.advance(15 * 60_000);
+        await platform.event(account.id, 'audience.failed', (data) => data.audience.id === id);
+      },
+    );
+    expect(await audiences.get(id)).toMatchObject({ status: 'failed', members: 0 });
+  });
+});
+
+describe('a contact that is gone', () => {
+  it('leaves all audiences with the transaction that removes it', async () => {
+    const ada = await audiences.contact({ name: 'Ada', tags: ['a', 'b'] });
+    const bo = await audiences.contact({ tags: ['a'] });
+    await audiences.visit(ada);
+    const one = await audiences.create(
+      { match: 'any', conditions: [...tagged('a').conditions, ...visited(7).conditions] },
+      'one',
+    );
+    const two = await audiences.create(tagged('b'), 'two');
+    const left = await sql.begin((tx) => leaveAllAudiences(tx, account.id, ada));
+    expect(left.map(({ id, name }) => [id, name]).sort()).toEqual([one, two].map(({ id, name }) => [id, name]).sort());
+    await audiences.holds(one.id, [bo]);
+    await audiences.holds(two.id, []);
+    expect(await sql`select from audience_flips where contact_id = ${ada}`).toHaveLength(0);
+    expect(await sql.begin((tx) => leaveAllAudiences(tx, account.id, ada))).toHaveLength(0);
+  });
+
+  it('is in none of them once it is deleted, even where a refresh still took it for a member', async () => {
+    const ada = await audiences.contact({ tags: ['a'] });
+    const { id } = await audiences.create(tagged('a'));
+    await audiences.holds(id, [ada]);
+    await account.client.deleteContact({ params: { contact_id: ada } });
+    await audiences.holds(id, []);
+    await sql`insert into audience_members values (${account.id}, ${id}, ${ada}, now())`;
+    await sql`update audiences set members = 1 where id = ${id}`;
+    await sql`insert into changed_contacts (account_id, contact_id) values (${account.id}, ${ada})`;
+    await audiences.holds(id, []);
+    const left = await platform.event(account.id, 'audience.left', (data) => data.contact.name === '');
+    expect(left.data.contact).toEqual({ id: ada, name: '', phone: '' });
+  });
+});
+
+it('many changes and refreshes at once leave exactly those who belong, and events that add up to them', async () => {
+  const contacts = await Promise.all(Array.from({ length: 20 }, () => audiences.contact()));
+  const { id } = await audiences.create(tagged('a'));
+  const params = { audience_id: id };
+  const toggle = (contact: string, round: number) =>
+    account.client.updateContact({ params: { contact_id: contact }, body: { tags: round % 2 ? [] : ['a'] } });
+  for (let round = 0; round < 6; round++) {
+    await Promise.all([
+      ...contacts.map((contact, index) => toggle(contact, round + index)),
+      account.client.refreshAudience({ params, body: {} }),
+    ]);
+  }
+  const expected = contacts.filter((_, index) => (5 + index) % 2 === 0);
+  await audiences.holds(id, expected);
+  await audiences.ready(id);
+  await waitFor('the events', () => {
+    const balance = new Map<string, number>();
+    const add = (kind: string, step: number) => {
+      for (const { contact } of audiences.told(kind, id))
+        balance.set(contact.id, (balance.get(contact.id) ?? 0) + step);
+    };
+    add('audience.entered', 1);
+    add('audience.left', -1);
+    return contacts.every((contact) => (balance.get(contact) ?? 0) === Number(expected.includes(contact)));
+  });
+});

@@ -1,0 +1,53 @@
+import { audienceEntered, audienceLeft } from '@customer-platform/contracts/cdp';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { Sql, WorkCall } from '@customer-platform/service-kit';
+import {
+  applyChanges,
+  dropOvertakenChanges,
+  finishChanges,
+  lockCurrent,
+  movedContacts,
+  setPlanning,
+  type Target,
+  writeChanges,
+  writeFlips,
+} from './membership.sql.ts';
+
+/**
+ * Takes the account for this transaction: who is in its audiences is worked out by one at a time. Answers false where another has
+ * it, at once.
+ */
+export async function takeAccount(tx: Sql, accountId: string): Promise<boolean> {
+  const [row] = await tx<{ taken: boolean }[]>`
+    select pg_try_advisory_xact_lock(hashtextextended(${`audiences ${accountId}`}, 2)) as taken`;
+  return row!.taken;
+}
+
+/**
+ * Works audiences out: who enters, who leaves, when time will move whom next, how many they are, and an event for each who moved,
+ * all with this transaction. Nothing comes into this process, and nobody who reads or changes an audience waits while its rules
+ * are asked. Call it with the account taken. Answers the audiences that were worked out: not those whose rules changed meanwhile.
+ */
+export async function refreshMembership(
+  call: WorkCall<unknown>,
+  account: AccountContext,
+  targets: readonly Target[],
+  timeoutMs: number,
+): Promise<Target[]> {
+  const { tx, now } = call;
+  const scopeOf = ({ contactIds }: Target) => ({ accountId: account.id, now, contactIds });
+  await setPlanning(tx, { nestedLoops: false, timeoutMs });
+  let changes = 0;
+  for (const target of targets) changes += await writeChanges(tx, scopeOf(target), target);
+  const current = await lockCurrent(tx, account.id, targets);
+  for (const target of current) await writeFlips(tx, scopeOf(target), target);
+  await setPlanning(tx, { nestedLoops: true, timeoutMs });
+  if (changes > 0) {
+    await dropOvertakenChanges(tx, account.id, current);
+    await applyChanges(tx, account.id, now);
+    await call.emitEach(audienceEntered, account, movedContacts(tx, account.id, true));
+    await call.emitEach(audienceLeft, account, movedContacts(tx, account.id, false));
+  }
+  await finishChanges(tx, account.id, current, now);
+  return current;
+}

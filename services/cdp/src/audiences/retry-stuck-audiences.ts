@@ -1,0 +1,21 @@
+import type { Job } from '@customer-platform/service-kit';
+import { takeStuck } from './due-audiences.sql.ts';
+import { noteFailure } from './refresh-whole.ts';
+
+const batch = 100;
+const stuckMs = 900_000;
+
+/** An audience that is building for 15 minutes gets one more try of 15 minutes, then it is failed. */
+export const retryStuckAudiences: Job<unknown> = {
+  name: 'retry-stuck-audiences',
+  everyMs: 5_000,
+  async run(call) {
+    const stuck = await takeStuck(call.tx, new Date(call.now.getTime() - stuckMs), batch);
+    const accounts = call.findAccounts(stuck.map((audience) => audience.account_id));
+    for (const audience of stuck) {
+      const account = accounts.get(audience.account_id);
+      if (account) await noteFailure(call, account, audience, 'It was not worked out within 15 minutes, twice');
+    }
+    return stuck.length === batch;
+  },
+};

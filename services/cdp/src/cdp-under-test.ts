@@ -1,0 +1,56 @@
+import { type Database, openDatabase } from '@customer-platform/service-kit';
+import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
+
+/** The database of customer data under test, to look into what no operation shows; ends with `end`. */
+export function databaseOf(platform: Platform): Database {
+  return openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 2, service: 'cdp' });
+}
+
+/** A refusal with this status, and field where one is given. */
+export const refusal = (status: number, field?: string) => ({ status, ...(field ? { field } : {}) });
+
+/** Looks for duplicates, and waits until the run has ended. */
+export async function lookForDuplicates(platform: Platform, sql: Database, account: TestAccount): Promise<void> {
+  await account.client.findDuplicates({ body: {} });
+  await waitFor('the run', async () => {
+    const [run] =
+      await sql`select due_at > ${platform.clock.now()} as has_run from duplicate_runs where account_id = ${account.id}`;
+    return run?.has_run as boolean;
+  });
+}
+
+/** From now on what audiences are told of changed contacts is kept beside, for `takeChanged`: the refresh takes it away. */
+export async function keepChanged(sql: Database): Promise<void> {
+  await sql`create table kept_changes (like changed_contacts)`;
+  await sql`
+    create function keep_change() returns trigger language plpgsql as $$
+    begin
+      insert into kept_changes select new.*;
+      return null;
+    end $$`;
+  await sql`create trigger keep_change after insert on changed_contacts for each row execute function keep_change()`;
+}
+
+/** Ids of the contacts of whom audiences were told that something changed, oldest first; forgets them. */
+export async function takeChanged(sql: Database, accountId: string): Promise<string[]> {
+  const rows = await sql<{ contact_id: string }[]>`
+    with taken as (delete from kept_changes where account_id = ${accountId} returning *)
+    select contact_id from taken order by id`;
+  return rows.map((row) => row.contact_id);
+}
+
+/** Waits until the contacts' own `contact.created` is recorded as an event of theirs, which is a change as well. */
+export async function settle(sql: Database, accountId: string, contacts: number): Promise<void> {
+  await waitFor('contact.created', async () => {
+    const rows = await sql`select 1 from contact_events where account_id = ${accountId} and name = 'contact.created'`;
+    return rows.length === contacts;
+  });
+}
+
+/** Gives an account an audience that is never worked out, so that changes of its contacts are noted. */
+export async function addAudience(sql: Database, accountId: string, members = 0): Promise<string> {
+  const [row] = await sql<{ id: string }[]>`
+    insert into audiences (account_id, name, description, rules, status, members, created_at, updated_at)
+    values (${accountId}, gen_random_uuid()::text, '', '{"match": "all", "conditions": []}', 'failed', ${members}, now(), now()) returning id`;
+  return row!.id;
+}

@@ -1,0 +1,52 @@
+import type { Consent } from '@customer-platform/contracts/cdp';
+import type { Sql } from '@customer-platform/service-kit';
+import { markChanged } from '../contacts/changed-contacts.sql.ts';
+
+export interface ConsentRow extends Omit<Consent, 'at' | 'created_at'> {
+  at: Date;
+  created_at: Date;
+}
+
+const columns = (sql: Sql) => sql`id, channel, purpose, state, source, at, created_at`;
+
+/** Records what a contact said, and makes it what counts where nothing later was said: of two at one instant the withdrawal. */
+export async function insertConsent(
+  tx: Sql,
+  accountId: string,
+  contactId: string,
+  { channel, purpose, state, source, at, created_at }: Omit<ConsentRow, 'id'>,
+): Promise<ConsentRow> {
+  const [row] = await tx<ConsentRow[]>`
+    with counted as (
+      insert into consent_states as known (account_id, contact_id, channel, purpose, state, at)
+      values (${accountId}, ${contactId}, ${channel}, ${purpose}, ${state}, ${at})
+      on conflict (account_id, contact_id, channel, purpose) do update set state = excluded.state, at = excluded.at
+        where excluded.at > known.at or (excluded.at = known.at and excluded.state = 'withdrawn')
+    ), marked as (${markChanged(tx, tx`select ${accountId}::uuid as account_id, ${contactId}::uuid as contact_id`)})
+    insert into consents (account_id, contact_id, channel, purpose, state, source, at, created_at)
+    values (${accountId}, ${contactId}, ${channel}, ${purpose}, ${state}, ${source}, ${at}, ${created_at})
+    returning ${columns(tx)}`;
+  return row!;
+}
+
+/** Whether a contact has the consent with this id. */
+export async function isConsentOf(sql: Sql, accountId: string, contactId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    select 1 from consents where account_id = ${accountId} and contact_id = ${contactId} and id = ${id}`;
+  return rows.length > 0;
+}
+
+/** What a contact said, newest first, after the consent `after`. */
+export async function selectConsents(
+  sql: Sql,
+  accountId: string,
+  contactId: string,
+  after: string | undefined,
+  limit: number,
+): Promise<ConsentRow[]> {
+  return await sql<ConsentRow[]>`
+    select ${columns(sql)} from consents
+    where account_id = ${accountId} and contact_id = ${contactId}
+      ${after === undefined ? sql`` : sql`and id < ${after}`}
+    order by id desc limit ${limit}`;
+}

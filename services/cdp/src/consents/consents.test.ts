@@ -1,0 +1,131 @@
+import { eachOf } from '@customer-platform/client';
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addAudience, databaseOf, keepChanged, refusal, settle, takeChanged } from '../cdp-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let account: TestAccount;
+let params: { contact_id: string };
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = databaseOf(platform);
+  await keepChanged(sql);
+}, 60_000);
+afterAll(async () => {
+  await sql.end();
+  await platform.stop();
+});
+beforeEach(async () => {
+  platform.clock.set('2026-11-20T08:00:00Z');
+  account = await platform.account();
+  params = { contact_id: (await account.client.createContact({ body: { name: 'Ada' } })).id };
+});
+
+const email = { channel: 'email', purpose: 'marketing' } as const;
+const record = (state: 'granted' | 'withdrawn', at?: string) =>
+  account.client.recordConsent({ params, body: { ...email, state, ...(at ? { at } : {}) } });
+
+/** What counts for the contact, as `channel purpose state`. */
+async function counting(): Promise<string[]> {
+  const rows = await sql`
+    select channel, purpose, state from consent_states
+    where account_id = ${account.id} and contact_id = ${params.contact_id} order by channel, purpose`;
+  return rows.map(({ channel, purpose, state }) => `${channel} ${purpose} ${state}`);
+}
+
+describe('a consent', () => {
+  it('is recorded with when and where it was said; now where it does not say', async () => {
+    const body = { ...email, state: 'granted', source: 'shop form', at: '2026-11-01T10:00:00+01:00' } as const;
+    const made = await account.client.recordConsent({ params, body });
+    expect(made).toEqual({ ...body, id: made.id, created_at: made.created_at });
+    const later = await record('withdrawn');
+    expect(later).toMatchObject({ state: 'withdrawn', source: '', at: later.created_at });
+    expect((await account.client.listConsents({ params })).data).toEqual([later, made]);
+  });
+
+  it('counts by when it was said, not by when it was recorded', async () => {
+    await record('granted', '2026-11-10T00:00:00Z');
+    await record('withdrawn', '2026-11-09T00:00:00Z');
+    expect(await counting()).toEqual(['email marketing granted']);
+    await record('withdrawn', '2026-11-11T00:00:00Z');
+    expect(await counting()).toEqual(['email marketing withdrawn']);
+  });
+
+  it.each([
+    ['granted', 'withdrawn'],
+    ['withdrawn', 'granted'],
+  ] as const)('%s and %s at one instant count as withdrawn', async (first, second) => {
+    await record(first, '2026-11-10T00:00:00Z');
+    await record(second, '2026-11-10T01:00:00+01:00');
+    expect(await counting()).toEqual(['email marketing withdrawn']);
+  });
+
+  it('counts for its channel and purpose alone', async () => {
+    await record('granted');
+    await account.client.recordConsent({ params, body: { ...email, channel: 'sms', state: 'withdrawn' } });
+    await account.client.recordConsent({ params, body: { ...email, purpose: 'news', state: 'withdrawn' } });
+    expect(await counting()).toEqual(['email marketing granted', 'email news withdrawn', 'sms marketing withdrawn']);
+  });
+
+  it('may be said 5 minutes ahead at most', async () => {
+    await record('granted', new Date(platform.clock.now().getTime() + 299_000).toISOString());
+    const tooFar = record('granted', new Date(platform.clock.now().getTime() + 302_000).toISOString());
+    await expect(tooFar).rejects.toMatchObject(refusal(400, 'at'));
+    expect((await account.client.listConsents({ params })).data).toHaveLength(1);
+  });
+
+  it.each([
+    ['channel', { channel: 'fax' }],
+    ['purpose', { purpose: '' }],
+    ['state', { state: 'maybe' }],
+    ['source', { source: 'x'.repeat(201) }],
+    ['at', { at: '2026-11-01T10:00:00' }],
+  ])('is refused with a wrong %s', async (field, wrong) => {
+    const path = `/v1/cdp/contacts/${params.contact_id}/consents`;
+    const answer = await account.request('POST', path, { body: { ...email, state: 'granted', ...wrong } });
+    expect([answer.status, answer.body.error.field]).toEqual([400, field]);
+  });
+
+  it('is noted as a change of the contact where the account has audiences', async () => {
+    await record('granted');
+    await settle(sql, account.id, 1);
+    expect(await takeChanged(sql, account.id)).toEqual([]);
+    await addAudience(sql, account.id);
+    await record('withdrawn');
+    expect(await takeChanged(sql, account.id)).toEqual([params.contact_id]);
+  });
+});
+
+describe('the consents of a contact', () => {
+  it('page newest first, and take no cursor of another contact', async () => {
+    const made: string[] = [];
+    for (let index = 0; index < 5; index++) made.unshift((await record('granted')).id);
+    const seen: string[] = [];
+    for await (const { id } of eachOf((page) =>
+      account.client.listConsents({ params, query: { limit: 2, ...page } }),
+    )) {
+      seen.push(id);
+    }
+    expect(seen).toEqual(made);
+    const other = { contact_id: (await account.client.createContact({ body: {} })).id };
+    for (const cursor of [made[0]!, 'x', '']) {
+      await expect(
+        account.client.listConsents({ params: other, query: { starting_after: cursor } }),
+      ).rejects.toMatchObject(refusal(400, 'starting_after'));
+    }
+  });
+
+  it('are gone with the contact, and no other account has them', async () => {
+    await record('granted');
+    const stranger = await platform.account();
+    await expect(stranger.client.listConsents({ params })).rejects.toMatchObject(refusal(404));
+    await account.client.deleteContact({ params });
+    await expect(account.client.listConsents({ params })).rejects.toMatchObject(refusal(404));
+    await expect(record('granted')).rejects.toMatchObject(refusal(404));
+    expect(await sql`select 1 from consents where account_id = ${account.id}`).toHaveLength(0);
+    expect(await counting()).toEqual([]);
+  });
+});

@@ -1,0 +1,20 @@
+import * as contract from '@customer-platform/contracts/cdp';
+import { implementer } from '@customer-platform/service-kit';
+import { findContact } from '../contacts/contacts.sql.ts';
+import { holdIdentities } from '../contacts/identities.sql.ts';
+import { canHaveHappened } from '../contacts/latest-instant.ts';
+import { toConsent } from './consent.ts';
+import { insertConsent } from './consents.sql.ts';
+
+export const recordConsent = implementer()(contract.recordConsent, {
+  async find({ account, params, tx }) {
+    await holdIdentities(tx, [account.id]);
+    return await findContact(tx, account.id, params.contact_id);
+  },
+  async handle({ account, body, found, tx, now, fail }) {
+    const { at = now, ...said } = body;
+    if (!canHaveHappened(at, now)) return fail('invalid_request', 'at must be at most 5 minutes ahead of now', 'at');
+    const row = await insertConsent(tx, account.id, found.id, { ...said, at, created_at: now });
+    return toConsent(row, account.timezone);
+  },
+});

@@ -1,0 +1,76 @@
+import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import { markChanged } from '../contacts/changed-contacts.sql.ts';
+import { oldestByExternalId } from '../contacts/contacts.sql.ts';
+
+interface EventValues {
+  id: string;
+  name: string;
+  at: Date;
+  properties: Record<string, unknown>;
+}
+
+/** One event as it was given: of a contact, or of the oldest one with an external id. */
+export interface GivenEvent extends EventValues {
+  contact: string | undefined;
+  external_id: string | undefined;
+}
+
+const valuesOf = (sql: Sql, events: readonly EventValues[]) => sql`
+  ${events.map(({ id }) => id)}::text[], ${events.map(({ name }) => name)}::text[],
+  ${events.map(({ at }) => at.toISOString())}::text[]::timestamptz[],
+  ${events.map(({ properties }) => JSON.stringify(properties as JsonValue))}::text[]::jsonb[]`;
+
+/** What the statement ends with that resolved events to contacts: writes them in the order of their ids, so that batches never wait in a ring. */
+const record = (sql: Sql) => sql`
+  recorded as (
+    insert into contact_events (account_id, id, contact_id, name, at, properties)
+    select account_id, id, contact_id, name, at, properties from resolved where contact_id is not null
+    order by account_id, id, position
+    on conflict do nothing returning account_id, contact_id
+  ), marked as (${markChanged(sql, sql`select account_id, contact_id from recorded`)})`;
+
+/**
+ * Records events of an account's contacts in one statement: an id that is known already changes nothing. Answers how many were
+ * recorded, and the places in `events` of those whose contact there is not.
+ */
+export async function insertEvents(
+  tx: Sql,
+  accountId: string,
+  events: readonly GivenEvent[],
+): Promise<{ recorded: number; unknown: number[] }> {
+  const [row] = await tx<{ recorded: number; unknown: number[] }[]>`
+    with resolved as materialized (
+      select ${accountId}::uuid as account_id, given.*, coalesce(
+        (select coalesce(c.merged_into, c.id) from contacts c where c.account_id = ${accountId} and c.id = given.contact),
+        ${oldestByExternalId(tx, tx`${accountId}`, tx`given.external_id`)}) as contact_id
+      from unnest(${valuesOf(tx, events)}, ${events.map(({ contact }) => contact ?? null)}::uuid[],
+        ${events.map(({ external_id }) => external_id ?? null)}::text[]
+      ) with ordinality as given (id, name, at, properties, contact, external_id, position)
+    ), ${record(tx)}
+    select (select count(*) from recorded)::int as recorded,
+      array(select position::int - 1 from resolved where contact_id is null order by position) as unknown`;
+  return row!;
+}
+
+/** One of the platform's own events about a contact, which it names by id or by number. */
+export interface DomainEvent extends EventValues {
+  account: string;
+  contact: string | number;
+}
+
+/** Records the platform's events of the contacts that there are, in one statement. */
+export async function insertDomainEvents(tx: Sql, events: readonly DomainEvent[]): Promise<void> {
+  const ids = events.map(({ contact }) => (typeof contact === 'string' ? contact : null));
+  const numbers = events.map(({ contact }) => (typeof contact === 'number' ? contact : null));
+  await tx`
+    with resolved as materialized (
+      select given.*, coalesce(
+        (select coalesce(c.merged_into, c.id) from contacts c where c.account_id = given.account_id and c.id = given.contact),
+        (select coalesce(c.merged_into, c.id) from contacts c
+           where c.account_id = given.account_id and c.number = given.contact_number)) as contact_id
+      from unnest(${events.map(({ account }) => account)}::uuid[], ${valuesOf(tx, events)}, ${ids}::uuid[],
+        ${numbers}::bigint[]
+      ) with ordinality as given (account_id, id, name, at, properties, contact, contact_number, position)
+    ), ${record(tx)}
+    select 1`;
+}

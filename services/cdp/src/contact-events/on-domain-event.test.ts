@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addAudience, databaseOf, keepChanged, takeChanged } from '../cdp-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let bus: Bus;
+let account: TestAccount;
+let contact: { id: string; number: number };
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = databaseOf(platform);
+  await keepChanged(sql);
+  const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'crm', log: createLogger('crm', 'error') });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await sql.end();
+  await platform.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+  contact = await account.client.createContact({ body: { name: 'Ada' } });
+  await known(1); // contact.created
+});
+
+const at = '2026-11-01T10:00:00+01:00';
+
+/** Publishes an event as another service would; answers its id. */
+async function publish(kind: string, data: unknown, id = randomUUID(), audience = 'public'): Promise<string> {
+  const envelope = JSON.stringify({ id, type: kind, timestamp: at, account: account.id, mode: 'live', data });
+  await bus.publish({ id, kind, audience, sequence: 1, envelope, trace: undefined });
+  return id;
+}
+
+/** The events of the account's contacts, once there are `count`, in the order of their names. */
+async function known(count: number) {
+  return await waitFor(`${count} events`, async () => {
+    const rows = await sql`select * from contact_events where account_id = ${account.id} order by name, at`;
+    return rows.length >= count ? rows : undefined;
+  });
+}
+
+describe("the platform's own events", () => {
+  it('are events of the contact that they are about, by their kind', async () => {
+    const deal = { id: randomUUID(), contact: { id: contact.id, name: 'Ada', phone: '' } };
+    const wonId = await publish('deal.won', { deal });
+    await publish('message.received', { message: { id: 'm-1' }, contact: { id: contact.id } });
+    const [created, won, received] = await known(3);
+    expect(created).toMatchObject({ name: 'contact.created', contact_id: contact.id, properties: {} });
+    expect(won).toMatchObject({ id: wonId, at: new Date(at), contact_id: contact.id, properties: { deal: deal.id } });
+    expect(received).toMatchObject({ name: 'message.received', properties: { message: 'm-1' } });
+  });
+
+  it('name a contact by its number where that is what they show', async () => {
+    await publish('plan.completed', { plan: { id: 3, contact: { id: contact.number } } });
+    expect((await known(2))[1]).toMatchObject({ contact_id: contact.id, properties: { plan: 3 } });
+  });
+
+  it('are left out where they are about nobody, about an unknown contact or internal', async () => {
+    await publish('deal.won', { deal: { id: 'd', contact: null }, previous: { contact: { id: contact.id } } });
+    await publish('audience.ready', { audience: { id: 'a' } });
+    await publish('order.declined', { order: { id: 'o', contact: { id: randomUUID() } } });
+    await publish('order.created', { order: { id: 'o', contact: { id: 'none' } } });
+    await publish('reminder.due', { appointment: { id: 'x', contact: { id: contact.id } } }, randomUUID(), 'internal');
+    await publish('order.fulfilled', { order: { id: 'o', contact: { id: contact.id } } });
+    expect((await known(2)).map(({ name }) => name)).toEqual(['contact.created', 'order.fulfilled']);
+  });
+
+  it('count once, however often they come, and note the contact as changed', async () => {
+    await addAudience(sql, account.id);
+    const data = { order: { id: 'o', contact: { id: contact.id } } };
+    const id = await publish('order.declined', data);
+    await known(2);
+    await sql`delete from inbox where event_id = ${id}`;
+    await bus.publish({
+      ...{ id: randomUUID(), kind: 'order.declined', audience: 'public', sequence: 2, trace: undefined },
+      envelope: JSON.stringify({ id, type: 'order.declined', timestamp: at, account: account.id, mode: 'live', data }),
+    });
+    await publish('order.fulfilled', data);
+    expect((await known(3)).map(({ name }) => name)).toEqual(['contact.created', 'order.declined', 'order.fulfilled']);
+    expect(await takeChanged(sql, account.id)).toEqual([contact.id, contact.id]);
+  });
+});

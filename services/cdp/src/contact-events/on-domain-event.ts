@@ -1,0 +1,41 @@
+import { uuid } from '@customer-platform/contracts/core';
+import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
+import { holdIdentities } from '../contacts/identities.sql.ts';
+import { type DomainEvent, insertDomainEvents } from './contact-events.sql.ts';
+
+/** Takes every public event of the platform, in sets: what is about a contact is an event of that contact, named by its kind. */
+export const onDomainEvent: Consumer<unknown> = {
+  name: 'domain-events',
+  filter: { audience: 'public' },
+  batchSize: 500,
+  async take({ tx }, received) {
+    const events = received.map(toDomainEvent).filter((event) => event !== undefined);
+    if (events.length === 0) return;
+    await holdIdentities(
+      tx,
+      events.map(({ account }) => account),
+    );
+    await insertDomainEvents(tx, events);
+  },
+};
+
+/** Undefined where the event is about no contact: neither its data nor the resource that gives its kind the name has one. */
+export function toDomainEvent({ id, type, timestamp, account, data }: ReceivedEvent): DomainEvent | undefined {
+  const family = type.slice(0, type.indexOf('.'));
+  const { contact: named, [family]: about } = data as Record<
+    string,
+    { id?: unknown; contact?: Named } | null | undefined
+  >;
+  const contact = idOf((named as Named) ?? about?.contact);
+  if (contact === undefined) return undefined;
+  const properties = family === 'contact' || about?.id === undefined ? {} : { [family]: about.id };
+  return { id, name: type, at: new Date(timestamp), account, contact, properties };
+}
+
+type Named = { id?: unknown } | null | undefined;
+
+/** A contact's id, or its number where that is what the resource shows. */
+function idOf(contact: Named): string | number | undefined {
+  if (Number.isSafeInteger(contact?.id)) return contact!.id as number;
+  return uuid.safeParse(contact?.id).data;
+}

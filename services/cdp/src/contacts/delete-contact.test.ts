@@ -1,0 +1,53 @@
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { addAudience, databaseOf, refusal } from '../cdp-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = databaseOf(platform);
+}, 60_000);
+afterAll(async () => {
+  await sql.end();
+  await platform.stop();
+});
+
+it('a deleted contact leaves its audiences, which count one member less and tell of it', async () => {
+  const { id: accountId, client } = await platform.account();
+  const { id } = await client.createContact({ body: { name: 'Ada' } });
+  const audience = await addAudience(sql, accountId, 3);
+  await sql`insert into audience_members values (${accountId}, ${audience}, ${id}, now())`;
+  await client.deleteContact({ params: { contact_id: id } });
+  const { data } = await platform.event(accountId, 'audience.left');
+  expect(data).toMatchObject({ audience: { id: audience }, contact: { id, name: 'Ada', phone: '' } });
+  expect(await sql`select members from audiences where account_id = ${accountId}`).toEqual([{ members: 2 }]);
+  expect(await sql`select 1 from audience_members where account_id = ${accountId}`).toHaveLength(0);
+});
+
+it('of events, consents and deletions that race nothing is left under a deleted id', async () => {
+  const { id: accountId, client } = await platform.account();
+  const people = await Promise.all(
+    Array.from({ length: 8 }, () => client.createContact({ body: { external_id: 'x' } })),
+  );
+  const races = people.flatMap(({ id }) => {
+    const params = { contact_id: id };
+    const events = people.map((person) => ({ contact: person.id, name: 'raced' }));
+    return [
+      client.recordEvents({ body: { events } }),
+      client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } }).catch((error) => {
+        expect(error).toMatchObject(refusal(404));
+      }),
+      client.deleteContact({ params }),
+    ];
+  });
+  await Promise.all<unknown>(races);
+  const left = await sql`
+    select contact_id from contact_events where account_id = ${accountId} and name = 'raced'
+    union all select contact_id from consents where account_id = ${accountId}
+    union all select contact_id from consent_states where account_id = ${accountId}`;
+  expect(left).toEqual([]);
+  expect((await client.listContacts({})).data).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import type { DuplicateReason } from '@customer-platform/contracts/cdp';
+import type { Sql } from '@customer-platform/service-kit';
+
+/** A pair of contacts with both as they are now. */
+export interface DuplicateRow {
+  id: number;
+  older_id: string;
+  newer_id: string;
+  reason: DuplicateReason;
+  detail: string;
+  score: number;
+  status: 'open' | 'dismissed' | 'merged';
+  older_name: string;
+  older_phone: string | null;
+  newer_name: string;
+  newer_phone: string | null;
+}
+
+const columns = (sql: Sql) => sql`
+  d.id, d.older_id, d.newer_id, d.reason, d.detail, d.score, d.status,
+  older.name as older_name, older.phone as older_phone, newer.name as newer_name, newer.phone as newer_phone`;
+
+const contactsOfPair = (sql: Sql) => sql`
+  join contacts older on older.account_id = d.account_id and older.id = d.older_id
+  join contacts newer on newer.account_id = d.account_id and newer.id = d.newer_id`;
+
+/** Reads a pair, locked until the transaction ends; undefined where the account has none with this id. Call it with identities held. */
+export async function lockDuplicate(tx: Sql, accountId: string, id: number): Promise<DuplicateRow | undefined> {
+  const [row] = await tx<DuplicateRow[]>`
+    select ${columns(tx)} from duplicates d ${contactsOfPair(tx)}
+    where d.account_id = ${accountId} and d.id = ${id} for update of d`;
+  return row;
+}
+
+/** Whether the account has, or had, a pair with this id. */
+export async function isDuplicate(sql: Sql, accountId: string, id: number): Promise<boolean> {
+  const rows = await sql`select 1 from duplicates where account_id = ${accountId} and id = ${id}`;
+  return rows.length > 0;
+}
+
+/** Open pairs, newest first, after the pair `after`. */
+export async function selectOpenDuplicates(
+  sql: Sql,
+  accountId: string,
+  reason: DuplicateReason | undefined,
+  after: number | undefined,
+  limit: number,
+): Promise<DuplicateRow[]> {
+  return await sql<DuplicateRow[]>`
+    select ${columns(sql)} from (
+      select * from duplicates
+      where account_id = ${accountId} and status = 'open'
+        ${reason === undefined ? sql`` : sql`and reason = ${reason}`}
+        ${after === undefined ? sql`` : sql`and id < ${after}`}
+      order by id desc limit ${limit}
+    ) as d ${contactsOfPair(sql)}
+    order by d.id desc`;
+}
+
+/** Settles what became of a pair. */
+export async function decideDuplicate(
+  tx: Sql,
+  accountId: string,
+  id: number,
+  status: 'dismissed' | 'merged',
+): Promise<void> {
+  await tx`update duplicates set status = ${status} where account_id = ${accountId} and id = ${id}`;
+}

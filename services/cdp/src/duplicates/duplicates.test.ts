@@ -1,0 +1,275 @@
+import { eachOf } from '@customer-platform/client';
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { databaseOf, lookForDuplicates, refusal } from '../cdp-under-test.ts';
+import { lockPairs } from '../contacts/identities.sql.ts';
+
+let platform: Platform;
+let sql: Database;
+let account: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = databaseOf(platform);
+}, 60_000);
+afterAll(async () => {
+  await sql.end();
+  await platform.stop();
+});
+beforeEach(async () => {
+  platform.clock.set('2026-11-20T08:00:00Z');
+  account = await platform.account();
+});
+
+type Values = { name?: string; email?: string; phone?: string; external_id?: string };
+const add = async (values: Values) => (await account.client.createContact({ body: values })).id;
+const look = () => lookForDuplicates(platform, sql, account);
+const pairs = async () => (await account.client.listDuplicates({ query: { limit: 100 } })).data;
+
+/** Adds contacts in the database itself, `id` made from a running number: for many of them. */
+const addMany = (count: number, columns: string) => sql`
+  insert into contacts (account_id, number, name, email, phone, external_id, tags, fields, created_at, updated_at)
+  select ${account.id}, 1000 + n, name, email, phone, external_id, '{}', '{}', now(), now()
+  from generate_series(1, ${count}) as n cross join lateral (${sql.unsafe(columns)}) as made (name, email, phone, external_id)`;
+
+describe('a pair', () => {
+  it.each<[string, number, string, Values, Values]>([
+    ['external_id', 95, 'X-1', { external_id: 'X-1' }, { external_id: 'X-1' }],
+    ['email', 90, 'ada@example.com', { email: 'ada@example.com' }, { email: ' ADA@example.com ' }],
+    ['phone', 70, '+4930901820', { phone: '030 901820' }, { phone: '+49 30 901820' }],
+    [
+      'name',
+      60,
+      'ada strasse, example.com',
+      { name: ' Ada  STRASSE', email: 'a@example.com' },
+      { name: 'Ada\u00a0Straße ', email: 'b@EXAMPLE.com' },
+    ],
+  ])('shares %s, score %d', async (reason, score, detail, one, other) => {
+    const [older, newer] = [await add(one), await add(other)];
+    await look();
+    const [pair, ...others] = await pairs();
+    expect(pair).toMatchObject({ reason, score, detail });
+    expect(pair!.contacts.map(({ id }) => id)).toEqual([older, newer]);
+    expect(others).toEqual([]);
+  });
+
+  it('is none of contacts that share only what people share anyway', async () => {
+    await add({ name: 'Ada', email: 'a@one.example' });
+    await add({ name: 'Ada', email: 'b@two.example' });
+    await add({ name: 'Ada' });
+    await add({ name: '', email: 'c@one.example' });
+    await add({ name: ' ', email: 'd@one.example' });
+    await add({ external_id: 'x-1' });
+    await add({ external_id: 'X-1' });
+    await look();
+    expect(await pairs()).toEqual([]);
+  });
+
+  it('has its strongest reason and shows both contacts as they are now', async () => {
+    const older = await add({ name: 'Ada', email: 'ada@example.com', phone: '+4930901820', external_id: 'x' });
+    const newer = await add({ name: 'Ada', email: 'ada@example.com', phone: '+4930901820' });
+    await look();
+    await account.client.updateContact({ params: { contact_id: newer }, body: { name: 'Ada L.', phone: '' } });
+    expect(await pairs()).toMatchObject([
+      {
+        reason: 'email',
+        contacts: [
+          { id: older, phone: '+4930901820' },
+          { id: newer, name: 'Ada L.', phone: '' },
+        ],
+      },
+    ]);
+  });
+
+  it('gets another reason, keeping its id, or goes, as its contacts change', async () => {
+    await add({ email: 'ada@example.com', phone: '+4930901820' });
+    const newer = await add({ email: 'ada@example.com', phone: '+4930901820' });
+    await look();
+    const [first] = await pairs();
+    await account.client.updateContact({ params: { contact_id: newer }, body: { email: '' } });
+    await look();
+    expect(await pairs()).toEqual([{ ...first, reason: 'phone', detail: '+4930901820', score: 70 }]);
+    await account.client.updateContact({ params: { contact_id: newer }, body: { phone: '' } });
+    await look();
+    expect(await pairs()).toEqual([]);
+  });
+
+  it('goes with a contact that is deleted', async () => {
+    const [older] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    await look();
+    await account.client.deleteContact({ params: { contact_id: older } });
+    expect(await pairs()).toEqual([]);
+    await look();
+    expect(await pairs()).toEqual([]);
+  });
+});
+
+describe('a dismissed pair', () => {
+  it('stays away, and comes back for a stronger reason only', async () => {
+    const older = await add({ phone: '+4930901820', name: 'Ada', email: 'a@example.com' });
+    const newer = await add({ phone: '+4930901820', name: 'Ada', email: 'b@example.com' });
+    await look();
+    const [pair] = await pairs();
+    const params = { duplicate_id: pair!.id };
+    expect(await account.client.dismissDuplicate({ params, body: {} })).toEqual(pair);
+    await look();
+    expect(await pairs()).toEqual([]);
+    await account.client.updateContact({ params: { contact_id: newer }, body: { phone: '' } }); // the weaker one is left
+    await look();
+    expect(await pairs()).toEqual([]);
+    await account.client.updateContact({ params: { contact_id: newer }, body: { email: 'a@example.com' } });
+    await look();
+    expect(await pairs()).toMatchObject([{ id: pair!.id, reason: 'email', score: 90 }]);
+    expect((await pairs())[0]!.contacts.map(({ id }) => id)).toEqual([older, newer]);
+  });
+
+  it('cannot be decided again', async () => {
+    const keep = await add({ external_id: 'x' });
+    await add({ external_id: 'x' });
+    await look();
+    const params = { duplicate_id: (await pairs())[0]!.id };
+    await account.client.dismissDuplicate({ params, body: {} });
+    await expect(account.client.dismissDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(409));
+    await expect(account.client.mergeDuplicate({ params, body: { keep } })).rejects.toMatchObject(refusal(409));
+  });
+
+  it('is of its account only', async () => {
+    await add({ external_id: 'x' });
+    await add({ external_id: 'x' });
+    await look();
+    const stranger = await platform.account();
+    const params = { duplicate_id: (await pairs())[0]!.id };
+    await expect(stranger.client.dismissDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(404));
+    expect((await stranger.client.listDuplicates({})).data).toEqual([]);
+  });
+});
+
+describe('many contacts', () => {
+  it('that share a value are paired each with each up to 50, beyond that each with the oldest', async () => {
+    await addMany(50, `values ('', null, null, 'fifty')`);
+    await addMany(51, `values ('', null, null, 'fifty-one')`).catch(() => undefined);
+    await sql`update contacts set number = number + 5000 where account_id = ${account.id}`;
+    await addMany(51, `values ('', null, null, 'fifty-one')`);
+    await look();
+    const counts = await sql`
+      select detail, count(*)::int as pairs, count(distinct older_id)::int as older from duplicates
+      where account_id = ${account.id} group by detail order by detail`;
+    expect(counts).toMatchObject([
+      { detail: 'fifty', pairs: (50 * 49) / 2, older: 49 },
+      { detail: 'fifty-one', pairs: 50, older: 1 },
+    ]);
+  });
+
+  it('with several reasons make the pairs that a look at every two of them makes', async () => {
+    await addMany(
+      250,
+      `select 'Name ' || n % 7, 'm' || n % 90 || '@d' || n % 5 || '.example', nullif('+4930' || n % 80, '+4930' || n % 3),
+         case when n % 4 = 0 then 'x' || n % 60 end`,
+    );
+    await look();
+    const contacts = await sql<{ id: string; name: string; email: string; phone: string; external_id: string }[]>`
+      select id, name, email, phone, external_id from contacts where account_id = ${account.id} order by id`;
+    const expected = contacts.flatMap((older, index) =>
+      contacts.slice(index + 1).flatMap((newer) => {
+        const domains = [older, newer].map(({ email }) => email.split('@')[1]);
+        const reason =
+          (older.external_id !== null && older.external_id === newer.external_id && 'external_id') ||
+          (older.email === newer.email && 'email') ||
+          (older.phone !== null && older.phone === newer.phone && 'phone') ||
+          (older.name === newer.name && domains[0] === domains[1] && 'name');
+        return reason ? [`${older.id} ${newer.id} ${reason}`] : [];
+      }),
+    );
+    const found = await sql`select older_id, newer_id, reason from duplicates where account_id = ${account.id}`;
+    expect(new Set(expected.map((line) => line.split(' ')[2])).size).toBe(4);
+    expect(found.map((row) => `${row.older_id} ${row.newer_id} ${row.reason}`).sort()).toEqual(expected.sort());
+  });
+
+  it('page newest first, filtered by reason; no other cursor is taken', async () => {
+    await addMany(8, `values ('', null, '+49' || n / 2, 'x' || (n + 1) / 2)`);
+    await look();
+    const all = await pairs();
+    expect(all.map(({ reason }) => reason).sort()).toEqual([
+      ...Array(4).fill('external_id'),
+      ...Array(3).fill('phone'),
+    ]);
+    expect(all.map(({ id }) => id)).toEqual(all.map(({ id }) => id).sort((one, other) => other - one));
+    const seen: number[] = [];
+    const query = { reason: 'phone', limit: 2 } as const;
+    for await (const { id } of eachOf((page) => account.client.listDuplicates({ query: { ...query, ...page } }))) {
+      seen.push(id);
+    }
+    expect(seen).toEqual(all.filter(({ reason }) => reason === 'phone').map(({ id }) => id));
+    for (const cursor of ['0', 'x', '', String(all[0]!.id + 1_000_000)]) {
+      const query = { starting_after: cursor };
+      await expect(account.client.listDuplicates({ query })).rejects.toMatchObject(refusal(400, 'starting_after'));
+    }
+    const answer = await account.request('GET', '/v1/cdp/duplicates?reason=twins');
+    expect([answer.status, answer.body.error.field]).toEqual([400, 'reason']);
+  });
+});
+
+describe('every night', () => {
+  it("at 02:00 of the account's zone contacts are looked through", async () => {
+    account = await platform.account({ timezone: 'America/New_York' });
+    await add({ external_id: 'x' });
+    await add({ external_id: 'x' });
+    const due = async () =>
+      (await sql`select due_at from duplicate_runs where account_id = ${account.id}`)[0]!.due_at.toISOString();
+    expect(await due()).toBe('2026-11-21T07:00:00.000Z');
+    platform.clock.set('2026-11-21T06:59:00Z');
+    const other = await platform.account();
+    await other.client.createContact({ body: {} });
+    await lookForDuplicates(platform, sql, other); // the job has looked since
+    expect(await pairs()).toEqual([]);
+    platform.clock.set('2026-11-21T07:00:00Z');
+    await waitFor('the night', async () => (await pairs()).length === 1);
+    await waitFor('the next night', async () => (await due()) === '2026-11-22T07:00:00.000Z');
+  });
+});
+
+describe('a look that is asked for', () => {
+  it('while one is under way is followed by another', async () => {
+    await add({ external_id: 'x' });
+    await add({ external_id: 'x' });
+    const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = sql.begin(async (tx) => {
+      await lockPairs(tx, account.id);
+      held.resolve();
+      await released.promise;
+    });
+    await held.promise;
+    await account.client.findDuplicates({ body: {} });
+    await waitFor('the run to wait', async () => {
+      const waiting = await sql`
+        select 1 from pg_locks join pg_database d on d.oid = database
+        where locktype = 'advisory' and not granted and d.datname = current_database()`;
+      return waiting.length > 0;
+    });
+    await add({ external_id: 'y' });
+    await add({ external_id: 'y' });
+    await account.client.findDuplicates({ body: {} });
+    released.resolve();
+    await holding;
+    await waitFor('both pairs', async () => (await pairs()).length === 2);
+  });
+
+  it('holds up no other account where it fails', async () => {
+    await sql`alter table duplicates add constraint fails check (detail <> 'fails')`;
+    try {
+      await add({ external_id: 'fails' });
+      await add({ external_id: 'fails' });
+      await account.client.findDuplicates({ body: {} });
+      const other = await platform.account();
+      for (const _ of [1, 2]) await other.client.createContact({ body: { external_id: 'x' } });
+      await lookForDuplicates(platform, sql, other);
+      expect((await other.client.listDuplicates({})).data).toHaveLength(1);
+      expect(await pairs()).toEqual([]);
+    } finally {
+      await sql`alter table duplicates drop constraint fails`;
+    }
+    platform.clock.advance(3_600_000);
+    await waitFor('the pair', async () => (await pairs()).length === 1);
+  });
+});

@@ -1,0 +1,43 @@
+import type { Job, Sql } from '@customer-platform/service-kit';
+import { lockPairs } from '../contacts/identities.sql.ts';
+import { claimRun, deleteRun, endRun } from './duplicate-runs.sql.ts';
+import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
+import { nextNight } from './next-night.ts';
+
+/** How long an account is left alone in which a run failed, so that it holds up no other. */
+const restMs = 3_600_000;
+
+/** Looks through the contacts of one account a round, all in PostgreSQL: every night of its zone, and when it is asked for. */
+export function lookForDuplicates(): Job<unknown> {
+  const restingUntil = new Map<string, number>();
+  return {
+    name: 'look-for-duplicates',
+    everyMs: 1_000,
+    async run({ tx, now, findAccounts, log }) {
+      for (const [id, until] of restingUntil) if (until <= now.getTime()) restingUntil.delete(id);
+      const run = await claimRun(tx, now, [...restingUntil.keys()]);
+      if (!run) return false;
+      const account = findAccounts([run.account_id]).get(run.account_id);
+      if (!account) {
+        log.error({ account: run.account_id }, 'contacts belong to no account; they are not looked through');
+        await deleteRun(tx, run.account_id);
+        return true;
+      }
+      try {
+        await replacePairs(tx, account.id);
+        await endRun(tx, run, nextNight(now, account.timezone));
+      } catch (error) {
+        restingUntil.set(account.id, now.getTime() + restMs);
+        throw error;
+      }
+      return true;
+    },
+  };
+}
+
+async function replacePairs(tx: Sql, accountId: string): Promise<void> {
+  await tx`set local statement_timeout = '5min'`;
+  await selectPairs(tx, accountId);
+  await lockPairs(tx, accountId);
+  await replaceOpenPairs(tx, accountId);
+}

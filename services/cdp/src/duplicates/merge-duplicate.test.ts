@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto';
+import type { Contact } from '@customer-platform/contracts/cdp';
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addAudience, databaseOf, keepChanged, lookForDuplicates, refusal, takeChanged } from '../cdp-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let account: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = databaseOf(platform);
+  await keepChanged(sql);
+}, 60_000);
+afterAll(async () => {
+  await sql.end();
+  await platform.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+});
+
+const add = (values: Partial<Contact>): Promise<Contact> => account.client.createContact({ body: values as object });
+const get = (id: string) => account.client.getContact({ params: { contact_id: id } });
+const pairs = async () => (await account.client.listDuplicates({ query: { limit: 100 } })).data;
+const merge = (id: number, keep: string) =>
+  account.client.mergeDuplicate({ params: { duplicate_id: id }, body: { keep } });
+
+/** The id of the pair that two contacts are. */
+async function pairOf(one: Contact, other: Contact): Promise<number> {
+  const ids = [one.id, other.id].sort();
+  const found = (await pairs()).find(({ contacts }) => contacts.map(({ id }) => id).join() === ids.join());
+  return found!.id;
+}
+
+/** Merges the second contact into the first. */
+async function mergeInto(kept: Contact, merged: Contact): Promise<Contact> {
+  await lookForDuplicates(platform, sql, account);
+  return await merge(await pairOf(kept, merged), kept.id);
+}
+
+describe('the kept contact', () => {
+  it('keeps what it has and gets what it lacks, with the tags and fields of both', async () => {
+    const merged = await add({
+      ...{ name: 'Ada Old', external_id: 'old', phone: '+4930901820', email: 'ada@example.com' },
+      ...{ tags: ['b', 'c'], fields: { a: 'old', b: 2 } },
+    });
+    const kept = await add({ name: 'Ada', email: 'ada@example.com', tags: ['a', 'b'], fields: { a: 1 } });
+    const survivor = await mergeInto(kept, merged);
+    expect(survivor).toEqual({
+      ...kept,
+      ...{ external_id: 'old', phone: '+4930901820', tags: ['a', 'b', 'c'], fields: { a: 1, b: 2 } },
+      updated_at: survivor.updated_at,
+    });
+    const { data } = await platform.event(account.id, 'contact.merged');
+    expect(data).toEqual({ contact: survivor, merged: { id: merged.id, name: 'Ada Old', phone: '+4930901820' } });
+    expect((await account.client.listContacts({})).data).toEqual([survivor]);
+    expect(await pairs()).toEqual([]);
+  });
+
+  it('can be changed though it has more fields than a contact can be given', async () => {
+    const fields = (name: string) => Object.fromEntries(Array.from({ length: 100 }, (_, index) => [name + index, 1]));
+    const [kept, merged] = [
+      await add({ external_id: 'x', fields: fields('a') }),
+      await add({ external_id: 'x', fields: fields('b') }),
+    ];
+    await mergeInto(kept, merged);
+    const params = { contact_id: kept.id };
+    const changed = await account.client.updateContact({ params, body: { name: 'Ada', fields: { a0: null } } });
+    expect(Object.keys(changed.fields)).toHaveLength(199);
+    const more = account.client.updateContact({ params, body: { fields: { c0: 1 } } });
+    await expect(more).rejects.toMatchObject(refusal(400, 'fields'));
+  });
+
+  it('has the consents of both, and a withdrawal of either counts whenever it was said', async () => {
+    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    const say = (contact: Contact, purpose: string, state: 'granted' | 'withdrawn', at: string) =>
+      account.client.recordConsent({
+        params: { contact_id: contact.id },
+        body: { channel: 'email', purpose, state, at },
+      });
+    await say(kept, 'late grant', 'granted', '2026-02-01T00:00:00Z');
+    await say(merged, 'late grant', 'withdrawn', '2026-01-01T00:00:00Z');
+    await say(kept, 'kept withdrew', 'withdrawn', '2026-01-01T00:00:00Z');
+    await say(merged, 'kept withdrew', 'granted', '2026-02-01T00:00:00Z');
+    await say(merged, 'merged only', 'granted', '2026-02-01T00:00:00Z');
+    await mergeInto(kept, merged);
+    await say(kept, 'late grant', 'granted', '2026-01-15T00:00:00Z');
+    const states = () =>
+      sql`select purpose, state, contact_id from consent_states where account_id = ${account.id} order by purpose`;
+    expect(await states()).toEqual([
+      { purpose: 'kept withdrew', state: 'withdrawn', contact_id: kept.id },
+      { purpose: 'late grant', state: 'withdrawn', contact_id: kept.id },
+      { purpose: 'merged only', state: 'granted', contact_id: kept.id },
+    ]);
+    expect((await account.client.listConsents({ params: { contact_id: merged.id } })).data).toHaveLength(6);
+    await say(merged, 'late grant', 'granted', '2026-03-01T00:00:00Z');
+    expect((await states())[1]).toMatchObject({ state: 'granted' });
+  });
+
+  it('has the events and memberships of both, and is noted as changed', async () => {
+    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    const events = [kept, merged, merged].map(({ id }, index) => ({ id: `e-${index}`, contact: id, name: 'x' }));
+    await account.client.recordEvents({ body: { events } });
+    const [both, one] = [await addAudience(sql, account.id, 2), await addAudience(sql, account.id, 1)];
+    for (const [audience, contact] of [
+      [both, kept.id],
+      [both, merged.id],
+      [one, merged.id],
+    ] as const) {
+      await sql`insert into audience_members values (${account.id}, ${audience}, ${contact}, '2026-01-01T00:00:00Z')`;
+      await sql`insert into audience_flips values (${account.id}, ${audience}, ${contact}, '2126-01-01T00:00:00Z')`;
+    }
+    await mergeInto(kept, merged);
+    const owners =
+      await sql`select distinct contact_id from contact_events where account_id = ${account.id} and name = 'x'`;
+    expect(owners).toEqual([{ contact_id: kept.id }]);
+    const members = await sql`
+      select audience_id, contact_id, entered_at from audience_members where account_id = ${account.id} order by audience_id`;
+    expect(members.map((row) => [row.audience_id, row.contact_id, row.entered_at.toISOString()])).toEqual([
+      [both, kept.id, '2026-01-01T00:00:00.000Z'],
+      [one, kept.id, '2026-01-01T00:00:00.000Z'],
+    ]);
+    expect(await sql`select members from audiences where account_id = ${account.id}`).toEqual([
+      { members: 1 },
+      { members: 1 },
+    ]);
+    const flips = await sql`select contact_id from audience_flips where account_id = ${account.id}`;
+    expect(flips).toEqual([{ contact_id: kept.id }]);
+    expect(await takeChanged(sql, account.id)).toContain(kept.id);
+  });
+});
+
+describe('the merged id', () => {
+  it('answers as the survivor everywhere, through a second merge too', async () => {
+    const first = await add({ name: 'First', external_id: 'f', phone: '+4930901820' });
+    const second = await add({ name: 'Second', external_id: 's', phone: '+4930901820', email: 's@example.com' });
+    const third = await add({ name: 'Third', external_id: 't', email: 's@example.com' });
+    await mergeInto(second, first);
+    const survivor = await mergeInto(third, second);
+    for (const id of [first.id, second.id, third.id]) expect(await get(id)).toEqual(survivor);
+    const params = { contact_id: first.id };
+    expect((await account.client.updateContact({ params, body: { name: 'Renamed' } })).id).toBe(third.id);
+    for (const external_id of ['f', 's', 't']) {
+      const put = await account.client.putContactByExternalId({
+        params: { external_id },
+        body: { fields: { [external_id]: 1 } },
+      });
+      expect(put.id).toBe(third.id);
+    }
+    expect(await get(second.id)).toMatchObject({ name: 'Renamed', external_id: 't', fields: { f: 1, s: 1, t: 1 } });
+    await account.client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } });
+    const events = [
+      { contact: first.id, name: 'x' },
+      { external_id: 's', name: 'x' },
+    ];
+    expect((await account.client.recordEvents({ body: { events } })).accepted).toBe(2);
+    const rows = await sql`
+      select contact_id from contact_events where account_id = ${account.id} and name = 'x'
+      union all select contact_id from consents where account_id = ${account.id}`;
+    expect(rows.map(({ contact_id }) => contact_id)).toEqual([third.id, third.id, third.id]);
+    expect((await account.client.listContacts({})).data.map(({ id }) => id)).toEqual([third.id]);
+  });
+
+  it('is gone with its survivor, whichever of them is deleted', async () => {
+    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    await mergeInto(kept, merged);
+    await account.client.deleteContact({ params: { contact_id: merged.id } });
+    for (const { id } of [kept, merged]) await expect(get(id)).rejects.toMatchObject(refusal(404));
+    const { data } = await platform.event(account.id, 'contact.deleted');
+    expect(data.contact.id).toBe(kept.id);
+    expect((await add({ external_id: 'x' })).merged_into).toBeNull();
+    expect(await sql`select id from contacts where account_id = ${account.id} and merged_into is not null`).toEqual([]);
+  });
+});
+
+describe('a merge', () => {
+  it('is refused for another contact, for a decided pair and for an unknown one', async () => {
+    const [kept, merged, other] = [await add({ external_id: 'x' }), await add({ external_id: 'x' }), await add({})];
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(kept, merged);
+    for (const keep of [other.id, randomUUID()]) {
+      await expect(merge(id, keep)).rejects.toMatchObject(refusal(400, 'keep'));
+    }
+    await merge(id, kept.id);
+    for (const keep of [kept.id, merged.id]) await expect(merge(id, keep)).rejects.toMatchObject(refusal(409));
+    const params = { duplicate_id: id };
+    await expect(account.client.dismissDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(409));
+    await expect(merge(id + 1_000_000, kept.id)).rejects.toMatchObject(refusal(404));
+    await lookForDuplicates(platform, sql, account);
+    expect(await pairs()).toEqual([]);
+  });
+
+  it("hands the merged contact's other pairs to the survivor; what was dismissed stays dismissed", async () => {
+    const a = await add({ external_id: 'x', phone: '+4930901821' });
+    const b = await add({ external_id: 'x', email: 'b@example.com', phone: '+4930901820' });
+    const c = await add({ email: 'b@example.com' });
+    const d = await add({ phone: '+4930901820' });
+    await lookForDuplicates(platform, sql, account);
+    const dismissed = await pairOf(b, d);
+    await account.client.dismissDuplicate({ params: { duplicate_id: dismissed }, body: {} });
+    const moved = await pairOf(b, c);
+    await merge(await pairOf(a, b), a.id);
+    expect(await pairs()).toMatchObject([{ id: moved, reason: 'email', contacts: [{ id: a.id }, { id: c.id }] }]);
+    const rows =
+      await sql`select older_id, newer_id, status from duplicates where account_id = ${account.id} and id = ${dismissed}`;
+    expect(rows).toEqual([{ older_id: a.id, newer_id: d.id, status: 'dismissed' }]);
+  });
+
+  it('of two about the same contacts leaves one pair', async () => {
+    const [a, b, c] = [
+      await add({ external_id: 'x' }),
+      await add({ external_id: 'x' }),
+      await add({ external_id: 'x' }),
+    ];
+    await lookForDuplicates(platform, sql, account);
+    expect(await pairs()).toHaveLength(3);
+    await merge(await pairOf(b!, c!), c!.id);
+    expect((await pairs()).map(({ contacts }) => contacts.map(({ id }) => id))).toEqual([[a!.id, c!.id]]);
+  });
+
+  it('is one of two that race for the same pair', async () => {
+    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(kept, merged);
+    const outcomes = await Promise.allSettled([merge(id, kept.id), merge(id, merged.id), merge(id, kept.id)]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(refusal(409));
+    expect((await account.client.listContacts({})).data).toHaveLength(1);
+  });
+});
+
+describe('a merge that fails in the middle', () => {
+  it('leaves everything as it was', async () => {
+    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x', name: 'Ada' })];
+    const params = { contact_id: merged.id };
+    await account.client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } });
+    await account.client.recordEvents({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
+    await lookForDuplicates(platform, sql, account);
+    const before = await pairs();
+    await sql`alter table contact_events add constraint stays check (name <> 'stays') not valid`;
+    try {
+      await expect(merge(before[0]!.id, kept.id)).rejects.toMatchObject(refusal(500));
+    } finally {
+      await sql`alter table contact_events drop constraint stays`;
+    }
+    expect([await pairs(), await get(kept.id), await get(merged.id)]).toEqual([before, kept, merged]);
+    expect((await account.client.listConsents({ params })).data).toHaveLength(1);
+    expect((await merge(before[0]!.id, kept.id)).name).toBe('Ada');
+    expect(platform.events(account.id).filter(({ type }) => type === 'contact.merged').length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('merges of overlapping pairs, writes, a look for duplicates and a refresh at once', () => {
+  it('leave one contact with everything, and nothing of a merged one', async () => {
+    const people: Contact[] = [];
+    for (let index = 0; index < 10; index++) people.push(await add({ external_id: 'x', fields: { [`f${index}`]: 1 } }));
+    await lookForDuplicates(platform, sql, account);
+    const open = await pairs();
+    expect(open).toHaveLength(45);
+    const rules = { match: 'all', conditions: [{ type: 'event', op: 'did', name: 'raced', days: null }] } as const;
+    const audience = await account.client.createAudience({
+      body: { name: 'Raced', rules: structuredClone(rules) as never },
+    });
+    const writes = people.flatMap((person, index) => [
+      account.client.recordEvents({ body: { events: people.map(({ id }) => ({ contact: id, name: 'raced' })) } }),
+      account.client.recordConsent({
+        params: { contact_id: person.id },
+        body: { channel: 'email', purpose: `p${index}`, state: 'granted' },
+      }),
+      account.client.updateContact({ params: { contact_id: person.id }, body: { fields: { [`g${index}`]: 1 } } }),
+    ]);
+    const merges = open.map(({ id, contacts }, index) => merge(id, contacts[index % 2]!.id));
+    const looks = [account.client.findDuplicates({ body: {} })];
+    const outcomes = await Promise.allSettled<unknown>([...merges, ...writes, ...looks]);
+    const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.status] : []));
+    expect(failures.filter((status) => ![400, 404, 409].includes(status))).toEqual([]);
+    expect((await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected')).toEqual([]);
+    const [survivor, ...others] = (await account.client.listContacts({})).data;
+    expect(others).toEqual([]);
+    expect(Object.keys(survivor!.fields)).toHaveLength(20);
+    for (const { id } of people) expect((await get(id)).id).toBe(survivor!.id);
+    const strays = await sql`
+      select (select count(*)::int from contact_events where account_id = ${account.id} and name = 'raced') as events,
+        (select count(*)::int from consents where account_id = ${account.id} and contact_id = ${survivor!.id}) as consents,
+        (select count(*)::int from contact_events where account_id = ${account.id} and name = 'raced' and contact_id <> ${survivor!.id}) as stray,
+        (select count(*)::int from consent_states where account_id = ${account.id} and contact_id <> ${survivor!.id}) as states`;
+    expect(strays).toEqual([{ events: 100, consents: 10, stray: 0, states: 0 }]);
+    await lookForDuplicates(platform, sql, account);
+    expect(await pairs()).toEqual([]);
+    const params = { audience_id: audience.id };
+    await waitFor('the survivor to be the one member', async () => {
+      const { members } = await account.client.getAudience({ params });
+      const { data } = await account.client.listAudienceMembers({ params });
+      return members === 1 && data.length === 1 && JSON.stringify(data).includes(survivor!.id);
+    });
+  });
+});

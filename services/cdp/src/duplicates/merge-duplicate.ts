@@ -1,0 +1,44 @@
+import * as contract from '@customer-platform/contracts/cdp';
+import { implementer } from '@customer-platform/service-kit';
+import { toContact, toSummary } from '../contacts/contact.ts';
+import { type ContactRow, type ContactValues, findContact, updateContactRow } from '../contacts/contacts.sql.ts';
+import { lockIdentities } from '../contacts/identities.sql.ts';
+import { decidedAlready } from './duplicate.ts';
+import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
+import { lockContacts, moveToSurvivor } from './merge.sql.ts';
+
+export const mergeDuplicate = implementer()(contract.mergeDuplicate, {
+  async find({ account, params, tx }) {
+    await lockIdentities(tx, account.id);
+    return await lockDuplicate(tx, account.id, params.duplicate_id);
+  },
+  async handle({ account, body, found, tx, emit, now, fail }) {
+    const pair = [found.older_id, found.newer_id];
+    const keepId = pair.includes(body.keep) ? body.keep : (await findContact(tx, account.id, body.keep))?.id;
+    if (keepId === undefined || !pair.includes(keepId)) {
+      return fail('invalid_request', `keep must be one of the pair: ${pair.join(' or ')}`, 'keep');
+    }
+    if (found.status !== 'open') return fail('invalid_state', decidedAlready(found));
+    const contacts = await lockContacts(tx, account.id, pair);
+    const kept = contacts.find(({ id }) => id === keepId)!;
+    const merged = contacts.find(({ id }) => id !== keepId)!;
+    const survivor = await updateContactRow(tx, account.id, kept.id, united(kept, merged), now);
+    await decideDuplicate(tx, account.id, found.id, 'merged');
+    await moveToSurvivor(tx, account.id, merged.id, kept.id);
+    const contact = toContact(survivor, account);
+    emit(contract.contactMerged, { contact, merged: toSummary(merged) });
+    return contact;
+  },
+});
+
+/** What the kept contact becomes: its own values, the other's where it has none, tags and fields of both. */
+function united(kept: ContactRow, merged: ContactRow): ContactValues {
+  return {
+    external_id: kept.external_id ?? merged.external_id,
+    name: kept.name || merged.name,
+    phone: kept.phone ?? merged.phone,
+    email: kept.email ?? merged.email,
+    tags: [...new Set([...kept.tags, ...merged.tags])],
+    fields: { ...merged.fields, ...kept.fields },
+  };
+}

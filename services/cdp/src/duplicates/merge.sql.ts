@@ -1,0 +1,73 @@
+import type { Sql } from '@customer-platform/service-kit';
+import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
+
+/** Reads contacts, locked in the order of their ids until the transaction ends. */
+export async function lockContacts(tx: Sql, accountId: string, ids: readonly string[]): Promise<ContactRow[]> {
+  return await tx<ContactRow[]>`
+    select ${columns(tx)} from contacts where account_id = ${accountId} and id = any(${ids}::uuid[])
+    order by id for update`;
+}
+
+/**
+ * Gives the survivor everything that was the merged contact's: what it said and did, its memberships, the pairs that it was in,
+ * and those that were merged into it before. Call it under `lockIdentities`, with their own pair decided.
+ */
+export async function moveToSurvivor(tx: Sql, accountId: string, mergedId: string, survivorId: string): Promise<void> {
+  const statements = [
+    tx`
+      update contacts set merged_into = ${survivorId}
+      where account_id = ${accountId} and (id = ${mergedId} or merged_into = ${mergedId})`,
+    tx`update consents set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
+    uniteConsentStates(tx, accountId, mergedId, survivorId),
+    tx`update contact_events set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
+    lockAudiences(tx, accountId),
+    moveMemberships(tx, accountId, mergedId, survivorId),
+    tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${mergedId}`,
+    movePairs(tx, accountId, mergedId, survivorId),
+  ];
+  await Promise.all(statements.map((statement) => statement.execute()));
+}
+
+/** A withdrawal of either counts, whenever it was said: only what is said later than both can grant again. */
+const uniteConsentStates = (tx: Sql, accountId: string, mergedId: string, survivorId: string) => tx`
+  with moved as (
+    delete from consent_states where account_id = ${accountId} and contact_id = ${mergedId} returning *
+  )
+  insert into consent_states as known (account_id, contact_id, channel, purpose, state, at)
+  select account_id, ${survivorId}, channel, purpose, state, at from moved
+  on conflict (account_id, contact_id, channel, purpose) do update set
+    state = case when 'withdrawn' in (known.state, excluded.state) then 'withdrawn' else 'granted' end,
+    at = greatest(known.at, excluded.at)`;
+
+/** In the order in which everyone locks them who changes who is in them, and before. */
+const lockAudiences = (tx: Sql, accountId: string) => tx`
+  select 1 from audiences where account_id = ${accountId} order by id for no key update`;
+
+/** Where the survivor is a member already it stays one since then, and the audience has one member less. */
+const moveMemberships = (tx: Sql, accountId: string, mergedId: string, survivorId: string) => tx`
+  with held as (
+    delete from audience_members where account_id = ${accountId} and contact_id = ${mergedId}
+    returning audience_id, entered_at
+  ), moved as (
+    insert into audience_members (account_id, audience_id, contact_id, entered_at)
+    select ${accountId}, audience_id, ${survivorId}, entered_at from held
+    on conflict do nothing returning audience_id
+  )
+  update audiences set members = members - 1
+  where account_id = ${accountId} and id in (select audience_id from held except select audience_id from moved)`;
+
+/** The other pairs of the merged contact become the survivor's; of two about the same contacts the survivor's own stays. */
+const movePairs = (tx: Sql, accountId: string, mergedId: string, survivorId: string) => tx`
+  with moving as (
+    select d.id, least(other.id, ${survivorId}::uuid) as older_id, greatest(other.id, ${survivorId}::uuid) as newer_id,
+      exists (select from duplicates known where known.account_id = ${accountId}
+        and known.older_id = least(other.id, ${survivorId}::uuid)
+        and known.newer_id = greatest(other.id, ${survivorId}::uuid)) as is_known
+    from duplicates d
+    cross join lateral (select case when d.older_id = ${mergedId} then d.newer_id else d.older_id end as id) as other
+    where d.account_id = ${accountId} and d.status <> 'merged' and (d.older_id = ${mergedId} or d.newer_id = ${mergedId})
+  ), removed as (
+    delete from duplicates where account_id = ${accountId} and id in (select id from moving where is_known)
+  )
+  update duplicates d set older_id = moving.older_id, newer_id = moving.newer_id
+  from moving where d.account_id = ${accountId} and d.id = moving.id and not moving.is_known`;

@@ -1,0 +1,50 @@
+import { contactOfAccount } from '@customer-platform/contact-copy';
+import * as contract from '@customer-platform/contracts/crm';
+import type { HandlerCall } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
+import { holdPlace, openPipelines, type Place, selectPipeline } from '../pipelines/pipelines.sql.ts';
+import { toDeal } from './deal.ts';
+import { insertDeal } from './deals.sql.ts';
+
+export const createDeal = implement(contract.createDeal, {
+  async handle(call) {
+    const { account, tx, body, now, emit } = call;
+    const contact = body.contact === undefined ? undefined : await contactOfAccount(call, body.contact);
+    const values = {
+      ...(await placeOf(call)),
+      title: body.title,
+      status: 'open' as const,
+      value_minor: body.value_minor,
+      currency: body.currency ?? account.currency,
+      contact_id: contact?.id ?? null,
+      contact_name: contact?.name ?? null,
+      contact_phone: contact?.phone ?? null,
+      notes: body.notes,
+      stage_entered_at: now,
+      closed_at: null,
+      created_at: now,
+      updated_at: now,
+    };
+    const id = await insertDeal(tx, account.id, values);
+    const deal = toDeal({ id, ...values }, account.timezone);
+    emit(contract.dealCreated, { deal });
+    return deal;
+  },
+});
+
+/** Where a new deal begins: what is given, else the first stage, else the first pipeline. */
+async function placeOf(call: HandlerCall<typeof contract.createDeal, undefined, undefined>): Promise<Place> {
+  const { account, tx, body, fail } = call;
+  const { pipeline, stage } = body;
+  const place = await holdPlace(tx, account.id, { pipeline, stage });
+  if (place) return place;
+  if (pipeline !== undefined && !(await selectPipeline(tx, account.id, pipeline)))
+    return fail('invalid_request', 'pipeline must be the id of a pipeline of this account', 'pipeline');
+  if (stage !== undefined) {
+    const which = pipeline === undefined ? 'a pipeline of this account' : 'the pipeline';
+    return fail('invalid_request', `stage must be the id of a stage of ${which}`, 'stage');
+  }
+  await openPipelines(tx, account.id);
+  const first = await holdPlace(tx, account.id, { pipeline });
+  return first ?? fail('invalid_request', 'pipeline is required: the account has none; add one first', 'pipeline');
+}

@@ -1,0 +1,121 @@
+import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
+import type { DealStatus } from '@customer-platform/contracts/crm';
+import type { Sql } from '@customer-platform/service-kit';
+import type { Place } from '../pipelines/pipelines.sql.ts';
+
+/** A deal with what it shows of its pipeline, its stage and its contact (of a merged one the survivor; null: it has none). */
+export interface DealRow extends Place {
+  id: string;
+  title: string;
+  status: DealStatus;
+  value_minor: number;
+  currency: string;
+  contact_id: string | null;
+  contact_name: string | null;
+  contact_phone: string | null;
+  notes: string;
+  stage_entered_at: Date;
+  closed_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+const columns = (tx: Sql) => tx`
+  d.id, d.title, d.pipeline_id, p.name as pipeline_name, d.stage_id, s.name as stage_name, d.status, d.value_minor,
+  d.currency, d.notes, d.stage_entered_at, d.closed_at, d.created_at, d.updated_at, ${contactColumns(tx)}`;
+
+const neighbours = (tx: Sql) => tx`
+  join pipelines p on p.account_id = d.account_id and p.id = d.pipeline_id
+  join stages s on s.account_id = d.account_id and s.id = d.stage_id
+  ${joinContact(tx, 'd')}`;
+
+/** Undefined where the account has none with this id. */
+export async function selectDeal(tx: Sql, accountId: string, id: string): Promise<DealRow | undefined> {
+  const [row] = await tx<DealRow[]>`
+    select ${columns(tx)} from deals d ${neighbours(tx)} where d.account_id = ${accountId} and d.id = ${id}`;
+  return row;
+}
+
+/** Locks the deal against other changes, then reads it as it is under the lock. */
+export async function lockDeal(tx: Sql, accountId: string, id: string): Promise<DealRow | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`select 1 from deals where account_id = ${accountId} and id = ${id} for update`.execute();
+  const [, row] = await Promise.all([locked, selectDeal(tx, accountId, id)]);
+  return row;
+}
+
+/** What a list is narrowed to; a stage says its pipeline. */
+export interface DealFilter {
+  place?: { pipelineId: number } | { stageId: number } | undefined;
+  status?: DealStatus | undefined;
+  /** A contact that was not merged; deals of those merged into it count. */
+  contactId?: string | undefined;
+}
+
+/**
+ * Newest first, after the deal `lastId`. The page is cut before it meets other tables, or the planner may join all there is
+ * first. Of a contact it is cut for each of its ids by the index that begins with it: whatever else is asked for, no more is
+ * read than the contact's own deals.
+ */
+export async function listDealRows(
+  tx: Sql,
+  accountId: string,
+  filter: DealFilter,
+  lastId: string | undefined,
+  limit: number,
+): Promise<DealRow[]> {
+  const { place, status, contactId } = filter;
+  const page = (further: Fragment) => tx`
+    select * from deals d
+    where d.account_id = ${accountId} ${further}
+    ${place && 'pipelineId' in place ? tx`and d.pipeline_id = ${place.pipelineId}` : tx``}
+    ${place && 'stageId' in place ? tx`and d.stage_id = ${place.stageId}` : tx``}
+    ${status ? tx`and d.status = ${status}` : tx``}
+    ${lastId ? tx`and d.id < ${lastId}` : tx``}
+    order by d.id desc limit ${limit}`;
+  const pageOfContact = (id: string) => tx`
+    select d.* from (${idsOfContact(tx, accountId, id)}) as named
+    cross join lateral (${page(tx`and d.contact_id = named.id`)}) as d
+    order by d.id desc limit ${limit}`;
+  return await tx<DealRow[]>`
+    select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page(tx``)}) as d ${neighbours(tx)}
+    order by d.id desc`;
+}
+
+type Fragment = ReturnType<Sql>;
+
+/** Whether the account has a deal with this id. */
+export async function hasDeal(tx: Sql, accountId: string, id: string): Promise<boolean> {
+  const rows = await tx`select 1 from deals where account_id = ${accountId} and id = ${id}`;
+  return rows.length === 1;
+}
+
+/** Adds a deal under the account's next number. Answers its id. */
+export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 'id'>): Promise<string> {
+  const [added] = await tx<{ id: string }[]>`
+    with next as (
+      insert into deal_numbers as known (account_id, last) values (${accountId}, 1)
+      on conflict (account_id) do update set last = known.last + 1
+      returning last
+    )
+    insert into deals (account_id, number, title, pipeline_id, stage_id, status, value_minor, currency, contact_id, notes,
+      stage_entered_at, closed_at, created_at, updated_at)
+    select ${accountId}, last, ${row.title}, ${row.pipeline_id}, ${row.stage_id}, ${row.status}, ${row.value_minor},
+      ${row.currency}, ${row.contact_id}, ${row.notes}, ${row.stage_entered_at}, ${row.closed_at}, ${row.created_at},
+      ${row.updated_at}
+    from next returning id`;
+  return added!.id;
+}
+
+/** Sets everything of a deal that can change. */
+export async function updateDealRow(tx: Sql, accountId: string, row: DealRow): Promise<void> {
+  await tx`
+    update deals set title = ${row.title}, stage_id = ${row.stage_id}, status = ${row.status},
+      value_minor = ${row.value_minor}, currency = ${row.currency}, contact_id = ${row.contact_id}, notes = ${row.notes},
+      stage_entered_at = ${row.stage_entered_at}, closed_at = ${row.closed_at}, updated_at = ${row.updated_at}
+    where account_id = ${accountId} and id = ${row.id}`;
+}
+
+export async function deleteDealRow(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`delete from deals where account_id = ${accountId} and id = ${id}`;
+}

@@ -1,0 +1,235 @@
+import { getDealSummary } from '@customer-platform/contracts/crm';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventsUntil, invalid, openSales } from '../crm-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm'] });
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(() => platform.clock.set('2026-06-01T08:00:00Z'));
+
+const missing = { status: 404, body: { error: { code: 'not_found' } } };
+
+describe('a deal', () => {
+  it("begins open in the account's first stage and currency, worth nothing, and tells of it", async () => {
+    const { account, pipeline, stages, get } = await openSales(platform, { currency: 'CHF' });
+    const made = await account.client.createDeal({ body: { title: 'First' } });
+    const at = made.created_at;
+    expect(at).toMatch(/^2026-06-01T10:00:0.*\+02:00$/);
+    expect(made).toEqual({
+      id: expect.any(String),
+      title: 'First',
+      pipeline: { id: pipeline.id, name: 'Sales' },
+      stage: { id: stages[0], name: 'New' },
+      status: 'open',
+      value_minor: 0,
+      currency: 'CHF',
+      contact: null,
+      notes: '',
+      stage_entered_at: at,
+      closed_at: null,
+      created_at: at,
+      updated_at: at,
+    });
+    expect(await get(made.id)).toEqual(made);
+    const event = await platform.event(account.id, 'deal.created');
+    expect(event).toMatchObject({ mode: 'live', data: { deal: made } });
+    expect(event.data).toEqual({ deal: made });
+  });
+
+  it('takes what is given; a stage brings its pipeline, a pipeline its first stage', async () => {
+    const { account, pipeline, stages, deal } = await openSales(platform);
+    const stageNames = [{ name: 'Call' }, { name: 'Visit' }];
+    const other = await account.client.createPipeline({ body: { name: 'Other', stages: stageNames } });
+    const contact = await account.client.createContact({ body: { name: 'Ada', phone: '+4930901820' } });
+    const values = { title: 'Big', value_minor: 12_345, currency: 'USD', notes: 'soon' };
+    const full = await deal({ ...values, contact: contact.id, pipeline: other.id, stage: other.stages[1]!.id });
+    expect(full).toMatchObject({
+      ...values,
+      contact: { id: contact.id, name: 'Ada', phone: '+4930901820' },
+      pipeline: { id: other.id, name: 'Other' },
+      stage: { id: other.stages[1]!.id, name: 'Visit' },
+    });
+    expect(await deal({ stage: other.stages[1]!.id })).toMatchObject({ pipeline: full.pipeline, stage: full.stage });
+    expect(await deal({ pipeline: other.id })).toMatchObject({ pipeline: full.pipeline, stage: { name: 'Call' } });
+    expect(await deal({ stage: stages[2] })).toMatchObject({ pipeline: { id: pipeline.id }, stage: { id: stages[2] } });
+  });
+
+  it('is refused with 400 naming the input that is wrong', async () => {
+    const { account, pipeline, stages } = await openSales(platform);
+    const stranger = await openSales(platform);
+    const foreign = await stranger.account.client.createContact({ body: { name: 'Foreign' } });
+    const other = await account.client.createPipeline({ body: { name: 'Other', stages: [{ name: 'Call' }] } });
+    const wrong: [Record<string, unknown>, string][] = [
+      [{ title: undefined }, 'title'],
+      [{ title: '' }, 'title'],
+      [{ title: 7 }, 'title'],
+      [{ pipeline: 999_999_999 }, 'pipeline'],
+      [{ pipeline: 999_999_999, stage: stages[0] }, 'pipeline'],
+      [{ pipeline: stranger.pipeline.id }, 'pipeline'],
+      [{ pipeline: 'Sales' }, 'pipeline'],
+      [{ stage: 999_999_999 }, 'stage'],
+      [{ stage: stranger.stages[0] }, 'stage'],
+      [{ stage: 0 }, 'stage'],
+      [{ pipeline: pipeline.id, stage: other.stages[0]!.id }, 'stage'],
+      [{ value_minor: -1 }, 'value_minor'],
+      [{ value_minor: 1.5 }, 'value_minor'],
+      [{ value_minor: 2 ** 53 }, 'value_minor'],
+      [{ currency: 'euro' }, 'currency'],
+      [{ contact: crypto.randomUUID() }, 'contact'],
+      [{ contact: foreign.id }, 'contact'],
+      [{ contact: '' }, 'contact'],
+      [{ notes: 'a\u0000b' }, 'notes'],
+    ];
+    for (const [input, field] of wrong) {
+      const answer = await account.request('POST', '/v1/crm/deals', { body: { title: 'x', ...input } });
+      expect([input, answer]).toMatchObject([input, invalid(field)]);
+    }
+    expect((await account.client.listDeals()).data).toEqual([]);
+  });
+
+  it('has texts up to their limits in code points, and a value up to 2^53 - 1', async () => {
+    const { account, deal, patch, change } = await openSales(platform);
+    const { id } = await deal({ value_minor: 2 ** 53 - 1 });
+    const limits = { title: 200, notes: 5_000 };
+    for (const [field, limit] of Object.entries(limits)) {
+      for (const letter of ['x', '😀']) {
+        for (const length of [limit - 1, limit]) {
+          const text = letter.repeat(length);
+          expect((await deal({ [field]: text }))[field as 'title']).toBe(text);
+          expect((await patch(id, { [field]: text })).body[field]).toBe(text);
+        }
+        const body = { title: 'x', [field]: letter.repeat(limit + 1) };
+        expect(await account.request('POST', '/v1/crm/deals', { body })).toMatchObject(invalid(field));
+        expect(await patch(id, body)).toMatchObject(invalid(field));
+      }
+    }
+    expect(await change(id, 'lose', { reason: '😀'.repeat(501) })).toMatchObject(invalid('reason'));
+    for (const reason of ['😀'.repeat(499), '😀'.repeat(500)]) {
+      expect((await change(id, 'lose', { reason })).status).toBe(200);
+      await platform.event(account.id, 'deal.lost', (data) => data.reason === reason);
+      await change(id, 'reopen');
+    }
+    expect((await account.client.getDeal({ params: { deal_id: id } })).value_minor).toBe(2 ** 53 - 1);
+  });
+
+  it('can be added 40 times at once', async () => {
+    const { account, deal } = await openSales(platform);
+    const made = await Promise.all(Array.from({ length: 40 }, () => deal()));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(40);
+    expect((await account.client.listDeals()).data).toHaveLength(40);
+  });
+
+  it('is nobody else’s: every operation of another account finds nothing', async () => {
+    const { deal } = await openSales(platform);
+    const stranger = await openSales(platform);
+    const { id } = await deal();
+    const { account, change, patch } = stranger;
+    expect(await account.request('GET', `/v1/crm/deals/${id}`)).toMatchObject(missing);
+    expect(await account.request('DELETE', `/v1/crm/deals/${id}`)).toMatchObject(missing);
+    expect(await patch(id, { title: 7 })).toMatchObject(missing);
+    for (const action of ['move', 'win', 'lose', 'reopen']) expect(await change(id, action)).toMatchObject(missing);
+  });
+});
+
+describe('changing a deal', () => {
+  it('tells the former values of what it replaced', async () => {
+    const { account, deal, patch, get } = await openSales(platform);
+    const contact = await account.client.createContact({ body: { name: 'Ada' } });
+    const made = await deal({ notes: 'kept' });
+    platform.clock.advance(60_000);
+    const values = { title: 'Other', value_minor: 5, currency: 'USD', contact: contact.id };
+    const answer = await patch(made.id, values);
+    const after = {
+      ...made,
+      ...values,
+      contact: { id: contact.id, name: 'Ada', phone: '' },
+      updated_at: expect.stringMatching(/^2026-06-01T10:01/),
+    };
+    expect(answer).toMatchObject({ status: 200, body: after });
+    expect(await get(made.id)).toEqual(after);
+    const event = await platform.event(account.id, 'deal.updated');
+    const previous = { title: 'A deal', value_minor: 0, currency: 'EUR', contact: null };
+    expect(event.data).toEqual({ deal: after, previous });
+    const without = await patch(made.id, { contact: '' });
+    expect(without.body).toEqual({ ...after, contact: null });
+    const taken = await platform.event(account.id, 'deal.updated', (data) => data.deal.contact === null);
+    expect(taken.data).toEqual({ deal: without.body, previous: { contact: after.contact } });
+  });
+
+  it('changes nothing and tells nobody where it says what there is', async () => {
+    const { account, deal, patch, change } = await openSales(platform);
+    const contact = await account.client.createContact({ body: { name: 'Ada' } });
+    const made = await deal({ contact: contact.id, notes: 'x' });
+    platform.clock.advance(5_000);
+    const { title, value_minor, currency, notes } = made;
+    const same = { title, value_minor, currency, notes, contact: contact.id };
+    for (const body of [{}, same, { contact: contact.id.toUpperCase() }, { title: null, contact: null }]) {
+      expect(await patch(made.id, body)).toMatchObject({ status: 200, body: made });
+    }
+    const bare = await deal();
+    expect((await patch(bare.id, { contact: '' })).body).toEqual(bare);
+    await change(made.id, 'win');
+    expect(await eventsUntil(platform, account.id, 'deal.updated', 'deal.won')).toBe(0);
+  });
+
+  it('is possible in a closed deal too', async () => {
+    const { deal, change, patch } = await openSales(platform);
+    const { id } = await deal();
+    await change(id, 'win');
+    expect((await patch(id, { notes: 'paid' })).body).toMatchObject({ notes: 'paid', status: 'won' });
+  });
+
+  it.each(['stage', 'pipeline', 'status'])('refuses %s, whatever its value', async (field) => {
+    const { deal, patch, get } = await openSales(platform);
+    const made = await deal();
+    for (const value of [made.stage.id, 'open', 'won', {}]) {
+      expect(await patch(made.id, { title: 'not kept', [field]: value })).toMatchObject(invalid(field));
+    }
+    expect(await get(made.id)).toEqual(made);
+  });
+
+  it('refuses what is wrong, naming it', async () => {
+    const { deal, patch } = await openSales(platform);
+    const { id } = await deal();
+    const wrong: [string, unknown][] = [
+      ['title', ''],
+      ['value_minor', -1],
+      ['currency', 'eur'],
+      ['contact', 'Ada'],
+      ['contact', crypto.randomUUID()],
+    ];
+    for (const [field, value] of wrong) expect(await patch(id, { [field]: value })).toMatchObject(invalid(field));
+  });
+});
+
+describe('deleting a deal', () => {
+  it('answers 204 once, tells the other services, and nothing of it is left', async () => {
+    const { account, deal } = await openSales(platform);
+    const { id } = await deal();
+    const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+    const bus = await Bus.connect(NATS_URL!, {
+      prefix: BUS_PREFIX!,
+      service: 'calendar',
+      log: createLogger('calendar', 'error'),
+    });
+    const asked = () => bus.ask(getDealSummary, account.id, { deal: id });
+    try {
+      expect(await asked()).toMatchObject({
+        deal: { id, created_at: expect.stringMatching(/^2026-06-01T08:.*\+00:00$/) },
+      });
+      expect((await account.request('DELETE', `/v1/crm/deals/${id}`)).status).toBe(204);
+      expect(await asked()).toEqual({ deal: null });
+    } finally {
+      await bus.close();
+    }
+    for (const method of ['GET', 'DELETE']) {
+      expect(await account.request(method, `/v1/crm/deals/${id}`)).toMatchObject(missing);
+    }
+    expect((await platform.event(account.id, 'deal.deleted')).data).toEqual({ deal: { id } });
+    expect((await account.client.listDeals()).data).toEqual([]);
+  });
+});

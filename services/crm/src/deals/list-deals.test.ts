@@ -1,0 +1,102 @@
+import { eachOf } from '@customer-platform/client';
+import type { Deal } from '@customer-platform/contracts/crm';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { invalid, openSales, type Sales } from '../crm-under-test.ts';
+
+let platform: Platform;
+let sales: Sales;
+let other: number[];
+let contacts: string[];
+/** Newest first. */
+const deals: Deal[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm'] });
+  sales = await openSales(platform);
+  const { client } = sales.account;
+  const stages = [{ name: 'Call' }, { name: 'Visit' }];
+  other = (await client.createPipeline({ body: { name: 'Other', stages } })).stages.map(({ id }) => id);
+  contacts = [];
+  for (const name of ['Ada', 'Bob']) contacts.push((await client.createContact({ body: { name } })).id);
+  for (let index = 0; index < 24; index++) {
+    const stage = [...sales.stages.slice(0, 2), ...other][index % 4];
+    const contact = [undefined, ...contacts][index % 3];
+    const { id } = await sales.deal({ title: `Deal ${index}`, stage, ...(contact ? { contact } : {}) });
+    const action = [undefined, 'win', 'lose', undefined, undefined][index % 5];
+    if (action) await sales.change(id, action);
+    deals.unshift(await sales.get(id));
+  }
+}, 60_000);
+afterAll(() => platform.stop());
+
+const list = (query: Record<string, string | number>) =>
+  sales.account.request('GET', `/v1/crm/deals?${new URLSearchParams(query as Record<string, string>)}`);
+
+describe('the list of deals', () => {
+  it('begins with the newest', async () => {
+    expect((await list({})).body).toEqual({ data: deals, has_more: false, next: null });
+  });
+
+  it('is filtered by pipeline, stage, status and contact, alone and together', async () => {
+    const choices = {
+      pipeline: [sales.pipeline.id, deals.find(({ stage }) => other.includes(stage.id))!.pipeline.id],
+      stage: [...sales.stages, ...other],
+      status: ['open', 'won', 'lost'],
+      contact: contacts,
+    };
+    const queries = Object.entries(choices).reduce<Record<string, string | number>[]>(
+      (all, [name, values]) => all.flatMap((query) => [query, ...values.map((value) => ({ ...query, [name]: value }))]),
+      [{}],
+    );
+    let found = 0;
+    for (const query of queries) {
+      const expected = deals.filter(
+        (deal) =>
+          (query.pipeline === undefined || deal.pipeline.id === query.pipeline) &&
+          (query.stage === undefined || deal.stage.id === query.stage) &&
+          (query.status === undefined || deal.status === query.status) &&
+          (query.contact === undefined || deal.contact?.id === query.contact),
+      );
+      expect([query, (await list(query)).body.data]).toEqual([query, expected]);
+      if (expected.length > 0) found++;
+    }
+    expect(found).toBeGreaterThan(60);
+  });
+
+  it('refuses ids of filters that are nothing of this account, and wrong values', async () => {
+    const stranger = await openSales(platform);
+    const foreign = await stranger.deal();
+    const wrong: Record<string, string | number>[] = [
+      { pipeline: 999_999_999 },
+      { pipeline: stranger.pipeline.id },
+      { pipeline: 'Sales' },
+      { stage: 999_999_999 },
+      { stage: stranger.stages[0]! },
+      { stage: 0 },
+      { status: 'closed' },
+      { contact: crypto.randomUUID() },
+      { contact: 'x' },
+      { limit: 0 },
+      { limit: 101 },
+      { starting_after: '' },
+      { starting_after: 'x' },
+      { starting_after: crypto.randomUUID() },
+      { starting_after: foreign.id },
+    ];
+    for (const query of wrong) {
+      const [field] = Object.keys(query);
+      expect([query, await list(query)]).toMatchObject([query, invalid(field!)]);
+    }
+  });
+
+  it('neither repeats nor leaves out one while others are added between the pages', async () => {
+    const seen: string[] = [];
+    const query = { limit: 5, pipeline: sales.pipeline.id };
+    for await (const deal of eachOf((page) => sales.account.client.listDeals({ query: { ...query, ...page } }))) {
+      if (seen.length % 5 === 0) await sales.deal({ title: 'late' });
+      seen.push(deal.id);
+    }
+    expect(seen).toEqual(deals.filter(({ pipeline }) => pipeline.id === sales.pipeline.id).map(({ id }) => id));
+  });
+});

@@ -1,0 +1,38 @@
+import { contactOfAccount } from '@customer-platform/contact-copy';
+import * as contract from '@customer-platform/contracts/crm';
+import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
+import { selectPipeline, selectPipelineOfStage } from '../pipelines/pipelines.sql.ts';
+import { toDeal } from './deal.ts';
+import { type DealFilter, hasDeal, listDealRows } from './deals.sql.ts';
+
+export const listDeals = implement(contract.listDeals, {
+  async handle(call) {
+    const { account, tx, query, fail } = call;
+    const { limit, pipeline, stage, status, starting_after: cursor } = query;
+    const filter: DealFilter = { status };
+    if (pipeline !== undefined) {
+      if (!(await selectPipeline(tx, account.id, pipeline)))
+        return fail('invalid_request', 'pipeline must be the id of a pipeline of this account', 'pipeline');
+      filter.place = { pipelineId: pipeline };
+    }
+    let isElsewhere = false;
+    if (stage !== undefined) {
+      const pipelineOfStage = await selectPipelineOfStage(tx, account.id, stage);
+      if (pipelineOfStage === undefined)
+        return fail('invalid_request', 'stage must be the id of a stage of this account', 'stage');
+      filter.place = { stageId: stage };
+      isElsewhere = pipeline !== undefined && pipeline !== pipelineOfStage;
+    }
+    if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
+    const lastId = cursor === undefined ? undefined : uuidCursor(cursor);
+    if (lastId !== undefined && !(await hasDeal(tx, account.id, lastId))) throw badCursor();
+    const rows = isElsewhere ? [] : await listDealRows(tx, account.id, filter, lastId, limit + 1);
+    return toPage(
+      rows,
+      limit,
+      (row) => toDeal(row, account.timezone),
+      (row) => row.id,
+    );
+  },
+});

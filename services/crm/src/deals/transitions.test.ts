@@ -1,0 +1,132 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventsUntil, invalid, openSales } from '../crm-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm'] });
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(() => platform.clock.set('2026-06-01T08:00:00Z'));
+
+/** A deal in Qualified that has come to this status. */
+async function dealIn(status: string) {
+  const sales = await openSales(platform);
+  const { id } = await sales.deal({ stage: sales.stages[1] });
+  platform.clock.advance(60_000);
+  if (status !== 'open') await sales.change(id, status === 'won' ? 'win' : 'lose');
+  platform.clock.advance(60_000);
+  return { ...sales, before: await sales.get(id) };
+}
+
+type Change = 'moved' | 'won' | 'lost' | 'open' | 'same' | '409';
+
+/** The outcome of every change in every status: what it leads to, 'same' where nothing changes, or a refusal. */
+const outcomes: Record<string, Record<string, Change>> = {
+  open: { move: 'moved', stay: 'same', win: 'won', lose: 'lost', reopen: 'same' },
+  won: { move: '409', stay: '409', win: 'same', lose: '409', reopen: 'open' },
+  lost: { move: '409', stay: '409', win: '409', lose: 'same', reopen: 'open' },
+};
+const cases = Object.entries(outcomes).flatMap(([status, changes]) =>
+  Object.entries(changes).map(([change, outcome]) => [status, change, outcome] as const),
+);
+const kinds = { moved: 'deal.stage_changed', won: 'deal.won', lost: 'deal.lost', open: 'deal.reopened' };
+
+describe('a deal that is', () => {
+  it.each(cases)('%s: %s leads to %s', async (status, change, outcome) => {
+    const { account, stages, before, get, change: ask } = await dealIn(status);
+    const isMove = change === 'move' || change === 'stay';
+    const body = isMove ? { stage: change === 'move' ? stages[2] : before.stage.id } : {};
+    const answer = await ask(before.id, isMove ? 'move' : change, body);
+    const after = await get(before.id);
+    const now = after.updated_at;
+    const replaced: Record<Change, Record<string, unknown>> = {
+      moved: { stage: { id: stages[2], name: 'Proposal' }, stage_entered_at: now },
+      won: { status: 'won', closed_at: now },
+      lost: { status: 'lost', closed_at: now },
+      open: { status: 'open', closed_at: null },
+      same: {},
+      '409': {},
+    };
+    if (outcome === '409') expect(answer).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
+    else expect(answer).toMatchObject({ status: 200, body: after });
+    if (outcome === '409' || outcome === 'same') {
+      expect(after).toEqual(before);
+      await account.client.deleteDeal({ params: { deal_id: before.id } });
+      await platform.event(account.id, 'deal.deleted');
+      expect(platform.events(account.id).filter(({ type }) => type.startsWith('deal.'))).toHaveLength(
+        status === 'open' ? 2 : 3,
+      );
+      return;
+    }
+    expect(now).toMatch(/^2026-06-01T10:02/);
+    expect(after).toEqual({ ...before, ...replaced[outcome], updated_at: now });
+    const event = await platform.event(account.id, kinds[outcome]);
+    const names = Object.keys(replaced[outcome]) as (keyof typeof before)[];
+    const previous = Object.fromEntries(names.map((name) => [name, before[name]]));
+    expect(event.data).toEqual({ deal: after, previous, ...(outcome === 'lost' ? { reason: '' } : {}) });
+  });
+
+  it('lost for a reason says it in the event alone', async () => {
+    const { account, before, change } = await dealIn('open');
+    const answer = await change(before.id, 'lose', { reason: 'too dear' });
+    const event = await platform.event(account.id, 'deal.lost');
+    expect(event.data).toEqual({
+      deal: answer.body,
+      previous: { status: 'open', closed_at: null },
+      reason: 'too dear',
+    });
+    expect(answer.text).not.toContain('too dear');
+  });
+
+  it('won, reopened and lost keeps the stage and the time it came there', async () => {
+    const { before, change, get } = await dealIn('won');
+    await change(before.id, 'reopen');
+    await change(before.id, 'lose');
+    const { stage, stage_entered_at } = await get(before.id);
+    expect({ stage, stage_entered_at }).toEqual({ stage: before.stage, stage_entered_at: before.stage_entered_at });
+  });
+});
+
+describe('moving a deal', () => {
+  it.each(['open', 'won'])('refuses a stage that is none of its pipeline, where the deal is %s', async (status) => {
+    const { account, before, change, get } = await dealIn(status);
+    const other = await account.client.createPipeline({ body: { name: 'Other', stages: [{ name: 'Call' }] } });
+    const stranger = await openSales(platform);
+    for (const stage of [other.stages[0]!.id, stranger.stages[0], 999_999_999, 0, 'New', undefined]) {
+      expect([stage, await change(before.id, 'move', { stage })]).toMatchObject([stage, invalid('stage')]);
+    }
+    expect(await get(before.id)).toEqual(before);
+  });
+});
+
+describe('of many at once', () => {
+  it('wins and losses go one way: the others are refused', async () => {
+    const { account, before, change, get } = await dealIn('open');
+    const actions = Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'win' : 'lose'));
+    const answers = await Promise.all(actions.map((action) => change(before.id, action)));
+    const { status } = await get(before.id);
+    const winner = status === 'won' ? 'win' : 'lose';
+    expect(answers.map((answer) => answer.status)).toEqual(actions.map((action) => (action === winner ? 200 : 409)));
+    await change(before.id, 'reopen');
+    await platform.event(account.id, 'deal.reopened');
+    const closed = platform.events(account.id).filter(({ type }) => ['deal.won', 'deal.lost'].includes(type));
+    expect(closed.map(({ type }) => type)).toEqual([`deal.${status}`]);
+  });
+
+  it('moves to one stage give one event', async () => {
+    const { account, stages, before, change } = await dealIn('open');
+    await Promise.all(Array.from({ length: 20 }, () => change(before.id, 'move', { stage: stages[2] })));
+    await change(before.id, 'win');
+    expect(await eventsUntil(platform, account.id, 'deal.stage_changed', 'deal.won')).toBe(1);
+  });
+
+  it('50 wins give one change and one event', async () => {
+    const { account, before, change } = await dealIn('open');
+    const answers = await Promise.all(Array.from({ length: 50 }, () => change(before.id, 'win')));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    await change(before.id, 'reopen');
+    expect(await eventsUntil(platform, account.id, 'deal.won', 'deal.reopened')).toBe(1);
+  });
+});

@@ -1,0 +1,34 @@
+import { contactOfAccount } from '@customer-platform/contact-copy';
+import * as contract from '@customer-platform/contracts/crm';
+import type { HandlerCall } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
+import { changeDeal } from './change-deal.ts';
+import { type DealRow, lockDeal } from './deals.sql.ts';
+
+export const updateDeal = implement(contract.updateDeal, {
+  find: ({ account, tx, params }) => lockDeal(tx, account.id, params.deal_id),
+  async handle(call) {
+    const { account, tx, body, found, now, emit } = call;
+    const values = {
+      title: body.title ?? found.title,
+      value_minor: body.value_minor ?? found.value_minor,
+      currency: body.currency ?? found.currency,
+      notes: body.notes ?? found.notes,
+      ...(await contactAfter(call)),
+    };
+    const { deal, previous } = await changeDeal(tx, account, found, values, now);
+    if (previous) emit(contract.dealUpdated, { deal, previous });
+    return deal;
+  },
+});
+
+/** The contact that a change gives the deal; one that it has already may stay, whatever became of it. */
+async function contactAfter(
+  call: HandlerCall<typeof contract.updateDeal, DealRow, undefined>,
+): Promise<Partial<DealRow>> {
+  const { body, found } = call;
+  if (body.contact === undefined || body.contact === found.contact_id) return {};
+  if (body.contact === '') return { contact_id: null, contact_name: null, contact_phone: null };
+  const { id, name, phone } = await contactOfAccount(call, body.contact);
+  return { contact_id: id, contact_name: name, contact_phone: phone };
+}

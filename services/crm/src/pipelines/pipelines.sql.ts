@@ -1,0 +1,153 @@
+import type { Pipeline } from '@customer-platform/contracts/crm';
+import type { Sql } from '@customer-platform/service-kit';
+
+const columns = (tx: Sql) => tx`
+  p.id, p.name,
+  (select coalesce(json_agg(json_build_object('id', s.id, 'name', s.name, 'order', s.position) order by s.position), '[]')
+   from stages s where s.account_id = p.account_id and s.pipeline_id = p.id) as stages`;
+
+/** Undefined where the account has none with this id. */
+export async function selectPipeline(tx: Sql, accountId: string, id: number): Promise<Pipeline | undefined> {
+  const [row] = await tx<Pipeline[]>`
+    select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id = ${id}`;
+  return row;
+}
+
+/** Locks the pipeline against other changes of it and its stages, then reads it. */
+export async function lockPipeline(tx: Sql, accountId: string, id: number): Promise<Pipeline | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`select 1 from pipelines where account_id = ${accountId} and id = ${id} for update`.execute();
+  const [, row] = await Promise.all([locked, selectPipeline(tx, accountId, id)]);
+  return row;
+}
+
+/** Oldest first, after the one with id `afterId`. */
+export async function listPipelineRows(
+  tx: Sql,
+  accountId: string,
+  afterId: number,
+  limit: number,
+): Promise<Pipeline[]> {
+  return await tx<Pipeline[]>`
+    select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id > ${afterId}
+    order by p.id limit ${limit}`;
+}
+
+/** Adds a pipeline with these stages, in their order. Answers its id. */
+export async function insertPipeline(tx: Sql, accountId: string, name: string, stages: string[]): Promise<number> {
+  const [row] = await tx<{ id: number }[]>`
+    with added as (
+      insert into pipelines (account_id, name) values (${accountId}, ${name}) returning account_id, id
+    ), staged as (${insertStages(tx, tx`added`, stages)})
+    select id from added`;
+  return row!.id;
+}
+
+/**
+ * Makes the pipeline with which every account begins, where the account has not got it before: one statement, so that of many
+ * at once one makes it and the others wait for it.
+ */
+export async function openPipelines(tx: Sql, accountId: string): Promise<void> {
+  await tx`
+    with opened as (
+      insert into openings (account_id) values (${accountId}) on conflict do nothing returning account_id
+    ), added as (
+      insert into pipelines (account_id, name) select account_id, 'Sales' from opened returning account_id, id
+    )
+    ${insertStages(tx, tx`added`, ['New', 'Qualified', 'Proposal'])}`;
+}
+
+const insertStages = (tx: Sql, pipeline: ReturnType<Sql>, names: string[]) => tx`
+  insert into stages (account_id, pipeline_id, name, position)
+  select pipeline.account_id, pipeline.id, stage.name, stage.position
+  from ${pipeline} as pipeline cross join unnest(${names}::text[]) with ordinality as stage (name, position)
+  order by stage.position`;
+
+/** A stage that is to be: an old one by its id, a new one with null. */
+export interface PlannedStage {
+  id: number | null;
+  name: string;
+}
+
+/** Names the pipeline and gives it these stages in this order, and no other. Those that go must have no deals. */
+export async function updatePipelineRow(
+  tx: Sql,
+  accountId: string,
+  id: number,
+  name: string,
+  stages: readonly PlannedStage[],
+): Promise<void> {
+  const ids = stages.map((stage) => stage.id);
+  const names = stages.map((stage) => stage.name);
+  await tx`
+    with planned as (
+      select * from unnest(${ids}::bigint[], ${names}::text[]) with ordinality as stage (id, name, position)
+    ), renamed as (
+      update pipelines set name = ${name} where account_id = ${accountId} and id = ${id}
+    ), removed as (
+      delete from stages where account_id = ${accountId} and pipeline_id = ${id}
+        and id not in (select id from planned where id is not null)
+    ), kept as (
+      update stages s set name = planned.name, position = planned.position from planned
+      where s.account_id = ${accountId} and s.pipeline_id = ${id} and s.id = planned.id
+    )
+    insert into stages (account_id, pipeline_id, name, position)
+    select ${accountId}::uuid, ${id}::bigint, name, position from planned where id is null order by position`;
+}
+
+/**
+ * The name of the first of these stages that has deals, whatever their status; undefined where none has. Until the transaction
+ * ends no deal comes into any of them, and those that were just coming have come.
+ */
+export async function stageWithDeals(tx: Sql, accountId: string, ids: number[]): Promise<string | undefined> {
+  if (ids.length === 0) return undefined;
+  // Two statements: the second sees what the first one waited for.
+  const held = tx`
+    select 1 from stages where account_id = ${accountId} and id = any(${ids}::bigint[]) order by id for update`.execute();
+  const found = tx<{ name: string }[]>`
+    select s.name from stages s where s.account_id = ${accountId} and s.id = any(${ids}::bigint[])
+      and exists (select 1 from deals d where d.account_id = s.account_id and d.stage_id = s.id)
+    order by s.position limit 1`.execute();
+  const [, [stage]] = await Promise.all([held, found]);
+  return stage?.name;
+}
+
+/** Removes a pipeline and its stages, which must have no deals. */
+export async function deletePipelineRow(tx: Sql, accountId: string, id: number): Promise<void> {
+  const emptied = tx`delete from stages where account_id = ${accountId} and pipeline_id = ${id}`.execute();
+  const removed = tx`delete from pipelines where account_id = ${accountId} and id = ${id}`.execute();
+  await Promise.all([emptied, removed]);
+}
+
+/** A stage with its pipeline: where a deal is. */
+export interface Place {
+  pipeline_id: number;
+  pipeline_name: string;
+  stage_id: number;
+  stage_name: string;
+}
+
+/**
+ * The first stage, in the order of pipelines and their stages, that is this stage or of this pipeline, where they are given;
+ * undefined where there is none. Until the transaction ends the stage cannot be removed.
+ */
+export async function holdPlace(
+  tx: Sql,
+  accountId: string,
+  { pipeline, stage }: { pipeline?: number | undefined; stage?: number | undefined },
+): Promise<Place | undefined> {
+  const [row] = await tx<Place[]>`
+    select p.id as pipeline_id, p.name as pipeline_name, s.id as stage_id, s.name as stage_name
+    from pipelines p join stages s on s.account_id = p.account_id and s.pipeline_id = p.id
+    where p.account_id = ${accountId}
+      ${pipeline === undefined ? tx`` : tx`and p.id = ${pipeline}`} ${stage === undefined ? tx`` : tx`and s.id = ${stage}`}
+    order by p.id, s.position limit 1 for key share of s`;
+  return row;
+}
+
+/** The id of the pipeline that a stage is of; undefined where the account has no such stage. */
+export async function selectPipelineOfStage(tx: Sql, accountId: string, stageId: number): Promise<number | undefined> {
+  const [row] = await tx<{ pipeline_id: number }[]>`
+    select pipeline_id from stages where account_id = ${accountId} and id = ${stageId}`;
+  return row?.pipeline_id;
+}
