@@ -44,15 +44,26 @@ export function residentMebibytes(pid: number): number {
   return Number(kibibytes) / 1024;
 }
 
-/** Looks at a process's memory every 100 ms until stopped; answers the most it saw, in MiB. */
+/**
+ * Looks at a process's memory every 100 ms until stopped or the process ends; `stop` answers the most it saw, in MiB, and throws
+ * where the process has ended.
+ */
 export function watchMemory(pid: number): { stop(): number } {
   let most = residentMebibytes(pid);
-  const timer = setInterval(() => {
+  const look = () => {
     most = Math.max(most, residentMebibytes(pid));
+  };
+  const timer = setInterval(() => {
+    try {
+      look();
+    } catch {
+      clearInterval(timer); // it has ended: stop says so
+    }
   }, 100);
   return {
     stop() {
       clearInterval(timer);
+      look();
       return most;
     },
   };

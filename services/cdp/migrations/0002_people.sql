@@ -46,8 +46,11 @@ create table audiences (
   name         text        not null,
   description  text        not null,
   rules        jsonb       not null,
-  -- Grows with the rules: what was worked out from former ones is not written.
+  -- The names of events that the rules ask about: an event under another one moves nobody.
+  event_names  text[]      not null default '{}',
+  -- Grows with the rules: what was worked out from former ones is not written. Since when they are these.
   version      integer     not null default 1,
+  rules_at     timestamptz not null default now(),
   status       text        not null check (status in ('building', 'ready', 'failed')),
   error        text        not null default '',
   members      integer     not null default 0,

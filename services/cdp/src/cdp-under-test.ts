@@ -47,10 +47,15 @@ export async function settle(sql: Database, accountId: string, contacts: number)
   });
 }
 
-/** Gives an account an audience that is never worked out, so that changes of its contacts are noted. */
-export async function addAudience(sql: Database, accountId: string, members = 0): Promise<string> {
+/** Gives an account an audience that is never worked out and asks about events of these names, so that changes are noted. */
+export async function addAudience(
+  sql: Database,
+  accountId: string,
+  { members = 0, eventNames = [] as string[] } = {},
+): Promise<string> {
   const [row] = await sql<{ id: string }[]>`
-    insert into audiences (account_id, name, description, rules, status, members, created_at, updated_at)
-    values (${accountId}, gen_random_uuid()::text, '', '{"match": "all", "conditions": []}', 'failed', ${members}, now(), now()) returning id`;
+    insert into audiences (account_id, name, description, rules, event_names, status, members, created_at, updated_at)
+    values (${accountId}, gen_random_uuid()::text, '', '{"match": "all", "conditions": []}',
+      ${eventNames}::text[], 'failed', ${members}, now(), now()) returning id`;
   return row!.id;
 }

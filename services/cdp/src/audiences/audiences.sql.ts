@@ -22,6 +22,11 @@ export type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>
 export const columns = (tx: Sql) =>
   tx`id, name, description, rules, version, status, error, members, refreshed_at, created_at, updated_at`;
 
+function eventNames(rules: AudienceRules): string[] {
+  const leaves = rules.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
+  return [...new Set(leaves.flatMap((leaf) => (leaf.type === 'event' ? [leaf.name] : [])))];
+}
+
 /** Adds an audience that is due now; undefined where another of the account has its name. */
 export async function insertAudience(
   tx: Sql,
@@ -30,8 +35,10 @@ export async function insertAudience(
   now: Date,
 ): Promise<AudienceRow | undefined> {
   const [row] = await tx<AudienceRow[]>`
-    insert into audiences (account_id, name, description, rules, status, due_at, building_since, created_at, updated_at)
-    values (${accountId}, ${name}, ${description}, ${tx.json(rules)}, 'building', ${now}, ${now}, ${now}, ${now})
+    insert into audiences (account_id, name, description, rules, event_names, rules_at, status, due_at, building_since,
+      created_at, updated_at)
+    values (${accountId}, ${name}, ${description}, ${tx.json(rules)}, ${eventNames(rules)}::text[], ${now}, 'building',
+      ${now}, ${now}, ${now}, ${now})
     on conflict (account_id, name) do nothing
     returning ${columns(tx)}`;
   return row;
@@ -75,11 +82,11 @@ export async function updateAudienceRow(
   now: Date,
 ): Promise<AudienceRow | undefined> {
   const anew = tx`
-    , version = version + 1, status = 'building', error = '', building_since = ${now}, attempts = 0, due_at = ${due(tx, now)}`;
+    , version = version + 1, rules_at = ${now}, status = 'building', error = '', building_since = ${now}, attempts = 0, due_at = ${due(tx, now)}`;
   try {
     const [row] = await tx<AudienceRow[]>`
       update audiences set name = ${name}, description = ${description}, updated_at = ${now}
-        ${rules ? tx`, rules = ${tx.json(rules)} ${anew}` : tx``}
+        ${rules ? tx`, rules = ${tx.json(rules)}, event_names = ${eventNames(rules)}::text[] ${anew}` : tx``}
       where account_id = ${accountId} and id = ${id}
       returning ${columns(tx)}`;
     return row;

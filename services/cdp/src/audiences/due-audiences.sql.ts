@@ -27,10 +27,10 @@ export async function dropDue(tx: Sql, accountId: string): Promise<void> {
 }
 
 /**
- * A new audience is worked out once more when every change is over that began before there was one to be marked for: a statement
- * ends after 15 s.
+ * New rules are worked out once more when every change is over that began before there was an audience with them to be marked
+ * for: a statement ends after 15 s.
  */
-const afterCreationMs = 20_000;
+const afterNewRulesMs = 20_000;
 
 /**
  * Says that a whole run for `taken` is over. Who asked meanwhile waits for the next: the audience is building again. Call it with
@@ -38,7 +38,7 @@ const afterCreationMs = 20_000;
  */
 export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience, now: Date): Promise<AudienceRow> {
   const again = tx`coalesce(due_at > ${taken.due_at}, false)`;
-  const once = tx`created_at + make_interval(secs => ${afterCreationMs / 1_000})`;
+  const once = tx`rules_at + make_interval(secs => ${afterNewRulesMs / 1_000})`;
   const [row] = await tx<AudienceRow[]>`
     update audiences set attempts = 0, error = '',
       status = case when ${again} then 'building' else 'ready' end,

@@ -1,6 +1,7 @@
 import { type Database, openDatabase, type Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { settle } from '../cdp-under-test.ts';
 import { audiencesOf, tagged, visited } from './audiences-under-test.ts';
 import { leaveAllAudiences } from './leave-all-audiences.ts';
 import { takeAccount } from './refresh-membership.ts';
@@ -157,6 +158,10 @@ describe('a refresh', () => {
     const { id } = await audiences.create(visited(7));
     const params = { audience_id: id };
     await platform.event(account.id, 'audience.ready');
+    await settle(sql, account.id, 1);
+    await waitFor('what it changed', async () => {
+      return (await sql`select from changed_contacts where account_id = ${account.id}`).length === 0;
+    });
     const isWaiting = () => sql`
       select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into audience_changes%'`;
     const ask = async () => {
@@ -187,15 +192,27 @@ describe('a refresh', () => {
     ]);
   });
 
+  it('follows new rules by itself, for changes that began before and marked nobody, and tells nothing of it', async () => {
+    const ada = await audiences.contact();
+    const { id } = await audiences.create(visited(7));
+    await sql`
+      insert into contact_events (account_id, id, contact_id, name, at, properties)
+      values (${account.id}, 'unmarked', ${ada}, 'visited', ${platform.clock.now()}, '{}')`;
+    platform.clock.advance(20_000);
+    await audiences.holds(id, [ada]);
+    await platform.event(account.id, 'audience.entered');
+    expect(audiences.told('audience.ready', id)).toHaveLength(1);
+  });
+
   it('that fails leaves nothing half, is tried once more, then is failed with a reason; asked for again it goes on', async () => {
     const ada = await audiences.contact({ tags: ['a'] });
-    const { id, refreshed_at } = await audiences.create(tagged('none'));
+    const { id } = await audiences.create(tagged('none'));
     const params = { audience_id: id };
     const mend = await breakRefresh(id);
     await account.client.updateAudience({ params, body: { rules: tagged('a') } });
     const failed = await platform.event(account.id, 'audience.failed');
     expect(failed.data.audience).toEqual(await audiences.get(id));
-    expect(failed.data.audience).toMatchObject({ id, status: 'failed', members: 0, refreshed_at });
+    expect(failed.data.audience).toMatchObject({ id, status: 'failed', members: 0 });
     expect(failed.data.audience.error).not.toBe('');
     expect(await audiences.members(id)).toEqual([]);
     for (const table of ['audience_members', 'audience_flips', 'audience_changes', 'outbox']) {
@@ -237,12 +254,20 @@ describe('a contact that is gone', () => {
       'one',
     );
     const two = await audiences.create(tagged('b'), 'two');
-    const left = await sql.begin((tx) => leaveAllAudiences(tx, account.id, ada));
-    expect(left.map(({ id, name }) => [id, name]).sort()).toEqual([one, two].map(({ id, name }) => [id, name]).sort());
+    const remove = () =>
+      sql.begin(async (tx) => {
+        const left = await leaveAllAudiences(tx, account.id, ada);
+        expect(await tx`select from audience_flips where contact_id = ${ada}`).toHaveLength(0);
+        await tx`delete from contact_events where contact_id = ${ada}`;
+        await tx`delete from contacts where id = ${ada}`;
+        return left;
+      });
+    expect((await remove()).map(({ id, name }) => [id, name]).sort()).toEqual(
+      [one, two].map(({ id, name }) => [id, name]).sort(),
+    );
     await audiences.holds(one.id, [bo]);
     await audiences.holds(two.id, []);
-    expect(await sql`select from audience_flips where contact_id = ${ada}`).toHaveLength(0);
-    expect(await sql.begin((tx) => leaveAllAudiences(tx, account.id, ada))).toHaveLength(0);
+    expect(await remove()).toHaveLength(0);
   });
 
   it('is in none of them once it is deleted, even where a refresh still took it for a member', async () => {

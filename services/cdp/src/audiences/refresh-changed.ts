@@ -3,7 +3,7 @@ import type { Job, WorkCall } from '@customer-platform/service-kit';
 import { nextChangedAccount, nextFlippedAccount, selectReady, takeChanged, takeFlips } from './changed-contacts.sql.ts';
 import { refreshMembership, takeAccount } from './refresh-membership.ts';
 
-const batch = 5_000;
+const batch = 10_000;
 const timeoutMs = 30_000;
 const beforeAll = '00000000-0000-0000-0000-000000000000';
 /** How long an account is left alone in which it failed, so that the others don't wait for it. */

@@ -26,8 +26,13 @@ const record = (sql: Sql) => sql`
     insert into contact_events (account_id, id, contact_id, name, at, properties)
     select account_id, id, contact_id, name, at, properties from resolved where contact_id is not null
     order by account_id, id, position
-    on conflict do nothing returning account_id, contact_id
-  ), marked as (${markChanged(sql, sql`select account_id, contact_id from recorded`)})`;
+    on conflict do nothing returning account_id, contact_id, name
+  ), marked as (${markChanged(
+    sql,
+    // Only what rules ask about: else everyone who enters an audience would be looked at again for having entered it.
+    sql`select account_id, contact_id from recorded where exists (
+      select from audiences a where a.account_id = recorded.account_id and recorded.name = any(a.event_names))`,
+  )})`;
 
 /**
  * Records events of an account's contacts in one statement: an id that is known already changes nothing. Answers how many were

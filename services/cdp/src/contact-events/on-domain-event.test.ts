@@ -71,8 +71,8 @@ describe("the platform's own events", () => {
     expect((await known(2)).map(({ name }) => name)).toEqual(['contact.created', 'order.fulfilled']);
   });
 
-  it('count once, however often they come, and note the contact as changed', async () => {
-    await addAudience(sql, account.id);
+  it('count once, however often they come, and note the contact as changed for audiences that ask about them', async () => {
+    await addAudience(sql, account.id, { eventNames: ['order.declined'] });
     const data = { order: { id: 'o', contact: { id: contact.id } } };
     const id = await publish('order.declined', data);
     await known(2);
@@ -83,6 +83,6 @@ describe("the platform's own events", () => {
     });
     await publish('order.fulfilled', data);
     expect((await known(3)).map(({ name }) => name)).toEqual(['contact.created', 'order.declined', 'order.fulfilled']);
-    expect(await takeChanged(sql, account.id)).toEqual([contact.id, contact.id]);
+    expect(await takeChanged(sql, account.id)).toEqual([contact.id]);
   });
 });

@@ -126,7 +126,13 @@ export interface ContactFilter {
   tag?: string | undefined;
 }
 
-/** A page of contacts that were not merged, newest first, after the contact `after`. */
+/** So many of the newest contacts are looked through for a text or a tag before its index is asked. */
+const lookedThrough = 5_000;
+
+/**
+ * A page of contacts that were not merged, newest first, after the contact `after`. What many have is found among the newest; what
+ * few have, by the index over all that are older. Which of the two a text or a tag is the planner cannot know.
+ */
 export async function selectContacts(
   sql: Sql,
   accountId: string,
@@ -135,16 +141,30 @@ export async function selectContacts(
   limit: number,
 ): Promise<ContactRow[]> {
   const { q, phone, email, external_id, tag } = filter;
+  const among = sql`
+    account_id = ${accountId} and merged_into is null
+    ${after === undefined ? sql`` : sql`and id < ${after}`}
+    ${phone === undefined ? sql`` : sql`and phone = ${phone}`}
+    ${email === undefined ? sql`` : sql`and email = ${email}`}
+    ${external_id === undefined ? sql`` : sql`and external_id = ${external_id}`}`;
+  if (q === undefined && tag === undefined) {
+    return await sql<ContactRow[]>`
+      select ${columns(sql)} from contacts where ${among} order by id desc limit ${limit}`;
+  }
+  const matches = sql`
+    ${q === undefined ? sql`true` : sql`search like '%' || lower(${escapeLike(q)}) || '%'`}
+    ${tag === undefined ? sql`` : sql`and tags @> ${[tag]}::text[]`}`;
   return await sql<ContactRow[]>`
-    select ${columns(sql)} from contacts
-    where account_id = ${accountId} and merged_into is null
-      ${after === undefined ? sql`` : sql`and id < ${after}`}
-      ${q === undefined ? sql`` : sql`and search like '%' || lower(${escapeLike(q)}) || '%'`}
-      ${phone === undefined ? sql`` : sql`and phone = ${phone}`}
-      ${email === undefined ? sql`` : sql`and email = ${email}`}
-      ${external_id === undefined ? sql`` : sql`and external_id = ${external_id}`}
-      ${tag === undefined ? sql`` : sql`and tags @> ${[tag]}::text[]`}
-    order by id desc limit ${limit}`;
+    with newest as materialized (
+      select ${columns(sql)}, search from contacts where ${among} order by id desc limit ${lookedThrough}
+    ), near as materialized (
+      select ${columns(sql)} from newest where ${matches} order by id desc limit ${limit}
+    ), older as materialized (
+      select ${columns(sql)} from contacts
+      where ${among} and ${matches} and id < (select id from newest order by id limit 1)
+        and (select count(*) from near) < ${limit}
+    )
+    select * from near union all select * from older order by id desc limit ${limit}`;
 }
 
 function escapeLike(text: string): string {

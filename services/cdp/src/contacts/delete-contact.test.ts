@@ -18,7 +18,7 @@ afterAll(async () => {
 it('a deleted contact leaves its audiences, which count one member less and tell of it', async () => {
   const { id: accountId, client } = await platform.account();
   const { id } = await client.createContact({ body: { name: 'Ada' } });
-  const audience = await addAudience(sql, accountId, 3);
+  const audience = await addAudience(sql, accountId, { members: 3 });
   await sql`insert into audience_members values (${accountId}, ${audience}, ${id}, now())`;
   await client.deleteContact({ params: { contact_id: id } });
   const { data } = await platform.event(accountId, 'audience.left');

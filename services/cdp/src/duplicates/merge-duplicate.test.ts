@@ -104,7 +104,10 @@ describe('the kept contact', () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     const events = [kept, merged, merged].map(({ id }, index) => ({ id: `e-${index}`, contact: id, name: 'x' }));
     await account.client.recordEvents({ body: { events } });
-    const [both, one] = [await addAudience(sql, account.id, 2), await addAudience(sql, account.id, 1)];
+    const [both, one] = [
+      await addAudience(sql, account.id, { members: 2 }),
+      await addAudience(sql, account.id, { members: 1 }),
+    ];
     for (const [audience, contact] of [
       [both, kept.id],
       [both, merged.id],

@@ -1,0 +1,268 @@
+import { createClient } from '@customer-platform/client';
+import type { ProcessPlatform } from '@customer-platform/testkit';
+import postgres from 'postgres';
+import { atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
+import { closedLoop, requestBytes } from './load.ts';
+import { copyContacts, fillTables, insertContacts } from './many-rows.ts';
+import { startPlatform } from './platform.ts';
+
+const many = 1_000_000;
+const few = 10_000;
+const limit = 50;
+const calls = 200;
+/** Calls of each list that are not counted: connections are opened and plans settle. */
+const warming = 10;
+/** How long the counted calls of one list may take together: a slow one is told of by fewer. */
+const patienceMs = 5_000;
+const deepPage = 10_000;
+const deepRounds = 5;
+const deepCalls = 40;
+const contactsWithDeals = 100_000;
+
+interface Account {
+  id: string;
+  key: string;
+}
+
+/** A list as it is asked for, and how many rows its first page must have: anything else was not what is to be measured. */
+interface List {
+  what: string;
+  path: string;
+  rows: number;
+  account: Account;
+  /** Shown without a target where it is not one of those that have one. */
+  isTold?: boolean;
+}
+
+export const listsBench: Bench = {
+  name: 'lists',
+  summary: `pages of ${limit} of ${many} contacts, deals and orders of one account, beside another with ${few} of each`,
+  async measure() {
+    const platform = await startPlatform();
+    const sql = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
+    try {
+      const [large, small] = [await platform.account(), await platform.account()];
+      const began = performance.now();
+      await fillContacts(sql, [large, small]);
+      await fillDeals(platform, sql, [large, small]);
+      await fillOrders(sql, [large, small]);
+      const seconds = (performance.now() - began) / 1_000;
+      const lists = await listsOf(platform, sql, large, small);
+      return [
+        ...(await firstPages(platform, lists)),
+        ...(await deepPages(platform, sql, large)),
+        told('making these rows', seconds, 's'),
+      ];
+    } finally {
+      await sql.end();
+      await platform.stop();
+    }
+  },
+};
+
+type Accounts = readonly [large: Account, small: Account];
+const eachCount = ([large, small]: Accounts) => [[large, many] as const, [small, few] as const];
+
+async function fillContacts(sql: postgres.Sql, accounts: Accounts): Promise<void> {
+  await fillTables(sql, ['cdp.contacts'], async (tx) => {
+    for (const [{ id }, count] of eachCount(accounts)) await insertContacts(tx, id, count);
+  });
+  await fillTables(sql, ['crm.contacts', 'catalogue.contacts'], async (tx) => {
+    for (const { id } of accounts)
+      for (const service of ['crm', 'catalogue'] as const) await copyContacts(tx, service, id);
+  });
+}
+
+/** The contact of the n-th deal or order: number 1 has one in a hundred of all; the others share what is left among 100,000. */
+const contactOfRow = (sql: postgres.ISql, count: number) =>
+  sql`case when n % 100 = 0 then 1 else 2 + n % ${Math.min(count, contactsWithDeals) - 2}::int end`;
+
+/** Six in ten open, three won; of the stages the first two have the same, the last one row in a hundred thousand. */
+async function fillDeals(platform: ProcessPlatform, sql: postgres.Sql, accounts: Accounts): Promise<void> {
+  const placesOf = async ({ key }: Account) => {
+    const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
+    const [pipeline] = (await client.listPipelines({})).data;
+    return { pipeline: pipeline!.id, stages: pipeline!.stages.map(({ id }) => id) };
+  };
+  const places = new Map<Account, Awaited<ReturnType<typeof placesOf>>>();
+  for (const account of accounts) places.set(account, await placesOf(account));
+  await fillTables(sql, ['crm.deals'], async (tx) => {
+    for (const [account, count] of eachCount(accounts)) {
+      const { pipeline, stages } = places.get(account)!;
+      await tx`
+        insert into crm.deals (account_id, id, number, title, pipeline_id, stage_id, status, value_minor, currency, contact_id,
+          notes, stage_entered_at, closed_at, created_at, updated_at)
+        select ${account.id}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n, 'Deal ' || n, ${pipeline}::bigint,
+          (${stages}::bigint[])[case when n % 100000 = 5 then 3 else 1 + n % 2 end], status, n % 100000 * 100, 'EUR', c.id,
+          'Called back, wants an offer', at, case when status <> 'open' then at end, at, at
+        from generate_series(1, ${count}::int) as n
+        cross join lateral (select date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at,
+          case when n % 10 < 6 then 'open' when n % 10 < 9 then 'won' else 'lost' end as status) as made
+        join crm.contacts c on c.account_id = ${account.id} and c.sequence = ${contactOfRow(tx, count)}
+        order by n`;
+      await tx`insert into crm.deal_numbers (account_id, last) values (${account.id}, ${count})`;
+    }
+  });
+}
+
+/** Half of them fulfilled, ten in a million cancelled; a third by api, ten in a million, none of those cancelled, by agent. */
+async function fillOrders(sql: postgres.Sql, accounts: Accounts): Promise<void> {
+  await fillTables(sql, ['catalogue.orders', 'catalogue.order_lines'], async (tx) => {
+    for (const [{ id }, count] of eachCount(accounts)) {
+      await tx`
+        insert into catalogue.orders (account_id, id, number, status, source, channel, contact_id, total_minor, currency, note,
+          created_at, updated_at)
+        select ${id}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n,
+          case when n % 100000 = 5 then 'cancelled' when n % 2 = 0 then 'fulfilled' when n % 5 = 0 then 'declined' else 'new' end,
+          case when n % 100000 = 6 then 'agent' else (array['api', 'cart', 'person'])[1 + n % 3] end,
+          'whatsapp', c.id, 1780, 'EUR', '', at, at
+        from generate_series(1, ${count}::int) as n
+        cross join lateral (select date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at) as made
+        join catalogue.contacts c on c.account_id = ${id} and c.sequence = ${contactOfRow(tx, count)}
+        order by n`;
+      await tx`insert into catalogue.order_numbers (account_id, last) values (${id}, ${count})`;
+      await tx`
+        insert into catalogue.order_lines (account_id, order_id, position, sku, name, quantity, unit_price_minor)
+        select account_id, id, 1, 'TEA-100', 'Tea, 100 g', 2, 890 from catalogue.orders where account_id = ${id} order by id`;
+    }
+  });
+}
+
+async function listsOf(platform: ProcessPlatform, sql: postgres.Sql, large: Account, small: Account): Promise<List[]> {
+  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: large.key });
+  const [pipeline] = (await client.listPipelines({})).data;
+  const [firstStage, , lastStage] = pipeline!.stages.map(({ id }) => id);
+  const [busy, usual] = await sql<{ id: string }[]>`
+    select id from cdp.contacts where account_id = ${large.id} and number in (1, 4711) order by number`;
+  const of =
+    (path: string, account: Account) =>
+    (what: string, query: string, rows = limit, isTold = false) => ({
+      what: `${path.split('/').at(-1)}${account === small ? ' of the small account' : ''}${what && `, ${what}`}`,
+      path: `${path}?limit=${limit}${query}`,
+      rows,
+      account,
+      isTold,
+    });
+  const [contacts, deals, orders] = ['/v1/cdp/contacts', '/v1/crm/deals', '/v1/catalogue/orders'].map((path) =>
+    of(path, large),
+  ) as [ReturnType<typeof of>, ReturnType<typeof of>, ReturnType<typeof of>];
+  const ofSmall = of('/v1/cdp/contacts', small);
+  return [
+    contacts('', ''),
+    contacts('a tag of 500,000', '&tag=newsletter'),
+    contacts('a tag of 10', '&tag=board', 10),
+    contacts('q in 50,000', '&q=maria'),
+    contacts('q in 4', '&q=zebulon', 4),
+    contacts('q in one: the end of a phone', '&q=0765432', 1),
+    contacts('q in one: an external id', '&q=customer-765432', 1),
+    contacts('q in none', '&q=xyzzy', 0),
+    contacts('q of two letters in 150,000', '&q=br', limit),
+    contacts('q of two letters in none', '&q=xq', 0, true),
+    contacts('phone', `&phone=${encodeURIComponent('+493010765432')}`, 1),
+    contacts('email', '&email=person765432@company76.example', 1),
+    contacts('external_id', '&external_id=customer-765432', 1),
+    ofSmall('', ''),
+    ofSmall('q in 10,000 of the other, none of its own', '&q=company77', 0),
+    deals('', ''),
+    deals('status', '&status=won'),
+    deals('pipeline', `&pipeline=${pipeline!.id}`),
+    deals('stage of 500,000', `&stage=${firstStage}`),
+    deals('stage of 10', `&stage=${lastStage}`, 10),
+    deals('stage and status in none', `&stage=${lastStage}&status=lost`, 0),
+    deals('contact with 10,000', `&contact=${busy!.id}`),
+    deals('contact with 10', `&contact=${usual!.id}`, 10),
+    orders('', ''),
+    orders('status of 500,000', '&status=fulfilled'),
+    orders('status of 10', '&status=cancelled', 10),
+    orders('source of 333,000', '&source=api'),
+    orders('source of 10', '&source=agent', 10),
+    orders('status and source in none', '&status=cancelled&source=agent', 0),
+    orders('contact with 10,000', `&contact=${busy!.id}`),
+    orders('contact with 10', `&contact=${usual!.id}`, 10),
+  ];
+}
+
+const requestFor = (url: string, { path, account }: Pick<List, 'path' | 'account'>) =>
+  requestBytes(url, 'GET', path, { authorization: `Bearer ${account.key}` });
+
+/** One list while it is measured. */
+interface Taken {
+  list: List;
+  request: Buffer;
+  sent: number;
+  latenciesMs: number[];
+}
+
+const isDone = ({ sent, latenciesMs }: Taken) =>
+  sent === calls + warming || latenciesMs.reduce((sum, ms) => sum + ms, 0) > patienceMs;
+
+/** All lists in turn, one caller after the other: what the server prepares for one filter's values must do for another's. */
+async function firstPages(platform: ProcessPlatform, lists: List[]): Promise<Figure[]> {
+  const url = platform.gatewayUrl;
+  const taken = lists.map((list): Taken => ({ list, request: requestFor(url, list), sent: 0, latenciesMs: [] }));
+  const turn = [...taken];
+  let current: Taken | undefined;
+  await closedLoop({
+    url,
+    connections: 1,
+    next() {
+      current = turn.shift();
+      if (current) current.sent++;
+      return current?.request;
+    },
+    onAnswer({ status, body, ms }) {
+      const { list, sent, latenciesMs } = current!;
+      const rows = status === 200 ? JSON.parse(body.toString()).data.length : undefined;
+      if (rows !== list.rows)
+        throw new Error(
+          `${list.what}: ${list.rows} rows were expected, ${status} came: ${body.toString().slice(0, 300)}`,
+        );
+      if (sent > warming) latenciesMs.push(ms);
+      if (!isDone(current!)) turn.push(current!);
+    },
+  });
+  return taken.map(({ list: { what, isTold }, latenciesMs }) => {
+    const p99 = percentile(latenciesMs, 0.99);
+    return isTold ? told(`${what}: p99`, p99, 'ms') : atMost(`${what}: p99`, p99, 20, 'ms');
+  });
+}
+
+/** Page 10,000 against page 1, call by call in turn: the median of the rounds' ratios of their p50s. */
+async function deepPages(platform: ProcessPlatform, sql: postgres.Sql, account: Account): Promise<Figure[]> {
+  const url = platform.gatewayUrl;
+  const figures: Figure[] = [];
+  for (const [table, path] of [
+    ['cdp.contacts', '/v1/cdp/contacts'],
+    ['crm.deals', '/v1/crm/deals'],
+    ['catalogue.orders', '/v1/catalogue/orders'],
+  ] as const) {
+    const offset = (deepPage - 1) * limit - 1;
+    const [row] = await sql<{ id: string }[]>`
+      select id from ${sql(table)} where account_id = ${account.id} order by id desc offset ${offset} limit 1`;
+    const requests = ['', `&starting_after=${row!.id}`].map((after) =>
+      requestFor(url, { path: `${path}?limit=${limit}${after}`, account }),
+    );
+    const first: number[] = [];
+    const ratios: number[] = [];
+    for (let round = 0; round <= deepRounds; round++) {
+      let sent = 0;
+      const next = () => (sent < deepCalls * 2 ? requests[sent++ % 2] : undefined);
+      const { latenciesMs, statuses } = await closedLoop({ url, connections: 1, next });
+      if (statuses[200] !== deepCalls * 2) throw new Error(`${path} was answered ${JSON.stringify(statuses)}`);
+      if (round === 0) continue; // warms up
+      const p50 = (which: 0 | 1) =>
+        percentile(
+          latenciesMs.filter((_, index) => index % 2 === which),
+          0.5,
+        );
+      first.push(p50(0));
+      ratios.push(p50(1) / p50(0));
+    }
+    const what = path.split('/').at(-1);
+    figures.push(
+      atMost(`${what}: p50 of page ${deepPage.toLocaleString('en-GB')} ÷ page 1`, median(ratios), 1.5),
+      told(`${what}: p50 of page 1`, median(first), 'ms'),
+    );
+  }
+  return figures;
+}

@@ -1,0 +1,79 @@
+import type postgres from 'postgres';
+
+/** Contacts that share something with another one, by what is found first: see `insertContacts`. */
+export const pairsAmongContacts = { email: 1_000, external_id: 2_000, name: 1_000, phone: 1_045 };
+
+const firstNames =
+  'Maria,Ada,Grace,Alan,Edsger,Barbara,Donald,Frances,John,Margaret,Niklaus,Radia,Ken,Sophie,Tim,Hedy,Linus,Karen,Dennis,Jean'.split(
+    ',',
+  );
+const lastNames =
+  'Ander,Berg,Carl,Dahl,Eng,Frank,Green,Holm,Ingel,Jacob,Kirch,Lind,Mort,Nord,Oster,Peter,Quist,Ros,Stein,Thor,Ull,Vest,Wester,York,Zimmer'.split(
+    ',',
+  );
+const endings =
+  'mann,sson,feld,strom,gaard,ley,wick,hurst,ton,dorf,burg,heim,bach,hauser,beck,wood,stad,dale,brook,croft'.split(',');
+
+/**
+ * Runs `fill` while the tables (schema.name) have only the indexes of their constraints and no foreign keys are checked, then makes
+ * the others anew, vacuums and takes statistics: as if the rows had come over months, in a fraction of the time.
+ */
+export async function fillTables(
+  sql: postgres.Sql,
+  tables: readonly string[],
+  fill: (tx: postgres.TransactionSql) => Promise<unknown>,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`select set_config('session_replication_role', 'replica', true), set_config('maintenance_work_mem', '512MB', true)`;
+    const indexes = await tx<{ name: string; definition: string }[]>`
+      select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
+      where indrelid = any(${[...tables]}::text[]::regclass[])
+        and not exists (select from pg_constraint where conindid = indexrelid)`;
+    for (const { name } of indexes) await tx.unsafe(`drop index ${name}`);
+    await fill(tx);
+    for (const { definition } of indexes) await tx.unsafe(definition);
+  });
+  for (const table of tables) await sql.unsafe(`vacuum analyze ${table}`);
+}
+
+/**
+ * Adds `count` contacts to an account that has none, numbered from 1, a second between two of them, the last one made just now.
+ * All have an external id, a phone, an email and a name that in its email's domain is no other's; half of them the tag newsletter,
+ * half vip, ten in a million board; one in twenty is called Maria, four in a million Zebulon. Of the first 10,010 some share what
+ * makes pairs: two and two an external id (1 to 2,000), an email (to 4,000), a phone (to 6,000), a name in another notation (to
+ * 8,000), all of it (to 10,000); the ten that follow have one phone.
+ */
+export async function insertContacts(tx: postgres.TransactionSql, accountId: string, count: number): Promise<void> {
+  await tx`
+    insert into cdp.contacts (account_id, id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
+    select ${accountId}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n,
+      'customer-' || case when n <= 2000 or shares_all then pair else n end,
+      case when (n between 6001 and 8000 or shares_all) and n % 2 = 1 then upper(replace(name, ' ', '  ')) else name end,
+      '+49301' || lpad(case when n between 4001 and 6000 or shares_all then pair when n between 10001 and 10010 then 10010
+        else n end::text, 7, '0'),
+      'person' || case when n between 2001 and 4000 or shares_all then pair else n end || '@company' || (n - 1) / 10000 || '.example',
+      array_remove(array[case when n % 2 = 0 then 'newsletter' end, case when n / 10 % 2 = 0 then 'vip' end,
+        case when n % 100000 = 7 then 'board' end], null),
+      jsonb_build_object('plan', case when n % 3 = 0 then 'pro' else 'free' end, 'visits', n % 100),
+      at, at
+    from generate_series(1, ${count}::int) as n
+    cross join lateral (select (n + 1) / 2 * 2 as pair, n between 8001 and 10000 as shares_all,
+      date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at) as with_pair
+    cross join lateral (select case when n between 6001 and 10000 then pair else n end as named) as with_named
+    cross join lateral (select case when n % 250000 = 77 then 'Zebulon Quirke' else
+      (${firstNames}::text[])[1 + named % 20] || ' ' || (${lastNames}::text[])[1 + named / 20 % 25]
+        || (${endings}::text[])[1 + named / 500 % 20] end as name) as with_name
+    order by n`;
+  await tx`insert into cdp.contact_numbers (account_id, last) values (${accountId}, ${count})`;
+}
+
+/** Adds to a service's copy of contacts those that an account has in customer data. */
+export async function copyContacts(
+  tx: postgres.TransactionSql,
+  service: 'catalogue' | 'crm',
+  accountId: string,
+): Promise<void> {
+  await tx`
+    insert into ${tx(`${service}.contacts`)} (account_id, id, name, phone, sequence)
+    select account_id, id, name, phone, number from cdp.contacts where account_id = ${accountId} order by id`;
+}
