@@ -37,6 +37,8 @@ export function openDatabase(url: string, options: { pool: number; service: stri
       statement_timeout: 15_000,
       idle_in_transaction_session_timeout: 15_000,
       TimeZone: 'UTC',
+      // Statements are short: compiling one takes longer than running it, and the planner decides it by what it guesses.
+      jit: 'off',
     },
   });
   if (telemetryEnabled()) traceStatements(sql);

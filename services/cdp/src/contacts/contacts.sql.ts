@@ -19,8 +19,8 @@ export interface ContactRow {
 /** What a write sets. */
 export type ContactValues = Pick<ContactRow, 'external_id' | 'name' | 'phone' | 'email' | 'tags' | 'fields'>;
 
-export const columns = (sql: Sql) =>
-  sql`id, number, external_id, name, phone, email, tags, fields, merged_into, created_at, updated_at`;
+const columnNames = 'id, number, external_id, name, phone, email, tags, fields, merged_into, created_at, updated_at';
+export const columns = (sql: Sql) => sql.unsafe(columnNames);
 
 /** Adds a contact under the account's next number: one statement. With the first one the account's nights begin. */
 export async function insertContact(
@@ -129,10 +129,7 @@ export interface ContactFilter {
 /** So many of the newest contacts are looked through for a text or a tag before its index is asked. */
 const lookedThrough = 5_000;
 
-/**
- * A page of contacts that were not merged, newest first, after the contact `after`. What many have is found among the newest; what
- * few have, by the index over all that are older. Which of the two a text or a tag is the planner cannot know.
- */
+/** A page of contacts that were not merged, newest first, after the contact `after`. */
 export async function selectContacts(
   sql: Sql,
   accountId: string,
@@ -140,31 +137,51 @@ export async function selectContacts(
   after: string | undefined,
   limit: number,
 ): Promise<ContactRow[]> {
-  const { q, phone, email, external_id, tag } = filter;
-  const among = sql`
-    account_id = ${accountId} and merged_into is null
-    ${after === undefined ? sql`` : sql`and id < ${after}`}
-    ${phone === undefined ? sql`` : sql`and phone = ${phone}`}
-    ${email === undefined ? sql`` : sql`and email = ${email}`}
-    ${external_id === undefined ? sql`` : sql`and external_id = ${external_id}`}`;
-  if (q === undefined && tag === undefined) {
-    return await sql<ContactRow[]>`
-      select ${columns(sql)} from contacts where ${among} order by id desc limit ${limit}`;
-  }
-  const matches = sql`
-    ${q === undefined ? sql`true` : sql`search like '%' || lower(${escapeLike(q)}) || '%'`}
-    ${tag === undefined ? sql`` : sql`and tags @> ${[tag]}::text[]`}`;
+  const { phone, email, external_id, q, tag } = filter;
+  if (q !== undefined || tag !== undefined) return await searchContacts(sql, accountId, filter, after, limit);
   return await sql<ContactRow[]>`
-    with newest as materialized (
-      select ${columns(sql)}, search from contacts where ${among} order by id desc limit ${lookedThrough}
+    select ${columns(sql)} from contacts
+    where account_id = ${accountId} and merged_into is null
+      ${after === undefined ? sql`` : sql`and id < ${after}`}
+      ${phone === undefined ? sql`` : sql`and phone = ${phone}`}
+      ${email === undefined ? sql`` : sql`and email = ${email}`}
+      ${external_id === undefined ? sql`` : sql`and external_id = ${external_id}`}
+    order by id desc limit ${limit}`;
+}
+
+/**
+ * The same by a text or a tag. What many have is found among the newest; what few have, by the index over all that are older. The
+ * statement is planned for its values each time: kept for all of them, its plan could read a million rows for one that has four.
+ */
+async function searchContacts(
+  sql: Sql,
+  accountId: string,
+  { q, tag, phone, email, external_id }: ContactFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<ContactRow[]> {
+  const values: (string | number | string[])[] = [];
+  const bind = (value: string | number | string[], type: string) => `$${values.push(value)}::${type}`;
+  const equal = Object.entries({ phone, email, external_id }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`and ${name} = ${bind(value, 'text')}`],
+  );
+  const newer = after === undefined ? '' : `and id < ${bind(after, 'uuid')}`;
+  const among = `account_id = ${bind(accountId, 'uuid')} and merged_into is null ${newer} ${equal.join(' ')}`;
+  const text = q === undefined ? '' : `and search like '%' || lower(${bind(escapeLike(q), 'text')}) || '%'`;
+  const matches = `${text} ${tag === undefined ? '' : `and tags @> ${bind([tag], 'text[]')}`}`;
+  const most = bind(limit, 'integer');
+  return await sql.unsafe<ContactRow[]>(
+    `with newest as materialized (
+      select ${columnNames}, search from contacts where ${among} order by id desc limit ${lookedThrough}
     ), near as materialized (
-      select ${columns(sql)} from newest where ${matches} order by id desc limit ${limit}
+      select ${columnNames} from newest where true ${matches} order by id desc limit ${most}
     ), older as materialized (
-      select ${columns(sql)} from contacts
-      where ${among} and ${matches} and id < (select id from newest order by id limit 1)
-        and (select count(*) from near) < ${limit}
+      select ${columnNames} from contacts
+      where ${among} ${matches} and id < (select id from newest order by id limit 1) and (select count(*) from near) < ${most}
     )
-    select * from near union all select * from older order by id desc limit ${limit}`;
+    select * from near union all select * from older order by id desc limit ${most}`,
+    values,
+  );
 }
 
 function escapeLike(text: string): string {
