@@ -1,6 +1,7 @@
+import { createHmac } from 'node:crypto';
 import type { Delivery, Endpoint } from '@customer-platform/contracts/webhooks';
 import { type Database, openDatabase } from '@customer-platform/service-kit';
-import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, type Received, type TestAccount, waitFor } from '@customer-platform/testkit';
 
 /** Registers an endpoint at a receiver's address; the answer shows its secret. */
 export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
@@ -32,4 +33,12 @@ export function delivery(
 /** The database of the service under test, for what no answer shows. */
 export function openServiceDatabase(platform: Platform): Database {
   return openDatabase(platform.env('webhooks').DATABASE_URL!, { pool: 2, service: 'webhooks' });
+}
+
+/** Whether one of a request's signatures is this secret's: Standard Webhooks, written here a second time to check the first. */
+export function isSignedBy(secret: string, { headers, body }: Received): boolean {
+  const key = Buffer.from(secret.slice(6), 'base64');
+  const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+  const signature = `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
+  return String(headers['webhook-signature']).split(' ').includes(signature);
 }

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { email, instant, integerId, parseInstant, text, timestamp, uuid } from '../core/fields.ts';
+import { channel as messageChannel } from '../messaging/resources.ts';
 
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
 export type AppointmentStatus = z.infer<typeof appointmentStatus>;
 
 /** How an appointment takes place. */
 export const mode = z.enum(['online', 'physical'], { error: 'must be online or physical' });
-export const channel = z.enum(['whatsapp', 'sms', 'email']);
+export const channel = z.enum(messageChannel.options);
 
 const location = text(255);
 const meetingLink = text(500);

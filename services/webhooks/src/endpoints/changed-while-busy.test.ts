@@ -1,14 +1,6 @@
-import { createHmac } from 'node:crypto';
-import {
-  type Platform,
-  type Received,
-  type Receiver,
-  startPlatform,
-  startReceiver,
-  waitFor,
-} from '@customer-platform/testkit';
+import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { deliveriesTo, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { deliveriesTo, emitContactCreated, isSignedBy, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];
@@ -26,12 +18,6 @@ async function newReceiver(): Promise<Receiver> {
   receivers.push(receiver);
   return receiver;
 }
-
-const isSignedBy = (secret: string, { headers, body }: Received) => {
-  const key = Buffer.from(secret.slice(6), 'base64');
-  const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
-  return String(headers['webhook-signature']).includes(createHmac('sha256', key).update(text).digest('base64'));
-};
 
 /** An endpoint with ten tries under way that answer when told, and as many more as are fetched ahead waiting in memory. */
 async function busyEndpoint() {

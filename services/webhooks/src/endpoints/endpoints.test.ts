@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto';
-import { type Platform, type Received, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
+import { type Platform, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
+import { delivery, emitContactCreated, isSignedBy, openServiceDatabase, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];
@@ -18,13 +17,6 @@ async function receiverOf(): Promise<Receiver> {
   const receiver = await startReceiver();
   receivers.push(receiver);
   return receiver;
-}
-
-function isSignedBy(secret: string, { headers, body }: Received): boolean {
-  const key = Buffer.from(secret.slice(6), 'base64');
-  const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
-  const signature = `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
-  return String(headers['webhook-signature']).split(' ').includes(signature);
 }
 
 describe('registering', () => {
