@@ -8,7 +8,7 @@ let platform: Platform;
 const receivers: Receiver[] = [];
 
 beforeAll(async () => {
-  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h', WEBHOOKS_TIMEOUT_MS: '400' };
+  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h', WEBHOOKS_TIMEOUT_MS: '2000' };
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
 });
 afterEach(async () => {
