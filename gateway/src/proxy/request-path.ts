@@ -11,9 +11,9 @@ const plain = /^[!"$-.0-9:;<=>@-[\]-~]+$/;
 
 /**
  * Reads a request's target. Answers undefined where it names nothing for sure: an empty segment (`//`, a trailing
- * slash), `.` or `..` in any spelling, an encoded slash, backslash or NUL, an escape that is none, a fragment,
- * anything beyond ASCII. Escapes are decoded and written anew, so that gateway and service cannot read two paths out
- * of one.
+ * slash), `.` or `..` in any spelling, an encoded NUL, an escape that is none, a fragment, anything beyond ASCII.
+ * Escapes are decoded and written anew, so that gateway and service cannot read two paths out of one: an encoded
+ * slash belongs to its segment in both, which only a parameter such as an external id can match.
  */
 export function readRequestPath(url: string): RequestPath | undefined {
   const mark = url.indexOf('?');
@@ -43,6 +43,6 @@ function rewriteEscapes(segment: string): string | undefined {
   } catch {
     return undefined; // not an escape, or not UTF-8: there is nothing of that name
   }
-  if (decoded === '.' || decoded === '..' || /[/\\\0]/.test(decoded)) return undefined;
+  if (decoded === '.' || decoded === '..' || decoded.includes('\0')) return undefined;
   return encodeURIComponent(decoded);
 }

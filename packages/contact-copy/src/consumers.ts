@@ -1,40 +1,39 @@
 import {
   type Contact,
-  type ContactSummary,
   contactCreated,
   contactDeleted,
   contactMerged,
   contactUpdated,
 } from '@customer-platform/contracts/cdp';
-import { type Consumer, onEvent } from '@customer-platform/service-kit';
-import { markContactDeleted, mergeContacts, upsertContact } from './contacts.sql.ts';
-
-const onContactCreated = onEvent(contactCreated, async ({ tx }, event) => {
-  await upsertContact(tx, event.account, summaryOf(event.data.contact), event.sequence);
-});
-
-const onContactUpdated = onEvent(contactUpdated, async ({ tx }, event) => {
-  await upsertContact(tx, event.account, summaryOf(event.data.contact), event.sequence);
-});
-
-const onContactDeleted = onEvent(contactDeleted, async ({ tx }, event) => {
-  await markContactDeleted(tx, event.account, event.data.contact, event.sequence);
-});
-
-const onContactMerged = onEvent(contactMerged, async ({ tx }, event) => {
-  const { contact, merged } = event.data;
-  await mergeContacts(tx, event.account, summaryOf(contact), merged, event.sequence);
-});
+import type { EventData } from '@customer-platform/contracts/core';
+import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
+import { type ContactChange, keepContacts } from './contacts.sql.ts';
 
 /** What keeps a service's copy of contacts up to date, whatever order events come in. */
-export const contactConsumers: readonly Consumer<unknown>[] = [
-  onContactCreated,
-  onContactUpdated,
-  onContactDeleted,
-  onContactMerged,
-];
+export const contactConsumer: Consumer<unknown> = {
+  name: 'contacts',
+  filter: { service: 'cdp', kind: 'contact.*' },
+  batchSize: 100,
+  async take({ tx }, events) {
+    await keepContacts(tx, events.flatMap(changesIn));
+  },
+};
 
-/** What is kept of a contact; no phone is "". */
-function summaryOf({ id, name, phone }: Contact): ContactSummary {
-  return { id, name, phone: phone ?? '' };
+/** What an event says about contacts: of a merge also that one stands for the other from now on. */
+function changesIn({ account, type, sequence, data }: ReceivedEvent): ContactChange[] {
+  const change = ({ id, name, phone }: Pick<Contact, 'id' | 'name' | 'phone'>): ContactChange => {
+    return { account_id: account, id, name, phone: phone ?? '', merged_into: null, deleted: false, sequence };
+  };
+  const { contact, merged } = data as EventData<typeof contactMerged>;
+  switch (type) {
+    case contactCreated.kind:
+    case contactUpdated.kind:
+      return [change(contact)];
+    case contactMerged.kind:
+      return [change(contact), { ...change(merged), merged_into: contact.id }];
+    case contactDeleted.kind:
+      return [{ ...change(contact), deleted: true }];
+    default:
+      return [];
+  }
 }

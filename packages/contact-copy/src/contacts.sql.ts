@@ -31,60 +31,77 @@ export const joinContact = (sql: Sql, alias: string) => sql`
 export const idsOfContact = (sql: Sql, accountId: string, id: string) => sql`
   select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
 
-/** Keeps the contact as it is after the event with this sequence; an older event changes nothing. */
-export async function upsertContact(
-  tx: Sql,
-  accountId: string,
-  contact: ContactSummary,
-  sequence: number,
-): Promise<void> {
-  await tx`
-    insert into contacts as known (account_id, id, name, phone, sequence)
-    values (${accountId}, ${contact.id}, ${contact.name}, ${contact.phone}, ${sequence})
-    on conflict (account_id, id) do update
-      set name = excluded.name, phone = excluded.phone, sequence = excluded.sequence
-      where known.sequence < excluded.sequence`;
+/** What an event says about a contact; of two about one contact, that with the greater sequence is later. */
+export interface ContactChange extends ContactSummary {
+  account_id: string;
+  merged_into: string | null;
+  deleted: boolean;
+  sequence: number;
 }
 
-/** Keeps what the owner answered about an id; what events have told already is newer and stays. */
+/**
+ * Keeps what is newer than the copy, in one statement for all. From then on a merged contact, and all that were merged into it
+ * before, stand for the survivor, or for its survivor; a deleted one cannot be named, and what names it goes on to show it.
+ */
+export async function keepContacts(tx: Sql, changes: readonly ContactChange[]): Promise<void> {
+  const texts = (name: keyof ContactChange) =>
+    changes.map(({ [name]: value }) => (value === null ? null : String(value)));
+  await lockCopies(tx, changes);
+  await tx`
+    insert into contacts as known (account_id, id, name, phone, merged_into, deleted, sequence)
+    select distinct on (account_id, id) * from unnest(${texts('account_id')}::uuid[], ${texts('id')}::uuid[],
+      ${texts('name')}::text[], ${texts('phone')}::text[], ${texts('merged_into')}::uuid[],
+      ${texts('deleted')}::text[]::boolean[], ${texts('sequence')}::text[]::bigint[])
+      as said (account_id, id, name, phone, merged_into, deleted, sequence)
+    order by account_id, id, sequence desc
+    on conflict (account_id, id) do update
+      set name = excluded.name, phone = excluded.phone, merged_into = coalesce(excluded.merged_into, known.merged_into),
+        deleted = known.deleted or excluded.deleted, sequence = excluded.sequence
+      where known.sequence < excluded.sequence`;
+  const merged = changes.filter(({ merged_into }) => merged_into !== null);
+  if (merged.length > 0) await followSurvivors(tx, merged);
+}
+
+/** A survivor may have been merged itself, before or in the same breath: whoever stands for it stands for the last one. */
+async function followSurvivors(tx: Sql, merged: readonly ContactChange[]): Promise<void> {
+  const accounts = merged.map(({ account_id }) => account_id);
+  const ids = merged.map(({ id }) => id);
+  await tx`
+    with recursive steps (account_id, id, survivor) as (
+      select account_id, id, merged_into from contacts
+      where account_id = any(${accounts}::uuid[]) and (id = any(${ids}::uuid[]) or merged_into = any(${ids}::uuid[]))
+      union
+      select steps.account_id, steps.id, next.merged_into
+      from steps join contacts next on next.account_id = steps.account_id and next.id = steps.survivor
+    )
+    update contacts c set merged_into = steps.survivor
+    from steps left join contacts last on last.account_id = steps.account_id and last.id = steps.survivor
+    where c.account_id = steps.account_id and c.id = steps.id and c.merged_into <> steps.survivor and last.merged_into is null`;
+}
+
+/**
+ * Keeps what the owner answered about an id; what events have told already is newer and stays. Who the answer names may have been
+ * merged since.
+ */
 export async function insertAskedContact(
   tx: Sql,
   accountId: string,
   id: string,
   answer: ContactSummary,
 ): Promise<void> {
+  await lockCopies(tx, [{ account_id: accountId }]);
   await tx`
     insert into contacts (account_id, id, name, phone, merged_into, sequence)
-    select ${accountId}::uuid, asked.id, ${answer.name}, ${answer.phone}, nullif(${answer.id}::uuid, asked.id), 0
+    select ${accountId}::uuid, asked.id, ${answer.name}, ${answer.phone}, nullif(coalesce(
+      (select merged_into from contacts where account_id = ${accountId} and id = ${answer.id}), ${answer.id}), asked.id), 0
     from (select ${answer.id}::uuid union select ${id}::uuid) as asked (id)
     on conflict do nothing`;
 }
 
-/** From now on the contact cannot be named; its appointments go on to show it. */
-export async function markContactDeleted(
-  tx: Sql,
-  accountId: string,
-  contact: ContactSummary,
-  sequence: number,
-): Promise<void> {
+/** Copies of these accounts change in no other transaction until this one ends: taken before any row's lock, in one order. */
+async function lockCopies(tx: Sql, changed: readonly { account_id: string }[]): Promise<void> {
   await tx`
-    insert into contacts (account_id, id, name, phone, deleted, sequence)
-    values (${accountId}, ${contact.id}, ${contact.name}, ${contact.phone}, true, ${sequence})
-    on conflict (account_id, id) do update set deleted = true, sequence = excluded.sequence`;
-}
-
-/** From now on the merged contact, and all that were merged into it before, stand for the survivor or for its survivor. */
-export async function mergeContacts(
-  tx: Sql,
-  accountId: string,
-  survivor: ContactSummary,
-  merged: ContactSummary,
-  sequence: number,
-): Promise<void> {
-  await upsertContact(tx, accountId, survivor, sequence);
-  await upsertContact(tx, accountId, merged, sequence);
-  await tx`
-    update contacts set merged_into = (
-      select coalesce(s.merged_into, s.id) from contacts s where s.account_id = ${accountId} and s.id = ${survivor.id})
-    where account_id = ${accountId} and (id = ${merged.id} or merged_into = ${merged.id})`;
+    select pg_advisory_xact_lock(key) from (
+      select distinct hashtextextended('contact copies ' || id, 2) as key from unnest(${changed.map(({ account_id }) => account_id)}::text[]) as account (id)
+      order by key) as keys`;
 }

@@ -1,4 +1,4 @@
-export { contactConsumers } from './consumers.ts';
+export { contactConsumer } from './consumers.ts';
 export { contactColumns, idsOfContact, joinContact, type KnownContact, knownContact } from './contacts.sql.ts';
 export { learnContact } from './learn-contact.ts';
 export { contactOfAccount } from './name-contact.ts';

@@ -1,11 +1,11 @@
 import { getContactSummary } from '@customer-platform/contracts/cdp';
-import type { OutsideWork } from '@customer-platform/service-kit';
+import { inTransaction, type OutsideWork } from '@customer-platform/service-kit';
 import { insertAskedContact } from './contacts.sql.ts';
 
 /** Asks customer data for a contact that the copy does not have, and keeps the answer. */
 export function learnContact(id: string): (outside: OutsideWork) => Promise<void> {
   return async ({ account, sql, ask }) => {
     const { contact } = await ask(getContactSummary, { contact: id });
-    if (contact) await insertAskedContact(sql, account.id, id, contact);
+    if (contact) await inTransaction(sql, (tx) => insertAskedContact(tx, account.id, id, contact));
   };
 }

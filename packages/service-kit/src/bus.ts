@@ -27,6 +27,13 @@ export interface PublishedEvent {
   trace: TraceHeaders | undefined;
 }
 
+/** Which events: of an audience, a service, a kind, or a family of kinds such as `contact.*`; what is left out is any. */
+export interface EventFilter {
+  audience?: 'public' | 'internal';
+  service?: string;
+  kind?: string;
+}
+
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
 export class Bus {
   readonly #connection: NatsConnection;
@@ -117,12 +124,12 @@ export class Bus {
    */
   consume(
     durable: string,
-    filter: { audience: 'public' | 'internal'; service?: string; kind?: string },
+    filter: EventFilter,
     batchSize: number,
     take: (batch: Delivery[]) => Promise<void>,
   ): { stop(): Promise<void>; pending(): Promise<number> } {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
-    const subject = `${this.#prefix}.event.${filter.audience}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
+    const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
     const loop = new ConsumeLoop(batchSize, take, this.#log.child({ consumer: name }), async () => {
       await this.#ensureStream();
       const manager = await jetstreamManager(this.#connection);

@@ -1,5 +1,5 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
-import type { Bus } from './bus.ts';
+import type { Bus, EventFilter } from './bus.ts';
 import type { Delivery, ReceivedEvent } from './consume-loop.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
@@ -11,7 +11,7 @@ const retryDelayMs = 2_000;
 /** What one durable consumer takes and does. Its effect and its inbox rows commit together, then the bus is told. */
 export interface Consumer<Resources> {
   name: string;
-  filter: { audience: 'public' | 'internal'; service?: string; kind?: string };
+  filter: EventFilter;
   batchSize: number;
   /** Gets only events that this consumer has not taken before; order is the stream's. */
   take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<void>;

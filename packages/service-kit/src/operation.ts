@@ -10,7 +10,7 @@ import type {
   Query,
 } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import type { Emit } from './outbox.ts';
 
@@ -23,7 +23,7 @@ export type Ask = <Request extends InternalRequest>(
 /** What work outside of a transaction gets. */
 export interface OutsideWork {
   account: AccountContext;
-  sql: Sql;
+  sql: Database;
   ask: Ask;
   now: Date;
 }

@@ -4,6 +4,7 @@ import { operationsByKey } from '@customer-platform/contracts';
 import type { Operation } from '@customer-platform/contracts/core';
 import { services as allServices } from '@customer-platform/deploy/deployables';
 import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { type Database, openDatabase, startService } from '@customer-platform/service-kit';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { MovableClock } from './clock.ts';
 import { waitFor } from './wait-for.ts';
@@ -49,6 +50,8 @@ export interface Platform {
   clock: MovableClock;
   /** The environment of one of its services, for starting a second process of it. */
   env(service: string): Record<string, string>;
+  /** Opens a pool of at most 4 on a service's own schema, for what no answer shows; it is closed with the platform. */
+  database(service: TestedService): Database;
   /** Makes an account; `settings` as POST /admin/accounts takes them. */
   account(settings?: Record<string, unknown>): Promise<TestAccount>;
   /** A request at the control plane. */
@@ -80,10 +83,10 @@ export async function startPlatform(
   const clock = new MovableClock();
   const env = await environment([...services, 'gateway'], options.env ?? {});
   const started: StartedProcess[] = [];
+  const databases: Database[] = [];
   const urls: Record<string, string> = {};
   for (const name of services) {
     const module = (await import(`@customer-platform/${name}`)) as Record<string, never>;
-    const { startService } = await import('@customer-platform/service-kit');
     const running = await startService(module[name]!, env(name), { clock: clock.now });
     started.push(running);
     urls[`${name.toUpperCase()}_URL`] = running.url;
@@ -116,6 +119,11 @@ export async function startPlatform(
     adminToken,
     clock,
     env: (service) => ({ ...env(service), ...(service === 'gateway' ? urls : {}) }),
+    database(service) {
+      const database = openDatabase(env(service).DATABASE_URL!, { pool: 4, service });
+      databases.push(database);
+      return database;
+    },
     admin,
     issueKey,
     account: (settings = {}) => makeAccount(gateway.url, admin, issueKey, settings),
@@ -123,6 +131,7 @@ export async function startPlatform(
     events: (accountId) => probe.of(accountId),
     async stop() {
       await probe.stop();
+      for (const database of databases) await database.end();
       for (const process of started.reverse()) await process.stop();
     },
   };

@@ -1,4 +1,4 @@
-import { contactConsumers } from '@customer-platform/contact-copy';
+import { contactConsumer } from '@customer-platform/contact-copy';
 import { baseConfig, runProcess, type ServiceDefinition, startService } from '@customer-platform/service-kit';
 import { bookAppointment } from './appointments/book-appointment.ts';
 import { cancelAppointment } from './appointments/cancel-appointment.ts';
@@ -42,7 +42,7 @@ export const calendar: ServiceDefinition<typeof baseConfig, undefined> = {
     ...[listStaff, createStaff, getStaff, updateStaff, listTimeOff, createTimeOff, deleteTimeOff],
     ...[getSettings, updateSettings],
   ],
-  consumers: [...contactConsumers, onMemberAdded, onMemberRemoved, onDealDeleted],
+  consumers: [contactConsumer, onMemberAdded, onMemberRemoved, onDealDeleted],
   jobs: [emitDueReminders],
 };
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Order, OrderInput, Product } from '@customer-platform/contracts/catalogue';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import { takeMessage } from '@customer-platform/contracts/messaging';
-import { Bus, createLogger, type Database, openDatabase } from '@customer-platform/service-kit';
+import { Bus, createLogger } from '@customer-platform/service-kit';
 import type { Platform, TestAccount } from '@customer-platform/testkit';
 import type { z } from 'zod';
 
@@ -88,9 +88,4 @@ export async function mergeContact(bus: Bus, shop: Shop, sequence = 1_000_000): 
   });
   await bus.publish({ ...merge, audience: 'public', sequence, envelope, trace: undefined });
   return survivor;
-}
-
-/** The database of the service under test, for what no answer shows. */
-export function openServiceDatabase(platform: Platform): Database {
-  return openDatabase(platform.env('catalogue').DATABASE_URL!, { pool: 2, service: 'catalogue' });
 }

@@ -1,4 +1,4 @@
-import { contactConsumers } from '@customer-platform/contact-copy';
+import { contactConsumer } from '@customer-platform/contact-copy';
 import { baseConfig, runProcess, type ServiceDefinition, startService } from '@customer-platform/service-kit';
 import { cancelOrder } from './orders/cancel-order.ts';
 import { confirmOrder } from './orders/confirm-order.ts';
@@ -24,7 +24,7 @@ export const catalogue: ServiceDefinition<typeof baseConfig, CatalogueResources>
     ...[listOrders, createOrder, getOrder],
     ...[confirmOrder, declineOrder, fulfilOrder, cancelOrder],
   ],
-  consumers: contactConsumers,
+  consumers: [contactConsumer],
   resources: makeResources,
 };
 

@@ -1,10 +1,5 @@
-import { type Database, openDatabase } from '@customer-platform/service-kit';
+import type { Database } from '@customer-platform/service-kit';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
-
-/** The database of customer data under test, to look into what no operation shows; ends with `end`. */
-export function databaseOf(platform: Platform): Database {
-  return openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 2, service: 'cdp' });
-}
 
 /** A refusal with this status, and field where one is given. */
 export const refusal = (status: number, field?: string) => ({ status, ...(field ? { field } : {}) });

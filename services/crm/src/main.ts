@@ -1,4 +1,4 @@
-import { contactConsumers } from '@customer-platform/contact-copy';
+import { contactConsumer } from '@customer-platform/contact-copy';
 import { baseConfig, runProcess, type ServiceDefinition, startService } from '@customer-platform/service-kit';
 import { answerGetDealSummary } from './deals/answer-get-deal-summary.ts';
 import { createDeal } from './deals/create-deal.ts';
@@ -26,7 +26,7 @@ export const crm: ServiceDefinition<typeof baseConfig, undefined> = {
     ...[moveDeal, winDeal, loseDeal, reopenDeal],
   ],
   requests: [answerGetDealSummary],
-  consumers: contactConsumers,
+  consumers: [contactConsumer],
 };
 
 if (import.meta.main) await runProcess(() => startService(crm, process.env));

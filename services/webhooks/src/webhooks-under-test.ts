@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Delivery, Endpoint } from '@customer-platform/contracts/webhooks';
-import { type Database, openDatabase } from '@customer-platform/service-kit';
-import { type Platform, type Received, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Received, type TestAccount, waitFor } from '@customer-platform/testkit';
 
 /** Registers an endpoint at a receiver's address; the answer shows its secret. */
 export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
@@ -28,11 +27,6 @@ export function delivery(
 ): Promise<Delivery> {
   const find = async () => (await deliveriesTo(account, endpointId)).find(matches);
   return waitFor('a delivery', find, timeoutMs);
-}
-
-/** The database of the service under test, for what no answer shows. */
-export function openServiceDatabase(platform: Platform): Database {
-  return openDatabase(platform.env('webhooks').DATABASE_URL!, { pool: 2, service: 'webhooks' });
 }
 
 /** Whether one of a request's signatures is this secret's: Standard Webhooks, written here a second time to check the first. */

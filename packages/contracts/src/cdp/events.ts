@@ -8,7 +8,10 @@ const { publicEvent, internalEvent } = eventsOf('cdp');
 
 export const contactCreated = publicEvent('contact.created', z.object({ contact: Contact }));
 export const contactUpdated = publicEvent('contact.updated', z.object({ contact: Contact, previous }));
-export const contactMerged = publicEvent('contact.merged', z.object({ contact: Contact, merged: ContactSummary }));
+export const contactMerged = publicEvent(
+  'contact.merged',
+  z.object({ contact: Contact, merged: ContactSummary, previous }),
+);
 
 const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() }), contact: ContactSummary });
 

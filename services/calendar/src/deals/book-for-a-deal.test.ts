@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Deal, getDealSummary } from '@customer-platform/contracts/crm';
-import { Bus, createLogger, openDatabase } from '@customer-platform/service-kit';
+import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Desk, openDesk } from '../calendar-under-test.ts';
@@ -144,7 +144,7 @@ describe('while Pipelines is away or late', () => {
     const crm = await connectCrm();
     crm.answer(getDealSummary, async (_account, { deal }) => ({ deal: dealWith(deal) }));
     const deal = randomUUID();
-    const sql = openDatabase(platform.env('calendar').DATABASE_URL!, { pool: 2, service: 'calendar' });
+    const sql = platform.database('calendar');
     try {
       await waitFor('the stand-in', async () => (await desk.book(at(9), { deal })).status === 201);
       let booking: ReturnType<Desk['book']> | undefined;
@@ -166,7 +166,6 @@ describe('while Pipelines is away or late', () => {
       expect([status, body.deal]).toEqual([201, deal]);
       await waitFor('the deal to be gone', async () => (await dealOf(desk, body.id)) === null);
     } finally {
-      await sql.end();
       await crm.close();
     }
   });

@@ -6,7 +6,6 @@ import {
   type HandedMessage,
   type Messaging,
   mergeContact,
-  openServiceDatabase,
   openShop,
   type Shop,
   startMessaging,
@@ -19,7 +18,7 @@ let sql: Database;
 let messaging: Messaging | undefined;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'catalogue'] });
-  sql = openServiceDatabase(platform);
+  sql = platform.database('catalogue');
 }, 60_000);
 afterEach(async () => {
   await messaging?.close();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Order } from '@customer-platform/contracts/catalogue';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { busOf, mergeContact, openServiceDatabase, openShop, type Shop, something } from '../catalogue-under-test.ts';
+import { busOf, mergeContact, openShop, type Shop, something } from '../catalogue-under-test.ts';
 
 let platform: Platform;
 beforeAll(async () => {
@@ -33,10 +33,9 @@ describe('the list of orders', () => {
       orders.push(await shop.order(index % 2 === 0 ? {} : { contact: other.id }));
     }
     for (const index of [0, 1, 2]) await shop.client.confirmOrder({ params: { order_id: orders[index]!.id } });
-    const sql = openServiceDatabase(platform);
+    const sql = platform.database('catalogue');
     const carts = [orders[2]!.id, orders[3]!.id];
     await sql`update orders set source = 'cart' where account_id = ${shop.account.id} and id = any(${carts}::uuid[])`;
-    await sql.end();
     expect(await numbers(shop, { status: 'confirmed' })).toEqual([3, 2, 1]);
     expect(await numbers(shop, { status: 'fulfilled' })).toEqual([]);
     expect(await numbers(shop, { source: 'cart' })).toEqual([4, 3]);

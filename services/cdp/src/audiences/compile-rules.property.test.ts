@@ -1,5 +1,5 @@
 import { AudienceRules, type Condition } from '@customer-platform/contracts/cdp';
-import { type Database, openDatabase } from '@customer-platform/service-kit';
+import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -14,7 +14,7 @@ let sql: Database;
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
-  sql = openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 2, service: 'cdp' });
+  sql = platform.database('cdp');
 }, 60_000);
 afterAll(async () => {
   await sql?.end();

@@ -1,4 +1,4 @@
-import { type Database, openDatabase, type Sql } from '@customer-platform/service-kit';
+import type { Database, Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { settle } from '../cdp-under-test.ts';
@@ -15,7 +15,7 @@ let audiences: ReturnType<typeof audiencesOf>;
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
-  sql = openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 4, service: 'cdp' });
+  sql = platform.database('cdp');
 }, 60_000);
 afterAll(async () => {
   await sql?.end();

@@ -2,7 +2,7 @@ import { eachOf } from '@customer-platform/client';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, databaseOf, keepChanged, refusal, settle, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, keepChanged, refusal, settle, takeChanged } from '../cdp-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -11,11 +11,10 @@ let params: { contact_id: string };
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
-  sql = databaseOf(platform);
+  sql = platform.database('cdp');
   await keepChanged(sql);
 }, 60_000);
 afterAll(async () => {
-  await sql.end();
   await platform.stop();
 });
 beforeEach(async () => {

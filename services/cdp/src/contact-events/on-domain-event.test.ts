@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, databaseOf, keepChanged, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, keepChanged, takeChanged } from '../cdp-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -12,14 +12,13 @@ let contact: { id: string; number: number };
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
-  sql = databaseOf(platform);
+  sql = platform.database('cdp');
   await keepChanged(sql);
   const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
   bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'crm', log: createLogger('crm', 'error') });
 }, 60_000);
 afterAll(async () => {
   await bus.close();
-  await sql.end();
   await platform.stop();
 });
 beforeEach(async () => {

@@ -129,31 +129,14 @@ export interface ContactFilter {
 /** So many of the newest contacts are looked through for a text or a tag before its index is asked. */
 const lookedThrough = 5_000;
 
-/** A page of contacts that were not merged, newest first, after the contact `after`. */
-export async function selectContacts(
-  sql: Sql,
-  accountId: string,
-  filter: ContactFilter,
-  after: string | undefined,
-  limit: number,
-): Promise<ContactRow[]> {
-  const { phone, email, external_id, q, tag } = filter;
-  if (q !== undefined || tag !== undefined) return await searchContacts(sql, accountId, filter, after, limit);
-  return await sql<ContactRow[]>`
-    select ${columns(sql)} from contacts
-    where account_id = ${accountId} and merged_into is null
-      ${after === undefined ? sql`` : sql`and id < ${after}`}
-      ${phone === undefined ? sql`` : sql`and phone = ${phone}`}
-      ${email === undefined ? sql`` : sql`and email = ${email}`}
-      ${external_id === undefined ? sql`` : sql`and external_id = ${external_id}`}
-    order by id desc limit ${limit}`;
-}
-
 /**
- * The same by a text or a tag. What many have is found among the newest; what few have, by the index over all that are older. The
- * statement is planned for its values each time: kept for all of them, its plan could read a million rows for one that has four.
+ * A page of contacts that were not merged, newest first, after the contact `after`. An external id also finds who one that had it
+ * was merged into.
+ *
+ * By a text or a tag, what many have is found among the newest; what few have, by the index over all that are older. That statement
+ * is planned for its values each time: kept for all of them, its plan could read a million rows for one that has four.
  */
-async function searchContacts(
+export async function selectContacts(
   sql: Sql,
   accountId: string,
   { q, tag, phone, email, external_id }: ContactFilter,
@@ -162,14 +145,19 @@ async function searchContacts(
 ): Promise<ContactRow[]> {
   const values: (string | number | string[])[] = [];
   const bind = (value: string | number | string[], type: string) => `$${values.push(value)}::${type}`;
-  const equal = Object.entries({ phone, email, external_id }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`and ${name} = ${bind(value, 'text')}`],
-  );
-  const newer = after === undefined ? '' : `and id < ${bind(after, 'uuid')}`;
-  const among = `account_id = ${bind(accountId, 'uuid')} and merged_into is null ${newer} ${equal.join(' ')}`;
-  const text = q === undefined ? '' : `and search like '%' || lower(${bind(escapeLike(q), 'text')}) || '%'`;
-  const matches = `${text} ${tag === undefined ? '' : `and tags @> ${bind([tag], 'text[]')}`}`;
+  const account = bind(accountId, 'uuid');
+  const among = `account_id = ${account} and merged_into is null
+    ${after === undefined ? '' : `and id < ${bind(after, 'uuid')}`}
+    ${phone === undefined ? '' : `and phone = ${bind(phone, 'text')}`}
+    ${email === undefined ? '' : `and email = ${bind(email, 'text')}`}
+    ${external_id === undefined ? '' : `and id = any(array(${idsByExternalId(account, bind(external_id, 'text'))}))`}`;
   const most = bind(limit, 'integer');
+  if (q === undefined && tag === undefined) {
+    const text = `select ${columnNames} from contacts where ${among} order by id desc limit ${most}`;
+    return await sql.unsafe<ContactRow[]>(text, values, { prepare: true });
+  }
+  const matches = `${q === undefined ? '' : `and search like '%' || lower(${bind(escapeLike(q), 'text')}) || '%'`}
+    ${tag === undefined ? '' : `and tags @> ${bind([tag], 'text[]')}`}`;
   return await sql.unsafe<ContactRow[]>(
     `with newest as materialized (
       select ${columnNames}, search from contacts where ${among} order by id desc limit ${lookedThrough}
@@ -183,6 +171,9 @@ async function searchContacts(
     values,
   );
 }
+
+const idsByExternalId = (account: string, externalId: string) =>
+  `select coalesce(e.merged_into, e.id) from contacts e where e.account_id = ${account} and e.external_id = ${externalId}`;
 
 function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');

@@ -1,17 +1,16 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { addAudience, databaseOf, refusal } from '../cdp-under-test.ts';
+import { addAudience, refusal } from '../cdp-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
-  sql = databaseOf(platform);
+  sql = platform.database('cdp');
 }, 60_000);
 afterAll(async () => {
-  await sql.end();
   await platform.stop();
 });
 

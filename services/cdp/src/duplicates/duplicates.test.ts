@@ -2,7 +2,7 @@ import { eachOf } from '@customer-platform/client';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { databaseOf, lookForDuplicates, refusal } from '../cdp-under-test.ts';
+import { lookForDuplicates, refusal } from '../cdp-under-test.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 
 let platform: Platform;
@@ -11,10 +11,9 @@ let account: TestAccount;
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
-  sql = databaseOf(platform);
+  sql = platform.database('cdp');
 }, 60_000);
 afterAll(async () => {
-  await sql.end();
   await platform.stop();
 });
 beforeEach(async () => {

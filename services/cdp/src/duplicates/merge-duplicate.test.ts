@@ -3,7 +3,7 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, databaseOf, keepChanged, lookForDuplicates, refusal, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, keepChanged, lookForDuplicates, refusal, takeChanged } from '../cdp-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -11,11 +11,10 @@ let account: TestAccount;
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp'] });
-  sql = databaseOf(platform);
+  sql = platform.database('cdp');
   await keepChanged(sql);
 }, 60_000);
 afterAll(async () => {
-  await sql.end();
   await platform.stop();
 });
 beforeEach(async () => {
@@ -55,7 +54,9 @@ describe('the kept contact', () => {
       updated_at: survivor.updated_at,
     });
     const { data } = await platform.event(account.id, 'contact.merged');
-    expect(data).toEqual({ contact: survivor, merged: { id: merged.id, name: 'Ada Old', phone: '+4930901820' } });
+    const previous = { external_id: null, phone: null, tags: ['a', 'b'], fields: { a: 1 } };
+    const summary = { id: merged.id, name: 'Ada Old', phone: '+4930901820' };
+    expect(data).toEqual({ contact: survivor, merged: summary, previous });
     expect((await account.client.listContacts({})).data).toEqual([survivor]);
     expect(await pairs()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { implementer } from '@customer-platform/service-kit';
-import { toContact, toSummary } from '../contacts/contact.ts';
+import { changedValues, toContact, toSummary } from '../contacts/contact.ts';
 import { type ContactRow, type ContactValues, findContact, updateContactRow } from '../contacts/contacts.sql.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
 import { decidedAlready } from './duplicate.ts';
@@ -22,11 +22,13 @@ export const mergeDuplicate = implementer()(contract.mergeDuplicate, {
     const contacts = await lockContacts(tx, account.id, pair);
     const kept = contacts.find(({ id }) => id === keepId)!;
     const merged = contacts.find(({ id }) => id !== keepId)!;
-    const survivor = await updateContactRow(tx, account.id, kept.id, united(kept, merged), now);
+    const values = united(kept, merged);
+    const previous = changedValues(kept, values);
+    const survivor = await updateContactRow(tx, account.id, kept.id, values, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
     await moveToSurvivor(tx, account.id, merged.id, kept.id);
     const contact = toContact(survivor, account);
-    emit(contract.contactMerged, { contact, merged: toSummary(merged) });
+    emit(contract.contactMerged, { contact, merged: toSummary(merged), ...(previous && { previous }) });
     return contact;
   },
 });

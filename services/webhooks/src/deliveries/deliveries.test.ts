@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
+import { deliveriesTo, delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
 import { insertReplay } from './replays.sql.ts';
 
 let platform: Platform;
@@ -408,12 +408,11 @@ describe('replaying', () => {
     const { account, endpoint, params, receiver } = await endpointAnswering(200);
     await account.client.updateEndpoint({ params, body: { active: false } });
     await Promise.all(Array.from({ length: 250 }, () => emitContactCreated(account)));
-    const sql = openServiceDatabase(platform);
+    const sql = platform.database('webhooks');
     await waitFor('all to be skipped', async () => {
       const skipped = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'skipped'`;
       return skipped.length === 250;
     });
-    await sql.end();
     await account.client.updateEndpoint({ params, body: { active: true } });
     const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
     expect(matched).toBe(250);
@@ -446,11 +445,10 @@ describe('replaying', () => {
     await emitContactCreated(account);
     await delivery(account, endpoint.id);
     await account.client.updateEndpoint({ params, body: { active: false } });
-    const sql = openServiceDatabase(platform);
+    const sql = platform.database('webhooks');
     const now = platform.clock.now();
     const period = { since: new Date(0), until: now, includes_delivered: true };
     const { id } = await insertReplay(sql, { account_id: account.id, endpoint_id: endpoint.id, ...period }, now);
-    await sql.end();
     const replay = { params: { ...params, replay_id: id } };
     await waitFor('the replay to fail', async () => (await account.client.getReplay(replay)).status === 'failed');
     expect(receiver.received).toHaveLength(1);

@@ -8,7 +8,7 @@ import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } f
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { countUnaccounted } from '../events/events.sql.ts';
 import { webhooks } from '../main.ts';
-import { delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
+import { delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -16,13 +16,13 @@ const receivers: Receiver[] = [];
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env: { WEBHOOKS_TIMEOUT_MS: '3000' } });
-  sql = openServiceDatabase(platform);
+  sql = platform.database('webhooks');
 });
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
 });
 afterAll(async () => {
-  await Promise.all([platform.stop(), sql.end()]);
+  await platform.stop();
 });
 
 async function receiverThat(answer?: Receiver['answer']): Promise<Receiver> {

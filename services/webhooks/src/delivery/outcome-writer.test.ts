@@ -1,7 +1,7 @@
 import { createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openServiceDatabase, register } from '../webhooks-under-test.ts';
+import { register } from '../webhooks-under-test.ts';
 import type { TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 
@@ -10,10 +10,10 @@ let sql: Database;
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'webhooks'] });
-  sql = openServiceDatabase(platform);
+  sql = platform.database('webhooks');
 });
 afterAll(async () => {
-  await Promise.all([platform.stop(), sql.end()]);
+  await platform.stop();
 });
 
 /** The outcome of a try of a new delivery that no dispatcher takes up: its endpoint is off. */

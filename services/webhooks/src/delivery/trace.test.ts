@@ -1,6 +1,6 @@
 import { type Platform, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
+import { delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 let collector: Receiver;
@@ -30,10 +30,9 @@ describe('tracing', () => {
     platform.clock.advance(6000);
     await delivery(account, endpoint.id, (one) => one.tries.length === 2);
     const traces = receiver.received.map((request) => String(request.headers.traceparent).split('-'));
-    const sql = openServiceDatabase(platform);
+    const sql = platform.database('webhooks');
     const [event] = await sql<{ trace: { traceparent: string } }[]>`
       select trace from events where account_id = ${account.id}`;
-    await sql.end();
     const [, traceId] = event!.trace.traceparent.split('-');
     expect(traceId).toMatch(/^[0-9a-f]{32}$/);
     expect(traces.map((trace) => trace[1])).toEqual([traceId, traceId]);

@@ -1,6 +1,6 @@
 import { type Platform, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, isSignedBy, openServiceDatabase, register } from '../webhooks-under-test.ts';
+import { delivery, emitContactCreated, isSignedBy, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];
@@ -159,9 +159,8 @@ describe('reading and changing', () => {
     expect((await account.request('DELETE', `/v1/webhooks/${id}`)).status).toBe(204);
     expect((await account.request('DELETE', `/v1/webhooks/${id}`)).status).toBe(404);
     expect((await account.request('GET', `/v1/webhooks/${id}/deliveries`)).status).toBe(404);
-    const sql = openServiceDatabase(platform);
+    const sql = platform.database('webhooks');
     const rows = await sql`select status, reason, next_try_at from deliveries where endpoint_id = ${id}`;
-    await sql.end();
     expect([...rows]).toEqual([{ status: 'failed', reason: 'endpoint_deleted', next_try_at: null }]);
   });
 });

@@ -1,7 +1,7 @@
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, openServiceDatabase, register } from '../webhooks-under-test.ts';
+import { deliveriesTo, delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
 import { countUnaccounted, deleteOldEvents } from './events.sql.ts';
 
 let platform: Platform;
@@ -11,10 +11,10 @@ let sql: Database;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'webhooks'] });
   receiver = await startReceiver();
-  sql = openServiceDatabase(platform);
+  sql = platform.database('webhooks');
 });
 afterAll(async () => {
-  await Promise.all([platform.stop(), receiver.stop(), sql.end()]);
+  await Promise.all([platform.stop(), receiver.stop()]);
 });
 
 const eventsOf = async (account: Awaited<ReturnType<Platform['account']>>, count: number) =>
