@@ -89,7 +89,7 @@ describe('an input', () => {
     [
       { name: 'abc', at: '2026-01-01T00:00:00' },
       'at',
-      'at must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00',
+      'at must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, of the years 1900 to 2199',
     ],
   ])('%j is refused at %s: %s', (given, field, message) => {
     expect(refusalOf(() => parse(given))).toEqual({ field, message });

@@ -112,7 +112,8 @@ function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): R
     }
     const field = schema.shape[name] as z.ZodType | undefined;
     const isNumber = field !== undefined && unwrapped(field) instanceof z.ZodNumber;
-    prepared[name] = isNumber && typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
+    prepared[name] =
+      isNumber && typeof value === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(value) ? Number(value) : value;
   }
   return prepared;
 }

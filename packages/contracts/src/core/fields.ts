@@ -40,7 +40,8 @@ const earliest = Date.UTC(1900, 0, 1);
 const latest = Date.UTC(2200, 0, 1);
 const datetimeWithOffset =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$/;
-const instantRule = 'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00';
+const instantRule =
+  'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, of the years 1900 to 2199';
 
 /** The instant an ISO 8601 date-time with an offset names, or undefined where the text is none or lies outside 1900 to 2200. */
 export function parseInstant(value: string): Date | undefined {

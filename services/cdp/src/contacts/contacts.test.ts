@@ -107,6 +107,8 @@ describe('a contact', () => {
   });
 });
 
+const includes = (text: string, part: string) => text.toLowerCase().includes(part.toLowerCase());
+
 describe('PUT by external id', () => {
   it('creates one, then updates the oldest that has it', async () => {
     const params = { external_id: 'crm 7/ö\\..' };
@@ -161,6 +163,26 @@ describe('the list', () => {
     for (const q of ['100_', 'nobody', '%%%']) expect(await found(q)).toEqual([]);
     const greek = await client.createContact({ body: { name: 'ΟΔΥΣΣΕΑΣ' } });
     expect(await found('ΟΔΥΣΣΕΑΣ')).toEqual([greek.id]);
+  });
+
+  it('finds by every part of an id, a number and an address, digits or not', async () => {
+    const { client } = await platform.account();
+    const people = [
+      { external_id: 'Crm-0012345_7', phone: '+4930901820', email: 'ada.12345678@example.com', name: 'Ada 12345' },
+      { external_id: 'crm-0012345%7', phone: '+4930901821', email: 'bo@12345.example', name: '12345 Bo' },
+      { external_id: '12345-00012345', phone: '+4915112345678', email: 'x12345@12345.example', name: 'Cy' },
+    ];
+    for (const body of people) await client.createContact({ body });
+    const texts = people.map((person) => Object.values(person));
+    const parts = texts
+      .flat()
+      .flatMap((text) => [text, text.slice(1), text.slice(0, -1), text.slice(2, -2), `${text}0`])
+      .filter((part) => part !== '');
+    for (const q of parts) {
+      const expected = people.filter((_, index) => texts[index]!.some((text) => includes(text, q)));
+      const { data } = await client.listContacts({ query: { q } });
+      expect([q, data.map(({ name }) => name).reverse()]).toEqual([q, expected.map(({ name }) => name)]);
+    }
   });
 
   it('filters by phone, email, external id and tag', async () => {

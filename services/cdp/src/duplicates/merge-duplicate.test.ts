@@ -61,6 +61,20 @@ describe('the kept contact', () => {
     expect(await pairs()).toEqual([]);
   });
 
+  it('is found by the external id of either', async () => {
+    const [kept, merged] = [
+      await add({ external_id: 'kept', email: 'both@example.com' }),
+      await add({ external_id: 'merged', email: 'both@example.com' }),
+    ];
+    const survivor = await mergeInto(kept, merged);
+    const found = async (query: object) => (await account.client.listContacts({ query })).data;
+    for (const external_id of ['kept', 'merged']) {
+      expect(await found({ external_id })).toEqual([survivor]);
+      expect(await found({ external_id, q: 'BOTH' })).toEqual([survivor]);
+    }
+    expect(await found({ external_id: 'nobody' })).toEqual([]);
+  });
+
   it('can be changed though it has more fields than a contact can be given', async () => {
     const fields = (name: string) => Object.fromEntries(Array.from({ length: 100 }, (_, index) => [name + index, 1]));
     const [kept, merged] = [
