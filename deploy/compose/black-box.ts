@@ -201,6 +201,26 @@ async function checkWebhook(call: Send, options: Entrances, act: () => Promise<s
   }
 }
 
+/** Makes a deal and an order of the contact, and declines the order. */
+async function trade(call: Send, contact: string): Promise<void> {
+  await step('a deal can be made, and won', async () => {
+    const body = { title: 'Black box', contact, value_minor: 5_000 };
+    const deal = await eventually(() => call<{ id: string }>('POST', '/v1/crm/deals', { body }), 201, true);
+    const won = expectStatus(await call<{ status: string }>('POST', `/v1/crm/deals/${deal.body.id}/win`), 200).body;
+    expectThat(won.status === 'won', `its status is ${won.status}: it should be won`);
+  });
+  await step('an order can be made, and declined', async () => {
+    const items = [{ sku: 'box', name: 'A box', quantity: 2, unit_price_minor: 1_250 }];
+    const send = () =>
+      call<{ id: string; total_minor: number }>('POST', '/v1/catalogue/orders', { body: { contact, items } });
+    const order = (await eventually(send, 201, true)).body;
+    expectThat(order.total_minor === 2_500, `its total is ${order.total_minor}: it should be 2500`);
+    const path = `/v1/catalogue/orders/${order.id}/decline`;
+    const declined = expectStatus(await call<{ status: string }>('POST', path, { body: {} }), 200).body;
+    expectThat(declined.status === 'declined', `its status is ${declined.status}: it should be declined`);
+  });
+}
+
 async function checkRecord(call: Send, endpoint: string, sent: { headers: Record<string, string | undefined> }) {
   const list = await askUntil(
     async () => expectStatus(await call<{ data: Delivery[] }>('GET', `/v1/webhooks/${endpoint}/deliveries`), 200),
@@ -239,6 +259,7 @@ async function main(): Promise<void> {
   });
   const want = await prepareBooking(call);
   await checkWebhook(call, options, () => book(call, want));
+  await trade(call, want.contact);
   await step('a revoked key is refused within a second', async () => {
     expectStatus(await manage('DELETE', `/admin/keys/${keyId}`), 204);
     const describe = ({ status }: Answer<unknown>) => `answered ${status}`;
