@@ -12,20 +12,21 @@ interface Room {
 
 const scope = '@customer-platform/';
 const [contracts, kit, core] = [`${scope}contracts`, `${scope}service-kit`, `${scope}contracts/core`];
-const contactCopy = `${scope}contact-copy`;
+const [contactCopy, outbound] = [`${scope}contact-copy`, `${scope}outbound`];
 const within =
   (...packages: string[]) =>
   (specifier: string) =>
     packages.some((name) => specifier === name || specifier.startsWith(`${name}/`));
 
 const services = globSync('services/*').map((folder): Room => {
-  return { folder, name: folder.slice('services/'.length), mayImport: within(contracts, kit, contactCopy) };
+  return { folder, name: folder.slice('services/'.length), mayImport: within(contracts, kit, contactCopy, outbound) };
 });
 
 /** Who may import whom. A service never imports another. */
 const rooms: Room[] = [
   { folder: 'packages/contracts', name: 'contracts', mayImport: () => false },
   { folder: 'packages/service-kit', name: 'service-kit', mayImport: (specifier) => specifier === core },
+  { folder: 'packages/outbound', name: 'outbound', mayImport: within(contracts, kit) },
   { folder: 'packages/contact-copy', name: 'contact-copy', mayImport: within(contracts, kit) },
   { folder: 'packages/client', name: 'client', mayImport: within(contracts) },
   {

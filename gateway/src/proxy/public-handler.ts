@@ -89,11 +89,13 @@ function forwardHook(
   continues: boolean,
 ): void {
   const path = readRequestPath(request.url!);
-  const way = path && parts.services.get('messaging');
+  const [, module, token, ...more] = path?.segments ?? [];
+  const isHook = module === 'messages' && token !== undefined && more.length === 0;
+  const way = isHook && parts.services.get('messaging');
   if (!way) operationAt(undefined, request.method!);
   else {
     limitBody(request, response, defaultBodyLimit);
-    request.url = path.target;
+    request.url = path!.target;
     send(way, request, response, { context: undefined, requestId }, continues);
   }
 }

@@ -1,35 +1,25 @@
 import { deliveryStatus } from '@customer-platform/contracts/webhooks';
+import {
+  allowedRangesSetting,
+  createNameResolver,
+  createPoster,
+  parsed,
+  parseSecretKeys,
+  type SecretKeys,
+  type TargetGuard,
+} from '@customer-platform/outbound';
 import { baseConfig, type Foundation, implementer, meter } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { parseAddressRanges } from './delivery/address-ranges.ts';
 import { Dispatcher } from './delivery/dispatcher.ts';
-import type { TargetGuard } from './delivery/guarded-connector.ts';
-import { createPoster } from './delivery/post.ts';
-import { createNameResolver } from './delivery/resolve-name.ts';
 import { parseRetrySchedule, type RetrySchedule } from './delivery/retry-schedule.ts';
-import { parseSecretKeys, type SecretKeys } from './endpoints/secret.ts';
 import { countUnaccounted, oldestDueAgeSeconds } from './events/events.sql.ts';
-
-/** A setting whose text `parse` reads; what it throws is said at start. */
-function parsed<Value>(parse: (text: string) => Value) {
-  return z.string().transform((text, context) => {
-    try {
-      return parse(text);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message });
-      return z.NEVER;
-    }
-  });
-}
 
 /** The settings of this service. */
 export const webhooksConfig = baseConfig.extend({
   WEBHOOKS_SECRET_KEY: parsed(parseSecretKeys).meta({
     description: 'Encrypts signing secrets: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',
   }),
-  WEBHOOKS_ALLOWED_RANGES: parsed(parseAddressRanges)
-    .default([])
-    .meta({ description: 'Private ranges that endpoints may be in, such as 10.1.0.0/16; there http is allowed too.' }),
+  WEBHOOKS_ALLOWED_RANGES: allowedRangesSetting,
   WEBHOOKS_RETRY_SCHEDULE: parsed(parseRetrySchedule)
     .default(parseRetrySchedule('0,5s,5m,30m,2h,5h,10h,14h,20h,24h'))
     .meta({ description: 'The waits before each try of a delivery, such as 0,5s,5m.' }),

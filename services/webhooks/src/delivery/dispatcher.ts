@@ -1,14 +1,13 @@
+import type { Poster } from '@customer-platform/outbound';
+import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
 import { type Database, DeadlineWatch, type Logger, meter, type Timed, WakeLoop } from '@customer-platform/service-kit';
-import { decryptSecret, type SecretKeys } from '../endpoints/secret.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import type { DueDelivery, TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import type { Poster } from './post.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
-import { signingKeyOf } from './signature.ts';
 import { tryDelivery } from './try-delivery.ts';
 
 export type DispatcherOptions = {

@@ -1,9 +1,9 @@
+import type { PostResult } from '@customer-platform/outbound';
 import { describe, expect, it } from '@jest/globals';
 import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
 import { newsOf } from './outcome-writer.ts';
-import type { PostResult } from './post.ts';
 
 const dayMs = 86_400_000;
 const at = new Date('2026-11-21T03:00:00Z');

@@ -1,4 +1,4 @@
-import { isSuccess, type PostError, type PostResult } from './post.ts';
+import { isSuccess, type PostError, type PostResult } from '@customer-platform/outbound';
 import { nextWaitMs, type RetrySchedule } from './retry-schedule.ts';
 
 /** A delivery that is due, as the dispatcher took it. `step` counts the tries of this run. */

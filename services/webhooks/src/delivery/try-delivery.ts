@@ -1,9 +1,8 @@
+import { isSuccess, type Poster, type PostResult, signatureHeader } from '@customer-platform/outbound';
 import { inSpan, SpanKind, type TraceHeaders, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
-import { isSuccess, type Poster, type PostResult } from './post.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
-import { signatureHeader } from './signature.ts';
 
 /** What every try needs of the process. */
 export type TryContext = { poster: Poster; clock: () => Date; schedule: RetrySchedule };

@@ -1,15 +1,15 @@
 import * as contract from '@customer-platform/contracts/webhooks';
+import { encryptSecret, newSigningSecret, refusePrivateTarget } from '@customer-platform/outbound';
 import { implement } from '../resources.ts';
-import { refusePrivateTarget, toEndpoint } from './endpoint.ts';
+import { toEndpoint } from './endpoint.ts';
 import { insertEndpoint, prepareEndpoint } from './endpoints.sql.ts';
-import { encryptSecret, newSigningSecret } from './secret.ts';
 
 const maxEndpoints = 20;
 
 export const createEndpoint = implement(contract.createEndpoint, {
   async handle(call) {
     const { account, body, tx, now, fail, resources } = call;
-    refusePrivateTarget(body.url, call);
+    refusePrivateTarget(body.url, 'url', { guard: call.resources.guard, outsideOnce: call.outsideOnce });
     const { count, id } = await prepareEndpoint(tx, account.id);
     if (count >= maxEndpoints) {
       fail('invalid_state', `An account has at most ${maxEndpoints} endpoints; delete one first`);

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/webhooks';
+import { refusePrivateTarget } from '@customer-platform/outbound';
 import { noteEndpointChanged } from '../delivery/dispatch.sql.ts';
 import { implement } from '../resources.ts';
-import { refusePrivateTarget, toEndpoint } from './endpoint.ts';
+import { toEndpoint } from './endpoint.ts';
 import { type EndpointValues, findEndpoint, updateEndpointRow } from './endpoints.sql.ts';
 
 /** Switching an endpoint off ends its pending deliveries as failed, endpoint_disabled: the dispatcher does it in sets. */
@@ -19,7 +20,8 @@ export const updateEndpoint = implement(contract.updateEndpoint, {
       active: body.active ?? active,
     };
     if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
-    if (values.url !== url) refusePrivateTarget(values.url, call);
+    if (values.url !== url)
+      refusePrivateTarget(values.url, 'url', { guard: call.resources.guard, outsideOnce: call.outsideOnce });
     const row = await updateEndpointRow(tx, account.id, found.id, values, now);
     if (row.url !== url || row.active !== active) {
       await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id }, now);

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** Keys that endpoint secrets are stored under, by their number; new secrets are encrypted with `current`. */
+/** Keys that secrets are stored under, by their number; new secrets are encrypted with `current`. */
 export type SecretKeys = { current: number; byId: ReadonlyMap<number, Buffer> };
 
 const nonceBytes = 12;
@@ -32,26 +32,26 @@ export function newSigningSecret(): string {
 
 /**
  * Encrypts a secret with AES-256-GCM into key number (1 byte), nonce (12), ciphertext, tag (16). It is bound to its
- * account and endpoint: moved to another row it does not decrypt.
+ * account and `row`: moved to another row it does not decrypt.
  */
-export function encryptSecret(keys: SecretKeys, secret: string, accountId: string, endpointId: string): Buffer {
+export function encryptSecret(keys: SecretKeys, secret: string, accountId: string, row: string): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', keyWith(keys, keys.current), nonce);
   const header = Buffer.concat([Buffer.of(keys.current), nonce]);
-  cipher.setAAD(boundTo(keys.current, accountId, endpointId));
+  cipher.setAAD(boundTo(keys.current, accountId, row));
   const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
   return Buffer.concat([header, ciphertext, cipher.getAuthTag()]);
 }
 
-/** The secret that encryptSecret stored. Throws where the key is unknown or the bytes, account or endpoint are others. */
-export function decryptSecret(keys: SecretKeys, stored: Uint8Array, accountId: string, endpointId: string): string {
+/** The secret that encryptSecret stored. Throws where the key is unknown or the bytes, account or row are others. */
+export function decryptSecret(keys: SecretKeys, stored: Uint8Array, accountId: string, row: string): string {
   const bytes = Buffer.from(stored);
   if (bytes.length <= headerBytes + tagBytes) throw new RangeError('a stored secret is longer than its nonce and tag');
   const keyId = bytes.readUInt8(0);
   const decipher = createDecipheriv('aes-256-gcm', keyWith(keys, keyId), bytes.subarray(1, headerBytes), {
     authTagLength: tagBytes,
   });
-  decipher.setAAD(boundTo(keyId, accountId, endpointId));
+  decipher.setAAD(boundTo(keyId, accountId, row));
   decipher.setAuthTag(bytes.subarray(-tagBytes));
   const ciphertext = bytes.subarray(headerBytes, -tagBytes);
   return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('utf8');
@@ -63,6 +63,6 @@ function keyWith(keys: SecretKeys, id: number): Buffer {
   return key;
 }
 
-function boundTo(keyId: number, accountId: string, endpointId: string): Buffer {
-  return Buffer.from(`${keyId}/${accountId}/${endpointId}`, 'utf8');
+function boundTo(keyId: number, accountId: string, row: string): Buffer {
+  return Buffer.from(`${keyId}/${accountId}/${row}`, 'utf8');
 }

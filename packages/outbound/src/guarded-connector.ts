@@ -113,7 +113,7 @@ export type GuardedConnectorOptions = TargetGuard & {
 /**
  * Makes an undici connector that resolves the name itself, vets every address and dials vetted ones alone, one after the
  * other, pinned: nothing is resolved a second time. SNI and certificate check stay with the name. Plain http goes to
- * explicitly allowed ranges alone. Fails with a ConnectError.
+ * explicitly allowed ranges alone; another protocol, which begins TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
   const { certificateAuthority: ca, connectTimeoutMs } = options;
@@ -147,7 +147,7 @@ async function vettedAddresses(target: buildConnector.Options, options: GuardedC
   const refused: string[] = [];
   const vetted = addresses.filter((address) => {
     const refusal = refusalOfAddress(address, options.allowedRanges);
-    const isPlain = target.protocol !== 'https:' && !isInRanges(address, options.allowedRanges);
+    const isPlain = target.protocol === 'http:' && !isInRanges(address, options.allowedRanges);
     if (refusal || isPlain) refused.push(`${address} (${refusal ?? 'not allowed without TLS'})`);
     return refusal === null && !isPlain;
   });

@@ -3,7 +3,7 @@ import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'n
 
 /** At most this much of an answer is read, counted after decompression. */
 export const maxAnswerBytes = 64 * 1024;
-/** So much of an answer is kept and shown. */
+/** So much of an answer is kept and shown, where the caller says no other. */
 export const maxShownBytes = 2 * 1024;
 /** Compressed bytes read at most: what does not shrink grows by its framing. */
 export const maxCompressedBytes = maxAnswerBytes + 1024;
@@ -48,14 +48,19 @@ export async function decodeAnswer(bytes: Buffer, contentEncoding: string): Prom
 }
 
 const encoder = new TextEncoder();
-const scratch = new Uint8Array(maxShownBytes);
+let scratch = new Uint8Array(maxShownBytes);
 
-/** The beginning of an answer as text that PostgreSQL can hold: at most 2 KiB of UTF-8, whole characters, without NUL. */
-export function shownText(bytes: Buffer): string {
+function scratchOf(bytes: number): Uint8Array {
+  if (scratch.length < bytes) scratch = new Uint8Array(bytes);
+  return scratch.subarray(0, bytes);
+}
+
+/** The beginning of an answer as text that PostgreSQL can hold: at most `most` bytes of UTF-8, whole characters, without NUL. */
+export function shownText(bytes: Buffer, most = maxShownBytes): string {
   if (bytes.length === 0) return '';
-  const text = bytes.toString('utf8', 0, maxShownBytes).replaceAll('\0', '\ufffd');
-  const { read } = encoder.encodeInto(text, scratch);
+  const text = bytes.toString('utf8', 0, most).replaceAll('\0', '\ufffd');
+  const { read } = encoder.encodeInto(text, scratchOf(most));
   const shown = text.slice(0, read);
   // A character that the cut went through shows as a replacement at the very end.
-  return bytes.length > maxShownBytes ? shown.replace(/\ufffd$/, '') : shown;
+  return bytes.length > most ? shown.replace(/\ufffd$/, '') : shown;
 }

@@ -3,13 +3,13 @@ import type { Dispatcher } from 'undici';
 import { createConnectionPools, type PoolEntry } from './connection-pools.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
 import { decodeAnswer, maxAnswerBytes, maxCompressedBytes, shownText } from './response-body.ts';
-import { parseRetryAfter } from './retry-schedule.ts';
+import { parseRetryAfter } from './retry-after.ts';
 
 /** Why a try failed without, or in spite of, a status. */
 export type PostError = 'timeout' | 'dns' | 'tls' | 'refused' | 'blocked' | 'too_large' | 'http';
 
 /**
- * What came of one POST. It was a success where isSuccess says so. `body` is at most 2 KiB; `retryAfterMs` at most a day;
+ * What came of one POST. It was a success where isSuccess says so. `body` is at most 2 KiB, or `keptBytes`; `retryAfterMs` at most a day;
  * `durationMs` is from the call to the last byte.
  */
 export type PostResult = {
@@ -29,6 +29,10 @@ export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> & 
   maxSocketsPerPool: number;
   maxSockets: number;
   keepAliveMs?: number;
+  /** How much of an answer's body is kept, in bytes; 2 KiB where it is left out. */
+  keptBytes?: number;
+  /** For requests that must not come twice: none is sent again where a kept connection turns out to be closed. */
+  neverResends?: true;
 };
 
 export type Poster = {
@@ -47,7 +51,7 @@ export function isSuccess(result: PostResult): boolean {
 const sweepsPerTimeout = 100;
 const maxSweepMs = 100;
 
-/** Makes the client of webhook endpoints: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
+/** Makes the client of addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
 export function createPoster(options: PosterOptions): Poster {
   const pools = createConnectionPools({
     connect: createGuardedConnector({ ...options, connectTimeoutMs: options.timeoutMs }),
@@ -66,7 +70,7 @@ export function createPoster(options: PosterOptions): Poster {
       const { headers, body } = request;
       const path = target.pathname + target.search;
       const entry = pools.take(request.poolKey, target.origin);
-      const attempt = new Attempt(entry, { path, method: 'POST', headers, body });
+      const attempt = new Attempt(entry, { path, method: 'POST', headers, body }, options);
       deadlines.watch(attempt);
       attempt.send();
       const result = await attempt.done.promise;
@@ -89,6 +93,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   private readonly entry: PoolEntry;
   private readonly target: Dispatcher.DispatchOptions;
   private readonly dialsBefore: number;
+  private readonly options: Pick<PosterOptions, 'keptBytes' | 'neverResends'>;
   private isResent = false;
   private controller: Dispatcher.DispatchController | undefined;
   private status: number | undefined;
@@ -97,8 +102,9 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   private chunks: Buffer[] = [];
   private size = 0;
 
-  constructor(entry: PoolEntry, target: Dispatcher.DispatchOptions) {
+  constructor(entry: PoolEntry, target: Dispatcher.DispatchOptions, options: PosterOptions) {
     this.entry = entry;
+    this.options = options;
     this.target = target;
     this.dialsBefore = entry.dials;
   }
@@ -147,7 +153,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
    * end of an idle connection, not the endpoint's word. False where the connection was new or it was sent twice already.
    */
   private resend(): boolean {
-    if (this.isResent || this.entry.dials !== this.dialsBefore) return false;
+    if (this.options.neverResends || this.isResent || this.entry.dials !== this.dialsBefore) return false;
     this.isResent = true;
     this.send();
     return true;
@@ -169,7 +175,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     if (this.isOver) return;
     this.isOver = true;
     const result: PostResult = {
-      body: shownText(answer),
+      body: shownText(answer, this.options.keptBytes),
       durationMs: Math.round(performance.now() - this.startedAtMs),
     };
     if (this.status !== undefined) result.status = this.status;

@@ -1,0 +1,19 @@
+const dayMs = 86_400_000;
+const httpDateForms = [
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
+  /^(Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday), \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
+];
+const asctimeForm = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * The ms that a Retry-After header asks for: whole seconds, or an HTTP-date (in any of its three forms) after `nowMs`;
+ * more than a day counts as a day. Undefined where it is missing, invalid, zero or past.
+ */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim() ?? '';
+  let waitMs = Number.NaN;
+  if (/^\d+$/.test(text)) waitMs = Number(text) * 1000;
+  else if (httpDateForms.some((form) => form.test(text))) waitMs = Date.parse(text) - nowMs;
+  else if (asctimeForm.test(text)) waitMs = Date.parse(`${text} GMT`) - nowMs;
+  return waitMs > 0 ? Math.min(waitMs, dayMs) : undefined;
+}

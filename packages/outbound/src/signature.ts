@@ -1,0 +1,48 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/**
+ * The bytes of a signing secret `whsec_` + base64. Throws a RangeError where it is not one of 24 to 64 bytes, the sizes
+ * that Standard Webhooks allows.
+ */
+export function signingKeyOf(secret: string): Buffer {
+  const text = secret.startsWith('whsec_') ? secret.slice(6) : '';
+  const key = Buffer.from(text, 'base64');
+  if (key.length < 24 || key.length > 64) throw new RangeError('a secret must be whsec_ + base64 of 24 to 64 bytes');
+  return key;
+}
+
+/**
+ * The webhook-signature header of Standard Webhooks v1: `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, one for each
+ * key, space-separated. The timestamp is in unix seconds; the body is signed byte for byte as it is sent.
+ */
+export function signatureHeader(id: string, timestampSeconds: number, body: string | Buffer, keys: Buffer[]): string {
+  const signatures = keys.map((key) => {
+    const mac = createHmac('sha256', key).update(`${id}.${timestampSeconds}.`).update(body);
+    return `v1,${mac.digest('base64')}`;
+  });
+  return signatures.join(' ');
+}
+
+/** How far a signature's timestamp may be from now, in seconds. */
+const toleranceSeconds = 300;
+
+/**
+ * Whether one of the keys signed a request's body by Standard Webhooks, at most five minutes from `now`. Header names in lower case, as
+ * Node has them.
+ */
+export function isSigned(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  body: string | Buffer,
+  keys: Buffer[],
+  now: Date,
+): boolean {
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => headers[`webhook-${name}`]);
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string') return false;
+  if (!/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(now.getTime() / 1000 - Number(timestamp)) > toleranceSeconds) return false;
+  const given = signatures.split(' ').map((signature) => Buffer.from(signature));
+  const expected = signatureHeader(id, Number(timestamp), body, keys).split(' ');
+  return expected.some((right) =>
+    given.some((one) => one.length === right.length && timingSafeEqual(one, Buffer.from(right))),
+  );
+}
