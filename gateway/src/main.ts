@@ -1,6 +1,7 @@
 import { operations } from '@customer-platform/contracts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import {
+  answerRequests,
   type Foundation,
   type Running,
   readConfig,
@@ -80,13 +81,8 @@ export async function startGateway(
   guard.start();
   gateways.start();
   await changes.start();
-  for (const { request, handle } of requests) {
-    bus.answer(
-      request,
-      (accountId, input) => handle({ sql, accountId, resources: undefined }, input as never) as never,
-    );
-  }
   const work = { ...foundation, resources: undefined };
+  answerRequests(bus, requests, work);
   const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => startJob(job, work));
   const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);

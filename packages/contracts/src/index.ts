@@ -14,6 +14,8 @@ import type { EventDefinition } from './core/event.ts';
 import { isEvent, isOperation, type Operation } from './core/operation.ts';
 import * as crmEvents from './crm/events.ts';
 import * as crm from './crm/operations.ts';
+import * as messagingEvents from './messaging/events.ts';
+import * as messaging from './messaging/operations.ts';
 import * as webhookEvents from './webhooks/events.ts';
 import * as webhooks from './webhooks/operations.ts';
 
@@ -28,6 +30,7 @@ export const operationsByKey = {
   ...calendarSetup,
   ...catalogue,
   ...crm,
+  ...messaging,
   ...webhooks,
 };
 
@@ -41,5 +44,6 @@ export const events: readonly EventDefinition[] = Object.values<unknown>({
   ...calendarEvents,
   ...catalogueEvents,
   ...crmEvents,
+  ...messagingEvents,
   ...webhookEvents,
 }).filter(isEvent);

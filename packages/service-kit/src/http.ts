@@ -139,9 +139,18 @@ function answerer<Resources>(
       throw new ApiError(code, message, { field });
     };
     const params = parsedPath(parseParams, request);
-    const call = { account, params, tx, now, log, resources, fail, outsideOnce: outside.once } as never as Parameters<
-      typeof implementation.handle
-    >[0];
+    const ask = context.askFor(account);
+    const call = {
+      account,
+      params,
+      tx,
+      now,
+      log,
+      resources,
+      fail,
+      ask,
+      outsideOnce: outside.once,
+    } as never as Parameters<typeof implementation.handle>[0];
     if (implementation.find) {
       const found = await implementation.find(call);
       if (found === undefined)
@@ -155,7 +164,9 @@ function answerer<Resources>(
       operation.body ? parseBody(parseJsonObject(bytesOf(request), request.headers['content-type'])) : {}
     ) as never;
     call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
-      events.push(outboxRow(event, account, data, call.now));
+      const row = outboxRow(event, account, data, call.now);
+      events.push(row);
+      return row.id;
     }) as typeof call.emit;
     return await implementation.handle(call);
   }

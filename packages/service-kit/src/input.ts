@@ -85,6 +85,11 @@ export function entryParser<Schema extends z.ZodType>(schema: Schema, name: stri
   };
 }
 
+/** The same for a field `name` whose shape depends on another one, and which the contract declares as any object. */
+export function fieldParser<Schema extends z.ZodType>(schema: Schema, name: string) {
+  return (value: unknown): z.output<Schema> => parsed(schema, dropNulls(schema, value), [name]);
+}
+
 function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: PropertyKey[]): z.output<Schema> {
   const result = schema.safeParse(given);
   if (result.success) return result.data;

@@ -3,6 +3,7 @@ import type { AccountDirectory } from './account-context.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from './outbox.ts';
+import type { TraceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 
 /** What work that no request started gets: consumers, jobs. */
@@ -11,8 +12,13 @@ export interface WorkCall<Resources> {
   now: Date;
   log: Logger;
   resources: Resources;
-  /** Publishes an event with this transaction, as the account that it belongs to. */
-  emit<Event extends EventDefinition>(event: Event, account: EventAccount, data: EventData<Event>): void;
+  /** Publishes an event with this transaction, as the account that it belongs to, in the active trace or `trace`. Answers its id. */
+  emit<Event extends EventDefinition>(
+    event: Event,
+    account: EventAccount,
+    data: EventData<Event>,
+    trace?: TraceHeaders,
+  ): string;
   /** The same for every row that `rows` selects, whose one column `data` is the event's data as json. Answers how many. */
   emitEach(event: EventDefinition, account: EventAccount, rows: ReturnType<Sql>): Promise<number>;
   /**
@@ -86,7 +92,11 @@ async function runOnce<Resources, Result>(
       log,
       resources,
       findAccounts: (ids) => knownAccounts(accounts, ids),
-      emit: (event, account, data) => events.push(outboxRow(event, account, data, now)),
+      emit(event, account, data, trace) {
+        const row = outboxRow(event, account, data, now, trace);
+        events.push(row);
+        return row.id;
+      },
       async emitEach(event, account, rows) {
         const count = await writeOutboxOf(tx, event, account, rows, now);
         written += count;

@@ -55,8 +55,10 @@ export interface HandlerCall<O extends Operation, Found, Resources> extends Call
   body: Body<O>;
   /** What `find` found. */
   found: Found;
-  /** Publishes an event with this transaction. */
+  /** Publishes an event with this transaction; answers its id. */
   emit: Emit<EventsOf<O>>;
+  /** Asks another service: a read may at once, for it holds no transaction; a write has `outsideOnce` for it. */
+  ask: O['method'] extends 'GET' ? Ask : never;
 }
 
 /** How one operation is done. */

@@ -28,14 +28,20 @@ export interface OutboxRow {
   trace: TraceHeaders | null;
 }
 
-/** Publishes one event with the transaction it is called in: both commit or neither does. */
+/** Publishes one event with the transaction it is called in: both commit or neither does. Answers the event's id. */
 export type Emit<Definition extends EventDefinition> = <Event extends Definition>(
   event: Event,
   data: EventData<Event>,
-) => void;
+) => string;
 
-/** Makes the row of one event: the envelope with a new id (UUID v7), its time in the account's zone, and the active trace. */
-export function outboxRow(event: EventDefinition, account: EventAccount, data: unknown, now: Date): OutboxRow {
+/** Makes the row of one event: the envelope with a new id (UUID v7), its time in the account's zone, and its trace. */
+export function outboxRow(
+  event: EventDefinition,
+  account: EventAccount,
+  data: unknown,
+  now: Date,
+  trace: TraceHeaders = traceHeaders(),
+): OutboxRow {
   const id = randomUUIDv7();
   const envelope: Envelope = {
     id,
@@ -45,7 +51,6 @@ export function outboxRow(event: EventDefinition, account: EventAccount, data: u
     mode: account.mode,
     data,
   };
-  const trace = traceHeaders();
   return {
     account_id: account.id,
     id,

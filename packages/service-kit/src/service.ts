@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import { getAccountContext, type InternalRequest, type ServiceName } from '@customer-platform/contracts/core';
+import { getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
@@ -9,13 +9,15 @@ import { endWithEnvelopes } from './answers.ts';
 import { Bus } from './bus.ts';
 import { type BaseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer } from './consumers.ts';
-import { type Database, migrate, openDatabase, type Sql } from './database.ts';
+import { type Database, migrate, openDatabase } from './database.ts';
+import { bindHooks, type Hook } from './hooks.ts';
 import { bindOperations } from './http.ts';
 import { AnswerSeal, forgetAnswers } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { OutboxRelay } from './outbox.ts';
+import { answerRequests, type BoundRequest } from './requests.ts';
 import { startTelemetry } from './telemetry.ts';
 
 /** What a process is made of before its own parts come in. */
@@ -30,23 +32,6 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   accounts: AccountDirectory;
 }
 
-/** The answer that a service gives to one internal request. */
-export interface BoundRequest<Resources> {
-  request: InternalRequest;
-  handle(call: { sql: Sql; accountId: string; resources: Resources }, input: never): Promise<unknown>;
-}
-
-/** Binds an internal request to what answers it; reads only. */
-export function answerRequest<Request extends InternalRequest, Resources = undefined>(
-  request: Request,
-  handle: (
-    call: { sql: Sql; accountId: string; resources: Resources },
-    input: z.output<Request['input']>,
-  ) => Promise<z.input<Request['answer']>>,
-): BoundRequest<Resources> {
-  return { request, handle: handle as BoundRequest<Resources>['handle'] };
-}
-
 /** One service: its table of contents. */
 export interface ServiceDefinition<Schema extends z.ZodObject, Resources> {
   name: ServiceName;
@@ -55,6 +40,7 @@ export interface ServiceDefinition<Schema extends z.ZodObject, Resources> {
   migrations: URL;
   operations: readonly BoundOperation<Resources>[];
   requests?: readonly BoundRequest<Resources>[];
+  hooks?: readonly Hook<Resources>[];
   consumers?: readonly Consumer<Resources>[];
   jobs?: readonly Job<Resources>[];
   /** Makes what handlers share; `stop` ends what it started, after requests, consumers and jobs have ended. */
@@ -132,10 +118,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     askFor: (account) => askAs(bus, account.id),
     seal: new AnswerSeal(config.CONTEXT_SECRET),
   });
+  bindHooks(app, definition.hooks ?? [], work);
   endWithEnvelopes(app, log);
-  for (const { request, handle } of definition.requests ?? []) {
-    bus.answer(request, (accountId, input) => handle({ sql, accountId, resources }, input as never) as never);
-  }
+  answerRequests(bus, definition.requests ?? [], work);
   const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
   const jobs = [...(definition.jobs ?? []), forgetOldRecords].map((job) => startJob(job, work));
   const listener = await listen(app, config.PORT, config.HOST);

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { instant, text, timestamp } from '../core/fields.ts';
-import { channel } from '../messaging/resources.ts';
+import { channel } from '../messaging/channel.ts';
 
 const purpose = text(100, 1).meta({ examples: ['marketing'] });
+
+export const consentState = z.enum(['granted', 'withdrawn'], { error: 'must be granted or withdrawn' });
 
 /** One statement of a contact about being reached on a channel for a purpose; what was said before stays on record. */
 export const Consent = z
@@ -10,7 +12,7 @@ export const Consent = z
     id: z.guid(),
     channel,
     purpose: z.string(),
-    state: z.enum(['granted', 'withdrawn']),
+    state: consentState,
     source: z.string(),
     at: timestamp.meta({ description: 'When it was said.' }),
     created_at: timestamp,
@@ -21,7 +23,7 @@ export type Consent = z.infer<typeof Consent>;
 export const ConsentInput = z.object({
   channel,
   purpose,
-  state: z.enum(['granted', 'withdrawn'], { error: 'must be granted or withdrawn' }),
+  state: consentState,
   source: text(200).default('').meta({ description: 'Where it was said, such as a form.' }),
   at: instant.optional().meta({ description: 'Default: now; at most 5 minutes ahead.' }),
 });

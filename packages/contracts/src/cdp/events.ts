@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
 import { internalRequest } from '../core/request.ts';
+import { channel } from '../messaging/channel.ts';
 import { Audience } from './audiences.ts';
+import { consentPurpose, consentState } from './consents.ts';
 import { Contact, ContactSummary } from './resources.ts';
 
 const { publicEvent, internalEvent } = eventsOf('cdp');
@@ -30,4 +32,23 @@ export const getContactSummary = internalRequest(
   'cdp',
   z.object({ contact: z.guid() }),
   z.object({ contact: ContactSummary.nullable() }),
+);
+
+/**
+ * Asks where a contact is reached on a channel and what it last said about a purpose there; of a merged one the survivor. Each is null
+ * where there is none.
+ */
+export const getContactReach = internalRequest(
+  'getContactReach',
+  'cdp',
+  z.object({ contact: z.guid(), channel, purpose: consentPurpose }),
+  z.object({ address: z.string().nullable(), consent: consentState.nullable() }),
+);
+
+/** Asks for the contact with this phone (E.164) or email: the oldest that has it, else a new one with that name. */
+export const findOrCreateContact = internalRequest(
+  'findOrCreateContact',
+  'cdp',
+  z.object({ phone: z.string().optional(), email: z.string().optional(), name: z.string() }),
+  z.object({ contact: ContactSummary }),
 );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { internalRequest } from '../core/request.ts';
-import { channel } from './resources.ts';
+import { channel } from './channel.ts';
 
 /**
  * Hands a message to a contact over, to be sent on one channel. `key` is the caller's own: asked again with it, nothing more

@@ -1,5 +1,132 @@
 import { z } from 'zod';
+import { ContactSummary } from '../cdp/resources.ts';
+import { instant, text, timestamp, uuid } from '../core/fields.ts';
+import { channel } from './channel.ts';
 
-/** How a contact is reached. */
-export const channel = z.enum(['whatsapp', 'sms', 'email'], { error: 'must be whatsapp, sms or email' });
-export type Channel = z.infer<typeof channel>;
+export const messagePurpose = z.enum(['service', 'marketing'], { error: 'must be service or marketing' });
+
+/** scheduled → queued → sending → sent → delivered → read; it ends failed, cancelled or refused where it does not get there. */
+export const messageStatus = z.enum(
+  ['scheduled', 'queued', 'sending', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'refused'],
+  { error: 'must be a status of messages' },
+);
+export type MessageStatus = z.infer<typeof messageStatus>;
+
+const reference = text(100);
+
+/** One channel of a message: what it says there, and how long its receipt is waited for before the next one is tried. */
+export const MessageStep = z.object({
+  channel,
+  body: text(4_096, 1),
+  subject: text(255).default('').meta({ description: 'Of an email.' }),
+  fallback_after_seconds: z
+    .int()
+    .min(10)
+    .max(259_200)
+    .default(300)
+    .meta({ description: 'The next channel is tried so long after this one took the message and nobody was reached.' }),
+});
+export type MessageStep = z.infer<typeof MessageStep>;
+
+export const MessageInput = z.object({
+  contact: uuid.optional().meta({ description: 'Who it is for; this or `to`.' }),
+  to: text(254, 1).optional().meta({ description: "A phone number, or an email's address; this or `contact`." }),
+  channels: z.array(MessageStep).min(1).max(5).meta({ description: 'Tried in this order.' }),
+  reference: reference.optional().meta({ description: 'Your own id or word for it, to find it by.' }),
+  purpose: messagePurpose
+    .default('service')
+    .meta({ description: 'Marketing is sent only where the contact has granted it for the channel.' }),
+  send_at: instant.optional().meta({ description: 'When to send it; now where it is left out.' }),
+});
+
+const error = z.object({
+  code: z.string().meta({ description: 'What became of the last channel: a reason of attempts.' }),
+  message: z.string(),
+});
+
+export const Message = z
+  .object({
+    id: z.guid(),
+    reference: z.string().nullable(),
+    status: messageStatus,
+    contact: ContactSummary.nullable(),
+    to: z.string().meta({ description: 'The address on the channel that it is at; "" until that is known.' }),
+    channel: channel.meta({ description: 'The channel that it is at.' }),
+    purpose: messagePurpose,
+    body: z.string().meta({ description: 'What it says on that channel.' }),
+    send_at: timestamp.nullable(),
+    created_at: timestamp,
+    sent_at: timestamp.nullable(),
+    delivered_at: timestamp.nullable(),
+    read_at: timestamp.nullable(),
+    failed_at: timestamp.nullable(),
+    error: error.nullable(),
+  })
+  .meta({ id: 'Message' });
+export type Message = z.infer<typeof Message>;
+
+/** sending → sent → delivered → read; or failed, skipped, or unknown where the provider did not answer. */
+export const attemptStatus = z.enum(['sending', 'sent', 'delivered', 'read', 'failed', 'skipped', 'unknown']);
+export type AttemptStatus = z.infer<typeof attemptStatus>;
+
+/** Why an attempt did not reach anybody. */
+export const attemptReason = z.enum([
+  'not_set_up',
+  'no_address',
+  'no_consent',
+  'rejected',
+  'unavailable',
+  'no_answer',
+  'undelivered',
+  'not_needed',
+  'too_late',
+]);
+export type AttemptReason = z.infer<typeof attemptReason>;
+
+export const receiptStatus = z.enum(['sent', 'delivered', 'read', 'failed']);
+export type ReceiptStatus = z.infer<typeof receiptStatus>;
+
+export const MessageAttempt = z.object({
+  number: z.int(),
+  channel,
+  provider: z.string(),
+  status: attemptStatus,
+  reason: attemptReason.nullable(),
+  provider_id: z.string().nullable().meta({ description: "The provider's own id of it." }),
+  started_at: timestamp,
+  finished_at: timestamp.nullable().meta({ description: 'When the provider answered.' }),
+  receipts: z.array(
+    z.object({
+      status: receiptStatus,
+      at: timestamp,
+      applied: z.boolean().meta({ description: 'Whether it changed the status: a late one does not.' }),
+    }),
+  ),
+});
+export type MessageAttempt = z.infer<typeof MessageAttempt>;
+
+/** A message with every attempt: what its events carry. */
+export const MessageWithAttempts = Message.extend({ attempts: z.array(MessageAttempt) }).meta({
+  id: 'MessageWithAttempts',
+});
+export type MessageWithAttempts = z.infer<typeof MessageWithAttempts>;
+
+/** What an endpoint was told about something. */
+export const ToldEndpoint = z.object({
+  delivery: z.guid(),
+  endpoint: z.guid(),
+  event: z.string(),
+  status: z.string(),
+  at: timestamp,
+  response_status: z.int().nullable(),
+});
+
+export const MessageDetail = MessageWithAttempts.extend({
+  webhooks: z.array(ToldEndpoint).meta({ description: 'What webhook endpoints were told about it, oldest first.' }),
+  webhooks_unavailable: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'Webhooks could not say; all else is as it is.' }),
+}).meta({ id: 'MessageDetail' });
+
+export const messagePath = z.object({ message_id: uuid });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
-import { Endpoint } from './resources.ts';
+import { internalRequest } from '../core/request.ts';
+import { deliveryStatus, Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
 
@@ -9,3 +10,22 @@ export const webhookTest = publicEvent('webhook.test', z.object({ webhook: Endpo
 
 /** The platform switched an endpoint off: it answered 410, or failed for five days. */
 export const webhookDisabled = publicEvent('webhook.disabled', z.object({ webhook: Endpoint, previous }));
+
+/** Asks what endpoints were told of these events, oldest first; at most 100. */
+export const findDeliveries = internalRequest(
+  'findDeliveries',
+  'webhooks',
+  z.object({ events: z.array(z.guid()).max(50) }),
+  z.object({
+    deliveries: z.array(
+      z.object({
+        delivery: z.guid(),
+        endpoint: z.guid(),
+        event: z.string(),
+        status: deliveryStatus,
+        at: z.iso.datetime().meta({ description: 'When it was last tried, else made.' }),
+        response_status: z.int().nullable(),
+      }),
+    ),
+  }),
+);

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { text, timestamp } from '../core/fields.ts';
+import { channel } from './channel.ts';
+
+const provider = text(50, 1).meta({
+  description: 'smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).',
+  examples: ['smtp', 'twilio', 'whatsapp_cloud', 'http'],
+});
+
+export const ChannelInput = z.object({
+  provider,
+  settings: z.record(z.string(), z.unknown()).meta({
+    description:
+      'smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret.',
+  }),
+});
+
+export const MessageChannel = z
+  .object({
+    channel,
+    provider,
+    settings: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'Without secrets; the secret of http where it was just made.' }),
+    hook_url: z.string().meta({ description: 'Where the provider sends receipts and what customers write.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'MessageChannel' });
+export type MessageChannel = z.infer<typeof MessageChannel>;
+
+export const channelPath = z.object({ channel });

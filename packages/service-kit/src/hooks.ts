@@ -1,0 +1,77 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import express, { type Express, type Request, type Response } from 'express';
+import { sendError } from './answers.ts';
+import type { Database } from './database.ts';
+import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
+import { type Logger, withWorkContext } from './logging.ts';
+import { inSpan, SpanKind } from './telemetry.ts';
+
+/** A request that comes in without a key: who sent it is known by a signature, which the hook checks over `body`, byte for byte. */
+export interface HookCall<Resources> {
+  method: 'GET' | 'POST';
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  now: Date;
+  log: Logger;
+  sql: Database;
+  resources: Resources;
+  /** Changes something: one transaction with its events. */
+  change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
+}
+
+/** What it is answered with; refusals are thrown as ApiError. */
+export interface HookAnswer {
+  status: 200 | 204;
+  text?: string;
+}
+
+/** A path below /hooks/ that others call, with `{name}` parameters. */
+export interface Hook<Resources = never> {
+  path: string;
+  handle(call: HookCall<Resources>): Promise<HookAnswer>;
+}
+
+const bodyLimit = 1_048_576;
+
+/** Serves hooks on an Express app: GET and POST, bodies up to 1 MiB of any type. */
+export function bindHooks<Resources>(
+  app: Express,
+  hooks: readonly Hook<Resources>[],
+  context: WorkContext<Resources>,
+): void {
+  const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
+  for (const { path, handle } of hooks) {
+    const serve = (request: Request, response: Response) =>
+      withWorkContext({ requestId: request.header('request-id') ?? '' }, () =>
+        inSpan(`${request.method} ${path}`, { kind: SpanKind.SERVER }, async () => {
+          try {
+            const { status, text } = await handle(callOf(request, context));
+            response.status(status).type('text/plain').send(text);
+          } catch (error) {
+            sendError(response, error, context.log);
+          }
+        }),
+      );
+    const route = app.route(path.replace(/\{(\w+)\}/g, ':$1'));
+    route.get(serve);
+    route.post(readBody, serve);
+  }
+}
+
+function callOf<Resources>(request: Request, context: WorkContext<Resources>): HookCall<Resources> {
+  const { log, sql, resources, clock } = context;
+  return {
+    method: request.method === 'GET' ? 'GET' : 'POST',
+    params: request.params as Record<string, string>,
+    query: new URL(request.url, 'http://service').searchParams,
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    now: clock(),
+    log,
+    sql,
+    resources,
+    change: (work) => inWorkTransaction(context, work),
+  };
+}

@@ -1,0 +1,40 @@
+import type { InternalRequest } from '@customer-platform/contracts/core';
+import type { z } from 'zod';
+import type { Bus } from './bus.ts';
+import type { Sql } from './database.ts';
+import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
+
+/** What answers an internal request: it reads on `sql`, and changes in `change`, one transaction with its events. */
+export interface RequestCall<Resources> {
+  sql: Sql;
+  accountId: string;
+  resources: Resources;
+  change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
+}
+
+/** The answer that a service gives to one internal request. */
+export interface BoundRequest<Resources> {
+  request: InternalRequest;
+  handle(call: RequestCall<Resources>, input: never): Promise<unknown>;
+}
+
+/** Binds an internal request to what answers it. */
+export function answerRequest<Request extends InternalRequest, Resources = undefined>(
+  request: Request,
+  handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
+): BoundRequest<Resources> {
+  return { request, handle: handle as BoundRequest<Resources>['handle'] };
+}
+
+/** Answers requests from the bus for as long as it is connected. */
+export function answerRequests<Resources>(
+  bus: Bus,
+  requests: readonly BoundRequest<Resources>[],
+  context: WorkContext<Resources>,
+): void {
+  const { sql, resources } = context;
+  const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
+  for (const { request, handle } of requests) {
+    bus.answer(request, (accountId, input) => handle({ sql, accountId, resources, change }, input as never) as never);
+  }
+}
