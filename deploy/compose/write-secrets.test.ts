@@ -29,8 +29,9 @@ describe('the secrets of the containers', () => {
 
   it('are long, of their own each, and need no quoting in a URL or a shell', () => {
     writeSecrets(file, false);
-    const { COMPOSE_PROJECT_NAME: _, WEBHOOKS_SECRET_KEY: key = '', ...others } = values();
-    expect(Buffer.from(key, 'base64')).toHaveLength(32);
+    const { COMPOSE_PROJECT_NAME: _, WEBHOOKS_SECRET_KEY, MESSAGING_SECRET_KEY, ...others } = values();
+    for (const key of [WEBHOOKS_SECRET_KEY, MESSAGING_SECRET_KEY]) expect(Buffer.from(key!, 'base64')).toHaveLength(32);
+    expect(MESSAGING_SECRET_KEY).not.toBe(WEBHOOKS_SECRET_KEY);
     expect(Object.values(others).filter((value) => !/^[A-Za-z0-9_-]{32,}$/.test(value))).toEqual([]);
     expect(new Set(Object.values(others)).size).toBe(Object.values(others).length);
   });

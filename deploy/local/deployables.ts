@@ -26,7 +26,7 @@ export interface Deployable {
   entry: string;
   /** What it needs besides what every process gets. What the caller's environment says already wins over `defaults`. */
   env?(platform: Platform): Record<string, string>;
-  defaults?: Record<string, string>;
+  defaults?(platform: Platform): Record<string, string>;
 }
 
 export const gateway: Deployable = {
@@ -44,16 +44,25 @@ export const gateway: Deployable = {
   }),
 };
 
+/** Customers of a platform on one's own machine are on it as well. */
+const localTargets = () => ({ WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128' });
+
 export const services: Deployable[] = [
   { name: 'calendar', entry: 'services/calendar/src/main.ts' },
   { name: 'catalogue', entry: 'services/catalogue/src/main.ts' },
   { name: 'cdp', entry: 'services/cdp/src/main.ts' },
   { name: 'crm', entry: 'services/crm/src/main.ts' },
   {
+    name: 'messaging',
+    entry: 'services/messaging/src/main.ts',
+    env: (platform) => ({ MESSAGING_SECRET_KEY: platform.secrets.MESSAGING_SECRET_KEY }),
+    defaults: (platform) => ({ ...localTargets(), PUBLIC_URL: `http://127.0.0.1:${platform.gatewayPort}` }),
+  },
+  {
     name: 'webhooks',
     entry: 'services/webhooks/src/main.ts',
     env: (platform) => ({ WEBHOOKS_SECRET_KEY: platform.secrets.WEBHOOKS_SECRET_KEY }),
-    defaults: { WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128' },
+    defaults: localTargets,
   },
 ];
 
@@ -83,7 +92,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
     cwd: platform.root,
     env: {
       ...inheritedEnvironment(),
-      ...definedDefaults({ LOG_LEVEL: 'warn', ...deployable.defaults }),
+      ...definedDefaults({ LOG_LEVEL: 'warn', ...deployable.defaults?.(platform) }),
       // Requests leave much short-lived memory behind: bounds keep V8 and malloc from growing for it, at no cost that was measured.
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8`.trim(),
       MALLOC_ARENA_MAX: '1',
@@ -104,7 +113,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
 /** The caller's environment (OTEL_… and the like) without npm's own and without what only one process may know. */
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
-    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
+    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|WEBHOOKS_SECRET_KEY$|MESSAGING_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
   const entries = Object.entries(process.env).filter(([key, value]) => value !== undefined && !hidden.test(key));
   return Object.fromEntries(entries) as Record<string, string>;
 }

@@ -23,8 +23,9 @@ export interface Secrets {
   ADMIN_TOKEN: string;
   /** 64 hexadecimal digits. */
   CONTEXT_SECRET: string;
-  /** 32 bytes in base64. */
+  /** 32 bytes in base64, each. */
   WEBHOOKS_SECRET_KEY: string;
+  MESSAGING_SECRET_KEY: string;
   /** Password of each service's database role, by the service's name. */
   roles: Record<string, string>;
 }
@@ -92,6 +93,7 @@ export function loadSecrets(directory: string, roleNames: string[]): Secrets {
     ADMIN_TOKEN: found.ADMIN_TOKEN ?? randomBytes(32).toString('base64url'),
     CONTEXT_SECRET: found.CONTEXT_SECRET ?? randomBytes(32).toString('hex'),
     WEBHOOKS_SECRET_KEY: found.WEBHOOKS_SECRET_KEY ?? randomBytes(32).toString('base64'),
+    MESSAGING_SECRET_KEY: found.MESSAGING_SECRET_KEY ?? randomBytes(32).toString('base64'),
     roles: { ...found.roles },
   };
   for (const name of roleNames) secrets.roles[name] ??= randomBytes(24).toString('base64url');

@@ -98,6 +98,21 @@ export async function insertAskedContact(
     on conflict do nothing`;
 }
 
+/** Keeps contacts as another service's event shows them, where the copy does not have them: what it has is newer, or will be. */
+export async function keepGivenContacts(
+  tx: Sql,
+  contacts: readonly (ContactSummary & { account_id: string })[],
+): Promise<void> {
+  await lockCopies(tx, contacts);
+  await tx`
+    insert into contacts (account_id, id, name, phone, sequence)
+    select distinct on (account_id, id) account_id, id, name, phone, 0
+    from unnest(${contacts.map(({ account_id }) => account_id)}::uuid[], ${contacts.map(({ id }) => id)}::uuid[],
+      ${contacts.map(({ name }) => name)}::text[], ${contacts.map(({ phone }) => phone)}::text[]) as given (account_id, id, name, phone)
+    order by account_id, id
+    on conflict do nothing`;
+}
+
 /** Copies of these accounts change in no other transaction until this one ends: taken before any row's lock, in one order. */
 async function lockCopies(tx: Sql, changed: readonly { account_id: string }[]): Promise<void> {
   await tx`

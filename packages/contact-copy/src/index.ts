@@ -1,4 +1,11 @@
 export { contactConsumer } from './consumers.ts';
-export { contactColumns, idsOfContact, joinContact, type KnownContact, knownContact } from './contacts.sql.ts';
+export {
+  contactColumns,
+  idsOfContact,
+  joinContact,
+  type KnownContact,
+  keepGivenContacts,
+  knownContact,
+} from './contacts.sql.ts';
 export { learnContact } from './learn-contact.ts';
 export { contactOfAccount } from './name-contact.ts';

@@ -10,7 +10,7 @@ export type { Hook, HookAnswer, HookCall } from './hooks.ts';
 export * from './http.ts';
 export { AnswerSeal, forgetAnswers } from './idempotency.ts';
 export { entryParser, fieldParser } from './input.ts';
-export { type Job, startJob, type WorkCall } from './jobs.ts';
+export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
 export { createLogger, type Logger } from './logging.ts';
 export * from './operation.ts';
 export * from './outbox.ts';

@@ -1,12 +1,12 @@
 import type { InternalRequest } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Bus } from './bus.ts';
-import type { Sql } from './database.ts';
+import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 
 /** What answers an internal request: it reads on `sql`, and changes in `change`, one transaction with its events. */
 export interface RequestCall<Resources> {
-  sql: Sql;
+  sql: Database;
   accountId: string;
   resources: Resources;
   change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
@@ -19,7 +19,7 @@ export interface BoundRequest<Resources> {
 }
 
 /** Binds an internal request to what answers it. */
-export function answerRequest<Request extends InternalRequest, Resources = undefined>(
+export function answerRequest<Request extends InternalRequest, Resources = unknown>(
   request: Request,
   handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
 ): BoundRequest<Resources> {

@@ -1,8 +1,15 @@
-import type { Database } from '@customer-platform/service-kit';
+import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 
 /** A refusal with this status, and field where one is given. */
 export const refusal = (status: number, field?: string) => ({ status, ...(field ? { field } : {}) });
+
+/** The bus as Messages has it, for asking; close it. */
+export function connectMessages(platform: Platform): Promise<Bus> {
+  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
+  const log = createLogger('messaging', 'error');
+  return Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'messaging', log });
+}
 
 /** Looks for duplicates, and waits until the run has ended. */
 export async function lookForDuplicates(platform: Platform, sql: Database, account: TestAccount): Promise<void> {
@@ -12,6 +19,14 @@ export async function lookForDuplicates(platform: Platform, sql: Database, accou
       await sql`select due_at > ${platform.clock.now()} as has_run from duplicate_runs where account_id = ${account.id}`;
     return run?.has_run as boolean;
   });
+}
+
+/** Merges the second contact into the first, which share what makes them a pair. */
+export async function mergeInto(platform: Platform, sql: Database, account: TestAccount, kept: string, merged: string) {
+  await lookForDuplicates(platform, sql, account);
+  const { data } = await account.client.listDuplicates({ query: { limit: 100 } });
+  const pair = data.find(({ contacts }) => contacts.every(({ id }) => [kept, merged].includes(id)))!;
+  return await account.client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: kept } });
 }
 
 /** From now on what audiences are told of changed contacts is kept beside, for `takeChanged`: the refresh takes it away. */

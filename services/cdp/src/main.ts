@@ -15,6 +15,8 @@ import { listConsents } from './consents/list-consents.ts';
 import { recordConsent } from './consents/record-consent.ts';
 import { onDomainEvent } from './contact-events/on-domain-event.ts';
 import { recordEvents } from './contact-events/record-events.ts';
+import { answerFindOrCreateContact } from './contacts/answer-find-or-create-contact.ts';
+import { answerGetContactReach } from './contacts/answer-get-contact-reach.ts';
 import { answerGetContactSummary } from './contacts/answer-get-contact-summary.ts';
 import { createContact } from './contacts/create-contact.ts';
 import { deleteContact } from './contacts/delete-contact.ts';
@@ -40,7 +42,7 @@ export const cdp: ServiceDefinition<typeof baseConfig, undefined> = {
     ...[createAudience, listAudiences, getAudience, updateAudience, deleteAudience, refreshAudience],
     ...[previewAudience, explainAudience, listAudienceMembers],
   ],
-  requests: [answerGetContactSummary],
+  requests: [answerGetContactSummary, answerGetContactReach, answerFindOrCreateContact],
   consumers: [onDomainEvent],
   jobs: [
     ...[lookForDuplicates(), retryStuckAudiences],

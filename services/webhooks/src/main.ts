@@ -1,4 +1,5 @@
 import { runProcess, type ServiceDefinition, startService } from '@customer-platform/service-kit';
+import { answerFindDeliveries } from './deliveries/answer-find-deliveries.ts';
 import { getDelivery } from './deliveries/get-delivery.ts';
 import { getReplay } from './deliveries/get-replay.ts';
 import { listDeliveries } from './deliveries/list-deliveries.ts';
@@ -42,6 +43,7 @@ export const webhooks: ServiceDefinition<typeof webhooksConfig, WebhookResources
     listEventKinds,
     getEvent,
   ],
+  requests: [answerFindDeliveries],
   consumers: [onPublicEvent],
   jobs: [announceDisabled, runReplays, forgetOldEvents],
   resources: makeResources,

@@ -81,10 +81,36 @@ export async function findOldestByExternalId(
 }
 
 /** The id of the oldest contact that has an external id and was not merged, else the survivor of the oldest that was. */
-export const oldestByExternalId = (sql: Sql, accountId: ReturnType<Sql>, externalId: ReturnType<Sql>) => sql`coalesce(
-  (select e.id from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
+export const oldestByExternalId = (sql: Sql, accountId: ReturnType<Sql>, externalId: ReturnType<Sql>) =>
+  oldestBy(sql, 'external_id', accountId, externalId);
+
+/**
+ * Finds the contact that a phone (E.164) or an email (trimmed, lower case) stands for, as `oldestByExternalId` does for an external
+ * id. Until the transaction ends no other one can look for the same address, so that two never both add it. Call it under
+ * `holdIdentities`: who is found is then neither merged nor deleted before the transaction ends.
+ */
+export async function findOldestByAddress(
+  tx: Sql,
+  accountId: string,
+  column: 'phone' | 'email',
+  address: string,
+): Promise<ContactRow | undefined> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`${column} ${accountId} ${address}`}, 2))`;
+  const [row] = await tx<ContactRow[]>`
+    select ${columns(tx)} from contacts
+    where account_id = ${accountId} and id = ${oldestBy(tx, column, tx`${accountId}`, tx`${address}`)}`;
+  return row;
+}
+
+const oldestBy = (
+  sql: Sql,
+  column: 'external_id' | 'phone' | 'email',
+  accountId: ReturnType<Sql>,
+  value: ReturnType<Sql>,
+) => sql`coalesce(
+  (select e.id from contacts e where e.account_id = ${accountId} and e.${sql(column)} = ${value}
      and e.merged_into is null order by e.id limit 1),
-  (select e.merged_into from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
+  (select e.merged_into from contacts e where e.account_id = ${accountId} and e.${sql(column)} = ${value}
      and e.merged_into is not null order by e.id limit 1))`;
 
 /** Sets all values of a contact. */

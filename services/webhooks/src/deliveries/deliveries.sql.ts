@@ -81,6 +81,31 @@ export async function selectDeliveries(
     order by d.created_at desc, d.id desc limit ${limit}`;
 }
 
+/** What was told of an event, and when last: the last try's instant, else when the delivery was made. */
+export interface ToldRow {
+  delivery: string;
+  endpoint: string;
+  event: string;
+  status: DeliveryStatus;
+  at: Date;
+  response_status: number | null;
+}
+
+/** Reads the deliveries of events, oldest first, whether or not their endpoints are still there. */
+export async function selectDeliveriesOf(
+  sql: Sql,
+  accountId: string,
+  eventIds: readonly string[],
+  limit: number,
+): Promise<ToldRow[]> {
+  return await sql<ToldRow[]>`
+    select d.id as delivery, d.endpoint_id as endpoint, d.event, d.status, coalesce(t.at, d.created_at) as at, d.response_status
+    from deliveries d
+    left join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
+    where d.account_id = ${accountId} and d.event_id = any(${eventIds}::uuid[])
+    order by d.created_at, d.id limit ${limit}`;
+}
+
 /** Adds the delivery of an event to one endpoint, due now; skipped where the endpoint is off. */
 export async function insertDelivery(
   tx: Sql,

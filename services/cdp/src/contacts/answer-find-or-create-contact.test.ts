@@ -1,0 +1,181 @@
+import { findOrCreateContact } from '@customer-platform/contracts/cdp';
+import type { Bus, Database, Sql } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addAudience, connectMessages, keepChanged, mergeInto, refusal, takeChanged } from '../cdp-under-test.ts';
+import { deleteContactRow } from './contacts.sql.ts';
+import { lockIdentities } from './identities.sql.ts';
+
+let platform: Platform;
+let sql: Database;
+let bus: Bus;
+let account: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = platform.database('cdp');
+  await keepChanged(sql);
+  bus = await connectMessages(platform);
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+});
+
+const [phone, otherPhone] = ['+4930901820', '+4930901821'];
+const ask = async (given: { phone?: string; email?: string; name?: string }, accountId = account.id) =>
+  (await bus.ask(findOrCreateContact, accountId, { name: 'Somebody', ...given })).contact;
+const add = (body: object) => account.client.createContact({ body });
+const get = (id: string) => account.client.getContact({ params: { contact_id: id } });
+const all = async () => (await account.client.listContacts({ query: { limit: 100 } })).data;
+
+/** The kinds of what was told of the account's contacts, once everything so far is on the bus. */
+async function told(): Promise<string[]> {
+  const marker = await add({ name: 'marker' });
+  await platform.event(account.id, 'contact.created', (data) => data.contact.id === marker.id);
+  const events = platform.events(account.id).filter(({ data }) => data.contact && data.contact.name !== 'marker');
+  return events.map(({ type }) => type);
+}
+
+describe('a contact that is asked for by an address', () => {
+  it('is the oldest that has it, as it is', async () => {
+    const nameless = await add({ phone, fields: { a: 1 } });
+    const mailed = await add({ name: 'Bo', email: 'bo@example.com' });
+    for (const body of [{ phone }, { email: 'bo@example.com' }]) await add({ name: 'Younger', ...body });
+    expect(await ask({ phone, name: 'Ada' })).toEqual({ id: nameless.id, name: '', phone });
+    expect(await ask({ email: ' BO@example.com', name: 'Ada' })).toEqual({ id: mailed.id, name: 'Bo', phone: '' });
+    expect([await get(nameless.id), await get(mailed.id)]).toEqual([nameless, mailed]);
+    expect(await told()).toEqual(Array(4).fill('contact.created'));
+    expect(await all()).toHaveLength(5);
+  });
+
+  it('is one that has it before the survivor of an older one that had it', async () => {
+    const merged = await add({ external_id: 'x', phone });
+    const kept = await add({ external_id: 'x', phone: otherPhone, name: 'Kept' });
+    await mergeInto(platform, sql, account, kept.id, merged.id);
+    expect(await ask({ phone })).toEqual({ id: kept.id, name: 'Kept', phone: otherPhone });
+    expect(await ask({ phone: otherPhone })).toMatchObject({ id: kept.id });
+    const younger = await add({ phone, name: 'Younger' });
+    expect(await ask({ phone })).toEqual({ id: younger.id, name: 'Younger', phone });
+    expect(await all()).toHaveLength(2);
+  });
+
+  it('is the survivor of the oldest that had it, where all of them were merged', async () => {
+    const email = 'both@example.com';
+    const [first, second] = [await add({ external_id: 'x', email }), await add({ external_id: 'y', email })];
+    const keptFirst = await add({ external_id: 'x', email: 'x@example.com' });
+    const keptSecond = await add({ external_id: 'y', email: 'y@example.com' });
+    await mergeInto(platform, sql, account, keptSecond.id, second.id);
+    await mergeInto(platform, sql, account, keptFirst.id, first.id);
+    expect((await ask({ email })).id).toBe(keptFirst.id);
+  });
+
+  it('is never one of another account', async () => {
+    const mine = await add({ phone });
+    const stranger = await platform.account();
+    const theirs = await ask({ phone }, stranger.id);
+    expect(theirs.id).not.toBe(mine.id);
+    expect((await stranger.client.listContacts({})).data.map(({ id }) => id)).toEqual([theirs.id]);
+    expect((await ask({ phone })).id).toBe(mine.id);
+  });
+});
+
+describe('a contact that there was not', () => {
+  it('is added and told of as any other', async () => {
+    await addAudience(sql, account.id);
+    const made = await ask({ phone, name: 'Ada' });
+    expect(made).toEqual({ id: expect.any(String), name: 'Ada', phone });
+    const contact = await get(made.id);
+    expect(contact).toMatchObject({
+      number: 1,
+      name: 'Ada',
+      phone,
+      email: null,
+      external_id: null,
+      tags: [],
+      fields: {},
+    });
+    const event = await platform.event(account.id, 'contact.created');
+    expect(event).toMatchObject({ account: account.id, mode: 'live' });
+    expect(event.data).toEqual({ contact });
+    expect(event.timestamp).toMatch(/\+0[12]:00$/);
+    expect(await takeChanged(sql, account.id)).toEqual([made.id]);
+    expect(await sql`select 1 from duplicate_runs where account_id = ${account.id}`).toHaveLength(1);
+    const mailed = await ask({ email: 'Ada@Example.com', name: 'Ada' });
+    expect(await get(mailed.id)).toMatchObject({ number: 2, name: 'Ada', phone: null, email: 'ada@example.com' });
+  });
+
+  it("is one of a sandbox where it is asked for there, and told of in the sandbox's mode", async () => {
+    const made = await ask({ phone }, account.sandboxId);
+    expect((await account.testClient.getContact({ params: { contact_id: made.id } })).phone).toBe(phone);
+    expect(await platform.event(account.sandboxId, 'contact.created')).toMatchObject({ mode: 'test' });
+    expect(await all()).toEqual([]);
+  });
+
+  it('has the number as it was given, though no plan of numbers knows it, and at most 200 characters of a name', async () => {
+    const made = await ask({ phone: '+15005550006', name: `${'😀'.repeat(199)}ab` });
+    expect(made).toMatchObject({ phone: '+15005550006', name: `${'😀'.repeat(199)}a` });
+    expect((await ask({ phone: '+15005550006' })).id).toBe(made.id);
+  });
+
+  it('is another one after the first was deleted', async () => {
+    const { id } = await ask({ phone });
+    await account.client.deleteContact({ params: { contact_id: id } });
+    const next = await ask({ phone, name: 'Next' });
+    expect([next.id === id, next.name]).toEqual([false, 'Next']);
+  });
+
+  it.each([{}, { phone, email: 'ada@example.com' }, { phone: '030 901820' }, { phone: '' }, { email: 'ada' }])(
+    'is not added for %j',
+    async (given) => {
+      await expect(ask(given)).rejects.toMatchObject(refusal(503));
+      expect(await all()).toEqual([]);
+    },
+  );
+});
+
+describe('asked for at the same moment', () => {
+  it('a new number leads to one contact and one event, twenty times in parallel', async () => {
+    const found = await Promise.all(Array.from({ length: 20 }, (_, index) => ask({ phone, name: `N${index}` })));
+    expect(new Set(found.map(({ id }) => id)).size).toBe(1);
+    expect(new Set(found.map(({ name }) => name)).size).toBe(1);
+    expect(await all()).toMatchObject([{ id: found[0]!.id, number: 1 }]);
+    expect(await told()).toEqual(['contact.created']);
+  });
+
+  /** What is answered to one who asks while `change` is under way, under the lock of a merge or a deletion. */
+  async function askedDuring(change: (tx: Sql) => Promise<unknown>) {
+    let answer: ReturnType<typeof ask> | undefined;
+    await sql.begin(async (tx) => {
+      await lockIdentities(tx, account.id);
+      await change(tx);
+      // One who was answered too late asks again.
+      answer = ask({ phone, name: 'New' }).catch(() => ask({ phone, name: 'New' }));
+      await waitFor('the one who asks to wait', async () => {
+        const [row] = await sql<{ waiting: boolean }[]>`
+          select exists (select from pg_stat_activity where datname = current_database() and wait_event = 'advisory') as waiting`;
+        return row!.waiting;
+      });
+    });
+    return await answer!;
+  }
+
+  it('one that is being deleted is no answer: a new one is made', async () => {
+    const { id } = await add({ phone, name: 'Gone' });
+    const found = await askedDuring((tx) => deleteContactRow(tx, account.id, id));
+    expect(found).toEqual({ id: expect.any(String), name: 'New', phone });
+    expect((await all()).map((contact) => contact.id)).toEqual([found.id]);
+  });
+
+  it('one that is being merged answers as its survivor', async () => {
+    const merged = await add({ phone });
+    const kept = await add({ phone: otherPhone, name: 'Kept' });
+    const found = await askedDuring(
+      (tx) => tx`update contacts set merged_into = ${kept.id} where account_id = ${account.id} and id = ${merged.id}`,
+    );
+    expect(found).toEqual({ id: kept.id, name: 'Kept', phone: otherPhone });
+  });
+});

@@ -1,0 +1,40 @@
+import * as contract from '@customer-platform/contracts/cdp';
+import { email as emailAddress } from '@customer-platform/contracts/core';
+import { answerRequest } from '@customer-platform/service-kit';
+import { applyValues, toContact, toSummary } from './contact.ts';
+import { findOldestByAddress, insertContact } from './contacts.sql.ts';
+import { holdIdentities } from './identities.sql.ts';
+
+const e164 = /^\+[1-9]\d{1,14}$/;
+/** Code points, as a name that the API takes; a sender's own can be longer and is cut. */
+const maxName = 200;
+
+/** Who is found stays as it is, even without a name. Throws where not exactly one of phone and email is given, in its form. */
+export const answerFindOrCreateContact = answerRequest(
+  contract.findOrCreateContact,
+  async ({ accountId, change }, asked) => {
+    const [column, address] = addressOf(asked);
+    return await change(async ({ tx, now, emit, findAccounts }) => {
+      const account = findAccounts([accountId]).get(accountId);
+      if (!account) throw new Error(`there is no account ${accountId}`);
+      await holdIdentities(tx, [accountId]);
+      const found = await findOldestByAddress(tx, accountId, column, address);
+      if (found) return { contact: toSummary(found) };
+      const values = applyValues({ name: [...asked.name].slice(0, maxName).join('') }, account);
+      const made = await insertContact(tx, account, { ...values, [column]: address }, now);
+      emit(contract.contactCreated, account, { contact: toContact(made, account) });
+      return { contact: toSummary(made) };
+    });
+  },
+);
+
+/**
+ * The one address that is asked for, as contacts keep it. A number that a network delivered from is one, whether or not its country's
+ * plan of numbers is known to have it: its form alone is asked for.
+ */
+function addressOf({ phone, email }: { phone?: string | undefined; email?: string | undefined }) {
+  if ((phone === undefined) === (email === undefined)) throw new Error('exactly one of phone and email must be given');
+  if (email !== undefined) return ['email', emailAddress.parse(email)] as const;
+  if (!e164.test(phone!)) throw new Error('phone must be a number in E.164, such as +4930901820');
+  return ['phone', phone!] as const;
+}

@@ -1,0 +1,26 @@
+import type { Consent } from '@customer-platform/contracts/cdp';
+import type { Channel } from '@customer-platform/contracts/messaging';
+import type { Sql } from '@customer-platform/service-kit';
+
+export interface Reach {
+  address: string | null;
+  consent: Consent['state'] | null;
+}
+
+/** Where a contact is reached on a channel, and what counts of what it said about a purpose there; of a merged one the survivor. */
+export async function findReach(
+  sql: Sql,
+  accountId: string,
+  contactId: string,
+  channel: Channel,
+  purpose: string,
+): Promise<Reach | undefined> {
+  const [row] = await sql<Reach[]>`
+    select ${channel === 'email' ? sql`c.email` : sql`c.phone`} as address, s.state as consent
+    from contacts c
+    left join consent_states s on s.account_id = c.account_id and s.contact_id = c.id
+      and s.channel = ${channel} and s.purpose = ${purpose}
+    where c.account_id = ${accountId}
+      and c.id = (select coalesce(merged_into, id) from contacts where account_id = ${accountId} and id = ${contactId})`;
+  return row;
+}

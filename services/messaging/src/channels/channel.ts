@@ -1,0 +1,34 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { MessageChannel } from '@customer-platform/contracts/messaging';
+import { decryptSecret } from '@customer-platform/outbound';
+import { formatInstant } from '@customer-platform/service-kit';
+import { providers } from '../providers/all.ts';
+import type { MessagingResources } from '../resources.ts';
+import type { ChannelRow } from './channels.sql.ts';
+
+export type Settings = Record<string, unknown>;
+
+/** The settings of a channel, secrets and all. */
+export function settingsOf(row: ChannelRow, { secretKeys }: MessagingResources): Settings {
+  return JSON.parse(decryptSecret(secretKeys, row.settings, row.account_id, row.channel)) as Settings;
+}
+
+/** A channel as the API shows it: without secrets, but for those named in `shown`. */
+export function toChannel(
+  row: ChannelRow,
+  account: Pick<AccountContext, 'timezone'>,
+  resources: MessagingResources,
+  shown: readonly string[] = [],
+): MessageChannel {
+  const { channel, provider } = row;
+  const secrets: readonly string[] = providers.get(provider)?.secrets ?? [];
+  const isShown = (name: string) => shown.includes(name) || !secrets.includes(name);
+  const settings = Object.entries(settingsOf(row, resources)).filter(([name]) => isShown(name));
+  return {
+    ...{ channel, provider },
+    settings: Object.fromEntries(settings),
+    hook_url: resources.hookUrlOf(row.token),
+    created_at: formatInstant(row.created_at, account.timezone),
+    updated_at: formatInstant(row.updated_at, account.timezone),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Channel } from '@customer-platform/contracts/messaging';
+import type { Sql } from '@customer-platform/service-kit';
+
+export interface ChannelRow {
+  account_id: string;
+  channel: Channel;
+  provider: string;
+  /** Encrypted. */
+  settings: Buffer;
+  token: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** The channels that an account has set up. */
+export async function channelsOf(sql: Sql, accountId: string): Promise<Channel[]> {
+  const rows = await sql<{ channel: Channel }[]>`select channel from channels where account_id = ${accountId}`;
+  return rows.map(({ channel }) => channel);
+}
+
+/** At most `limit`, in the order of their names, after the channel `after`. */
+export async function selectChannels(
+  sql: Sql,
+  accountId: string,
+  after: string | undefined,
+  limit: number,
+): Promise<ChannelRow[]> {
+  return await sql<ChannelRow[]>`
+    select * from channels where account_id = ${accountId} ${after === undefined ? sql`` : sql`and channel > ${after}`}
+    order by channel limit ${limit}`;
+}
+
+export async function lockChannel(tx: Sql, accountId: string, channel: Channel): Promise<ChannelRow | undefined> {
+  const [row] = await tx<ChannelRow[]>`
+    select * from channels where account_id = ${accountId} and channel = ${channel} for update`;
+  return row;
+}
+
+/** The channel whose provider calls this address. */
+export async function channelByToken(sql: Sql, token: string): Promise<ChannelRow | undefined> {
+  const [row] = await sql<ChannelRow[]>`select * from channels where token = ${token}`;
+  return row;
+}
+
+/** Sets a channel up, or anew: then it keeps its token and when it was made. */
+export async function upsertChannel(
+  tx: Sql,
+  row: Pick<ChannelRow, 'account_id' | 'channel' | 'provider' | 'settings' | 'token'>,
+  now: Date,
+): Promise<ChannelRow> {
+  const [stored] = await tx<ChannelRow[]>`
+    insert into channels (account_id, channel, provider, settings, token, created_at, updated_at)
+    values (${row.account_id}, ${row.channel}, ${row.provider}, ${row.settings}, ${row.token}, ${now}, ${now})
+    on conflict (account_id, channel) do update set provider = excluded.provider, settings = excluded.settings,
+      updated_at = excluded.updated_at
+    returning *`;
+  return stored!;
+}
+
+export async function deleteChannelRow(tx: Sql, accountId: string, channel: Channel): Promise<void> {
+  await tx`delete from channels where account_id = ${accountId} and channel = ${channel}`;
+}

@@ -1,0 +1,11 @@
+import * as contract from '@customer-platform/contracts/messaging';
+import { implement } from '../resources.ts';
+import { deleteChannelRow, lockChannel } from './channels.sql.ts';
+
+export const deleteChannel = implement(contract.deleteChannel, {
+  find: ({ account, params, tx }) => lockChannel(tx, account.id, params.channel),
+  async handle({ account, params, tx }) {
+    await deleteChannelRow(tx, account.id, params.channel);
+    return undefined;
+  },
+});

@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import * as contract from '@customer-platform/contracts/messaging';
+import { encryptSecret } from '@customer-platform/outbound';
+import { fieldParser } from '@customer-platform/service-kit';
+import { providers } from '../providers/all.ts';
+import { implement } from '../resources.ts';
+import { type Settings, settingsOf, toChannel } from './channel.ts';
+import { lockChannel, upsertChannel } from './channels.sql.ts';
+
+/** What an account can set up. */
+const offered = [...providers.values()].filter(({ name }) => name !== 'simulated');
+
+export const putChannel = implement(contract.putChannel, {
+  async handle({ account, params, body, tx, now, resources, fail, outsideOnce }) {
+    const { channel } = params;
+    const possible = offered.filter(({ channels }) => channels.includes(channel));
+    const provider = possible.find(({ name }) => name === body.provider);
+    if (!provider) {
+      const names = possible.map(({ name }) => name).sort();
+      return fail('invalid_request', `provider must be ${names.join(' or ')} for ${channel}`, 'provider');
+    }
+    const before = await lockChannel(tx, account.id, channel);
+    const kept = before?.provider === provider.name ? secretsOf(settingsOf(before, resources), provider.secrets) : {};
+    const given = fieldParser(provider.settings, 'settings')({ ...kept, ...withoutNulls(body.settings) }) as Settings;
+    const settings = provider.prepare?.(given, { guard: resources.tools.guard, outsideOnce }) ?? given;
+    const row = {
+      account_id: account.id,
+      ...{ channel, provider: provider.name },
+      settings: encryptSecret(resources.secretKeys, JSON.stringify(settings), account.id, channel),
+      token: randomBytes(24).toString('base64url'),
+    };
+    const made = provider.secrets.filter((name) => given[name] === undefined && settings[name] !== undefined);
+    return toChannel(await upsertChannel(tx, row, now), account, resources, made);
+  },
+});
+
+function secretsOf(settings: Settings, names: readonly string[]): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => names.includes(name)));
+}
+
+function withoutNulls(settings: Settings): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
+}

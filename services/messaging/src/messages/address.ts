@@ -1,0 +1,32 @@
+import { type AccountContext, ApiError, email } from '@customer-platform/contracts/core';
+import type { Channel } from '@customer-platform/contracts/messaging';
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+
+/**
+ * The address that `to` names for these channels: E.164 of a number, which may be written as one of the account's country, or an email's
+ * address. Throws invalid_request, field to.
+ */
+export function addressFor(to: string, channels: readonly Channel[], account: Pick<AccountContext, 'country'>): string {
+  const byEmail = channels.filter((channel) => channel === 'email').length;
+  if (byEmail > 0 && byEmail < channels.length)
+    throw refusal('to must be left out where channels have email and others: name the contact');
+  if (byEmail > 0) {
+    const address = email.safeParse(to);
+    if (!address.success) throw refusal('to must be an email address, such as ada@example.com');
+    return address.data;
+  }
+  const number = toE164(to, account.country);
+  if (number === undefined) throw refusal('to must be a phone number, such as +4930901820');
+  return number;
+}
+
+/** E.164 of a number as people write it, read as one of `country` where it names none; undefined where it is no number. */
+export function toE164(text: string, country: string): string | undefined {
+  const defaultCountry = isSupportedCountry(country) ? { defaultCountry: country } : {};
+  const parsed = parsePhoneNumberFromString(text, { ...defaultCountry, extract: false });
+  return parsed?.isValid() && !parsed.ext ? parsed.number : undefined;
+}
+
+function refusal(message: string): ApiError {
+  return new ApiError('invalid_request', message, { field: 'to' });
+}

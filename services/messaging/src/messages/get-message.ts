@@ -1,0 +1,32 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { ApiError } from '@customer-platform/contracts/core';
+import * as contract from '@customer-platform/contracts/messaging';
+import { findDeliveries } from '@customer-platform/contracts/webhooks';
+import { type Ask, formatInstant } from '@customer-platform/service-kit';
+import { implement } from '../resources.ts';
+import { selectAttempts } from './attempts.sql.ts';
+import { toMessageWithAttempts } from './message.ts';
+import { type MessageRow, selectMessage } from './messages.sql.ts';
+
+export const getMessage = implement(contract.getMessage, {
+  find: ({ account, params, tx }) => selectMessage(tx, account.id, params.message_id),
+  async handle({ account, found, tx, ask }) {
+    const [attempts, told] = await Promise.all([
+      selectAttempts(tx, [{ account_id: account.id, message_id: found.id }]),
+      toldOf(found, account, ask),
+    ]);
+    return { ...toMessageWithAttempts(found, attempts, account), ...told };
+  },
+});
+
+/** What webhooks say that endpoints were told; they may be away, which is no reason not to show the message. */
+async function toldOf({ event_ids }: MessageRow, account: AccountContext, ask: Ask) {
+  if (event_ids.length === 0) return { webhooks: [] };
+  try {
+    const { deliveries } = await ask(findDeliveries, { events: event_ids });
+    return { webhooks: deliveries.map((one) => ({ ...one, at: formatInstant(new Date(one.at), account.timezone) })) };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
+    return { webhooks: [], webhooks_unavailable: true as const };
+  }
+}

@@ -1,0 +1,87 @@
+import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
+import type { MessageStatus } from '@customer-platform/contracts/messaging';
+import type { Sql } from '@customer-platform/service-kit';
+import { type MessageRow, messageColumns, messageNeighbours } from './messages.sql.ts';
+
+/** What a list is narrowed to; undefined: not. */
+export interface MessageFilter {
+  reference: string | undefined;
+  status: MessageStatus | undefined;
+  /** Part of a reference, an address or the contact's name. */
+  q: string | undefined;
+  /** A contact that was not merged; messages of those merged into it count. */
+  contact: string | undefined;
+}
+
+type Fragment = ReturnType<Sql>;
+
+/** So many of the newest messages are looked through for a text before its indexes are asked. */
+const lookedThrough = 2_000;
+
+/**
+ * Newest first, after the message `after`. The page is cut before it meets other tables. Of a contact it is cut for each of its ids; of a
+ * text first among the newest, then among all that the indexes find.
+ */
+export async function listMessageRows(
+  sql: Sql,
+  accountId: string,
+  filter: MessageFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<MessageRow[]> {
+  const { reference, status, q, contact } = filter;
+  const among: Fragment = sql`
+    m.account_id = ${accountId}
+    ${reference === undefined ? sql`` : sql`and m.reference = ${reference}`}
+    ${status === undefined ? sql`` : sql`and m.status = ${status}`}
+    ${after === undefined ? sql`` : sql`and m.id < ${after}`}`;
+  const page = (further: Fragment) => sql`
+    select m.* from messages m where ${among} ${further} order by m.id desc limit ${limit}`;
+  const pageOfContact = (id: string) => sql`
+    select m.* from (${idsOfContact(sql, accountId, id)}) as named
+    cross join lateral (${page(sql`and m.contact_id = named.id ${q === undefined ? sql`` : sql`and ${says(sql, q)}`}`)}) as m
+    order by m.id desc limit ${limit}`;
+  const byText = q === undefined ? page(sql``) : pageOfText(sql, among, accountId, q, limit);
+  const cut = contact === undefined ? byText : pageOfContact(contact);
+  return await sql<MessageRow[]>`
+    select ${messageColumns(sql)} from (${cut}) as m ${messageNeighbours(sql)} order by m.id desc`;
+}
+
+const pattern = (q: string) => `%${q.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+
+/** Whether the message `m` has the text in its reference, the address that it was given, or its contact as it is now. */
+const says = (sql: Sql, q: string) => sql`(m.search like ${pattern(q)} or exists (
+  select 1 from (select m.account_id, m.contact_id) as x ${joinContact(sql, 'x')}
+  cross join lateral (select ${contactColumns(sql)}) as shown
+  where lower(shown.contact_name) like ${pattern(q)} or shown.contact_phone like ${pattern(q)}))`;
+
+const pageOfText = (sql: Sql, among: Fragment, accountId: string, q: string, limit: number) => sql`
+  with newest as materialized (
+    select m.* from messages m where ${among} order by m.id desc limit ${lookedThrough}
+  ), near as materialized (
+    select m.* from newest m where ${says(sql, q)} order by m.id desc limit ${limit}
+  ), people as materialized (
+    select id from contacts c where c.account_id = ${accountId} and c.merged_into is null
+      and (lower(c.name) like ${pattern(q)} or c.phone like ${pattern(q)}) and (select count(*) from near) < ${limit}
+  ), older as materialized (
+    (select m.* from messages m
+     where ${among} and m.search like ${pattern(q)} and m.id < (select id from newest order by id limit 1)
+       and (select count(*) from near) < ${limit}
+     order by m.id desc limit ${limit})
+    union
+    (select m.* from (
+       select id from people union
+       select c.id from people join contacts c on c.account_id = ${accountId} and c.merged_into = people.id
+     ) as named
+     cross join lateral (
+       select m.* from messages m where ${among} and m.contact_id = named.id and m.id < (select id from newest order by id limit 1)
+       order by m.id desc limit ${limit}) as m
+     order by m.id desc limit ${limit})
+  )
+  select * from near union all (select * from older order by id desc limit ${limit}) order by id desc limit ${limit}`;
+
+/** Whether the account has a message with this id. */
+export async function hasMessage(sql: Sql, accountId: string, id: string): Promise<boolean> {
+  const rows = await sql`select 1 from messages where account_id = ${accountId} and id = ${id}`;
+  return rows.length === 1;
+}

@@ -1,0 +1,49 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { Message, MessageAttempt, MessageWithAttempts } from '@customer-platform/contracts/messaging';
+import { formatInstant } from '@customer-platform/service-kit';
+import type { AttemptRow } from './attempts.sql.ts';
+import type { MessageRow } from './messages.sql.ts';
+
+type Zone = Pick<AccountContext, 'timezone'>;
+
+/** A message as the API shows it. */
+export function toMessage(row: MessageRow, account: Zone): Message {
+  const at = (instant: Date | null) => (instant ? formatInstant(instant, account.timezone) : null);
+  const { id, reference, status, purpose, contact_id, contact_name, contact_phone } = row;
+  const { channel, body } = row.steps[row.step]!;
+  return {
+    ...{ id, reference, status },
+    contact: contact_id === null ? null : { id: contact_id, name: contact_name ?? '', phone: contact_phone ?? '' },
+    ...{ to: row.address, channel, purpose, body },
+    send_at: at(row.send_at),
+    created_at: at(row.created_at)!,
+    sent_at: at(row.sent_at),
+    delivered_at: at(row.delivered_at),
+    read_at: at(row.read_at),
+    failed_at: at(row.failed_at),
+    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
+  };
+}
+
+/** The same with the attempts that began, first to last. */
+export function toMessageWithAttempts(
+  row: MessageRow,
+  attempts: readonly AttemptRow[],
+  account: Zone,
+): MessageWithAttempts {
+  const begun = attempts.filter(({ started_at }) => started_at !== null);
+  return { ...toMessage(row, account), attempts: begun.map((attempt) => toAttempt(attempt, account)) };
+}
+
+function toAttempt(row: AttemptRow, account: Zone): MessageAttempt {
+  const { number, channel, provider, reason, provider_id } = row;
+  const at = (instant: Date) => formatInstant(instant, account.timezone);
+  return {
+    ...{ number, channel, provider },
+    status: row.status === 'queued' ? 'sending' : row.status,
+    ...{ reason, provider_id },
+    started_at: at(row.started_at!),
+    finished_at: row.finished_at && at(row.finished_at),
+    receipts: row.receipts.map((receipt) => ({ ...receipt, at: at(receipt.at) })),
+  };
+}

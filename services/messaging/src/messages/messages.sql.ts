@@ -1,0 +1,106 @@
+import { contactColumns, joinContact } from '@customer-platform/contact-copy';
+import type { Message } from '@customer-platform/contracts/messaging';
+import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
+import type { MessageState } from './message-state.ts';
+
+/** A message with its contact, of a merged one the survivor; without its attempts. */
+export interface MessageRow extends Omit<MessageState, 'attempts'> {
+  account_id: string;
+  id: string;
+  reference: string | null;
+  contact_id: string | null;
+  contact_name: string | null;
+  contact_phone: string | null;
+  given_to: string | null;
+  /** Where the latest attempt goes; "" until that is known. */
+  address: string;
+  purpose: Message['purpose'];
+  send_at: Date | null;
+  created_at: Date;
+  event_ids: string[];
+  trace: TraceHeaders | null;
+}
+
+/** What a message row shows, `m` joined by `messageNeighbours`. */
+export const messageColumns = (sql: Sql) => sql`
+  m.account_id, m.id, m.reference, m.status, m.given_to, m.purpose, m.steps, m.step, m.send_at, m.created_at, m.sent_at,
+  m.delivered_at, m.read_at, m.failed_at, m.error_code, m.error_message, m.event_ids, m.trace,
+  latest.address, ${contactColumns(sql)}`;
+
+export const messageNeighbours = (sql: Sql) => sql`
+  ${joinContact(sql, 'm')}
+  cross join lateral (
+    select address from attempts a where a.account_id = m.account_id and a.message_id = m.id
+    order by a.number desc limit 1) as latest`;
+
+/** What is stored of a new message. */
+export type NewMessage = Pick<MessageRow, 'account_id' | 'reference' | 'given_to' | 'purpose' | 'steps' | 'send_at'> & {
+  contact_id: string | null;
+  is_simulated: boolean;
+  key: string | null;
+  trace: TraceHeaders | null;
+};
+
+/**
+ * Stores messages with the first attempt of each, in one statement: due now, or waiting for its `send_at`. One whose key the account
+ * has already is left out.
+ */
+export async function insertMessages(
+  tx: Sql,
+  messages: readonly NewMessage[],
+  now: Date,
+): Promise<{ id: string; key: string | null }[]> {
+  return await tx<{ id: string; key: string | null }[]>`
+    with given as (
+      select * from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given (
+        account_id uuid, reference text, contact_id uuid, given_to text, purpose text, steps jsonb, is_simulated boolean,
+        send_at timestamptz, key uuid, trace jsonb)
+    ), stored as (
+      insert into messages (account_id, reference, status, contact_id, given_to, purpose, steps, is_simulated, send_at, created_at, key, trace)
+      select account_id, reference, case when send_at is null then 'queued' else 'scheduled' end, contact_id, given_to, purpose,
+        steps, is_simulated, send_at, ${now}, key, trace
+      from given
+      on conflict (account_id, key) where key is not null do nothing
+      returning account_id, id, key, contact_id, given_to, steps, send_at
+    ), begun as (
+      insert into attempts (account_id, message_id, number, channel, address, status, due_at)
+      select s.account_id, s.id, 1, s.steps -> 0 ->> 'channel', coalesce(s.given_to, case when s.steps -> 0 ->> 'channel' = 'email' then ''
+        else (select coalesce(survivor.phone, c.phone) from contacts c
+          left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into
+          where c.account_id = s.account_id and c.id = s.contact_id) end, ''),
+        'queued', case when s.send_at is null then ${now}::timestamptz end
+      from stored s
+    )
+    select id, key from stored`;
+}
+
+/** The message that an id stands for; undefined where the account has none. */
+export async function selectMessage(sql: Sql, accountId: string, id: string): Promise<MessageRow | undefined> {
+  const [row] = await sql<MessageRow[]>`
+    select ${messageColumns(sql)} from messages m ${messageNeighbours(sql)}
+    where m.account_id = ${accountId} and m.id = ${id}`;
+  return row;
+}
+
+/** The message that was stored under a key of whoever asked within the platform. */
+export async function selectIdByKey(sql: Sql, accountId: string, key: string): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`select id from messages where account_id = ${accountId} and key = ${key}`;
+  return row?.id;
+}
+
+/** Lets messages go whose time has come; answers how many. At most `limit` at once. */
+export async function releaseScheduled(tx: Sql, now: Date, limit: number): Promise<number> {
+  const rows = await tx`
+    with ready as (
+      select account_id, id from messages where status = 'scheduled' and send_at <= ${now}
+      order by send_at limit ${limit} for update skip locked
+    ), released as (
+      update messages m set status = 'queued' from ready
+      where m.account_id = ready.account_id and m.id = ready.id
+      returning m.account_id, m.id, m.send_at
+    )
+    update attempts a set due_at = released.send_at from released
+    where a.account_id = released.account_id and a.message_id = released.id and a.number = 1
+    returning 1`;
+  return rows.length;
+}

@@ -1,0 +1,16 @@
+import type { Job } from '@customer-platform/service-kit';
+import type { MessagingResources } from '../resources.ts';
+import { releaseScheduled } from './messages.sql.ts';
+
+const batchSize = 500;
+
+/** Lets messages go whose `send_at` has come. */
+export const releaseScheduledMessages: Job<MessagingResources> = {
+  name: 'release-scheduled-messages',
+  everyMs: 500,
+  async run({ tx, now, resources }) {
+    const released = await releaseScheduled(tx, now, batchSize);
+    if (released > 0) resources.dispatcher.wake();
+    return released === batchSize;
+  },
+};

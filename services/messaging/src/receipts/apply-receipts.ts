@@ -1,0 +1,42 @@
+import type { Job } from '@customer-platform/service-kit';
+import { changeMessages } from '../messages/change-messages.ts';
+import { takeReceipt } from '../messages/message-state.ts';
+import type { MessagingResources } from '../resources.ts';
+import { type ArrivedReceipt, settleReceipts, takeArrivedReceipts } from './receipts.sql.ts';
+
+const batchSize = 200;
+/** A receipt of a message that nobody here knows is dropped after so long. */
+const keptMs = 24 * 3_600_000;
+const firstWaitMs = 1_000;
+
+/** Applies receipts that came in, each under the lock of its message. */
+export const applyReceipts: Job<MessagingResources> = {
+  name: 'apply-receipts',
+  everyMs: 200,
+  async run(call) {
+    const { tx, now } = call;
+    const arrived = await takeArrivedReceipts(tx, now, batchSize);
+    const known = arrived.filter((receipt): receipt is Known => receipt.message_id !== null);
+    await changeMessages(
+      call,
+      known.map((receipt) => {
+        const { account_id, message_id, number } = receipt;
+        return { account_id, message_id, apply: (message) => void takeReceipt(message, number, receipt, now) };
+      }),
+    );
+    const others = arrived.filter(({ message_id }) => message_id === null);
+    const stale = others.filter((receipt) => ageOf(receipt, now) > keptMs);
+    const waiting = others
+      .filter((receipt) => ageOf(receipt, now) <= keptMs)
+      .map((receipt) => ({ receipt, dueAt: new Date(now.getTime() + firstWaitMs + ageOf(receipt, now)) }));
+    if (arrived.length > 0) await settleReceipts(tx, [...known, ...stale], waiting);
+    if (known.length > 0) call.resources.dispatcher.wake();
+    return arrived.length === batchSize;
+  },
+};
+
+type Known = ArrivedReceipt & { message_id: string; number: number };
+
+function ageOf({ arrived_at }: ArrivedReceipt, now: Date): number {
+  return now.getTime() - arrived_at.getTime();
+}

@@ -1,0 +1,74 @@
+import { findOrCreateContact } from '@customer-platform/contracts/cdp';
+import { messageReceived } from '@customer-platform/contracts/messaging';
+import { type Foundation, formatInstant, inWorkTransaction, WakeLoop } from '@customer-platform/service-kit';
+import { claimInbound, endInbound, type InboundRow, postponeInbound } from './inbound.sql.ts';
+
+/** How late something is looked for that no wake told of. */
+const everyMs = 500;
+const slowestRetryMs = 10_000;
+/** Longer than asking takes: how late something goes on that a killed process had claimed. */
+const leaseMs = 10_000;
+const batchSize = 50;
+const longestWaitMs = 300_000;
+
+/**
+ * Tells of what customers wrote: customer data is asked whose it is, and makes a contact of somebody new; then the event is written. No
+ * transaction is open while it is asked. Any number of processes may do so.
+ */
+export class InboundAnnouncer {
+  readonly #foundation: Foundation;
+  readonly #loop: WakeLoop;
+
+  constructor(foundation: Foundation) {
+    this.#foundation = foundation;
+    this.#loop = new WakeLoop('inbound', { everyMs, slowestRetryMs, log: foundation.log }, () => this.#announce());
+  }
+
+  /** Says that something came in. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  async #announce(): Promise<boolean> {
+    const { sql, bus, clock, log } = this.#foundation;
+    if (!bus.isConnected()) return false;
+    const now = clock();
+    const claimed = await claimInbound(sql, now, new Date(now.getTime() + leaseMs), batchSize);
+    for (const row of claimed) {
+      try {
+        await this.#announceOne(row);
+      } catch (error) {
+        log.warn({ err: error, inbound: row.id }, 'an inbound message could not be told of; it is tried again');
+        const ageMs = clock().getTime() - row.arrived_at.getTime();
+        await postponeInbound(sql, row, new Date(clock().getTime() + Math.min(1_000 + ageMs, longestWaitMs)));
+      }
+    }
+    return claimed.length === batchSize;
+  }
+
+  async #announceOne(row: InboundRow): Promise<void> {
+    const { bus, log } = this.#foundation;
+    const address = addressOf(row.sender);
+    if (!address) log.info({ inbound: row.id }, 'the sender of an inbound message is no address: nobody can answer it');
+    const answer =
+      address && (await bus.ask(findOrCreateContact, row.account_id, { ...address, name: row.sender_name }));
+    await inWorkTransaction({ ...this.#foundation, resources: undefined }, async ({ tx, emit, findAccounts }) => {
+      const account = findAccounts([row.account_id]).get(row.account_id);
+      const contact = account && answer ? answer.contact : null;
+      if (!(await endInbound(tx, row, contact?.id ?? null)) || !account || !contact) return;
+      const { id, channel, sender, body } = row;
+      const message = { id, channel, from: sender, body, at: formatInstant(row.at, account.timezone) };
+      emit(messageReceived, account, { message, contact });
+    });
+  }
+}
+
+/** Undefined for a short code or a name, of which no contact can be made. */
+function addressOf(sender: string): { phone: string } | { email: string } | undefined {
+  if (sender.includes('@')) return { email: sender };
+  return /^\+\d{7,15}$/.test(sender) ? { phone: sender } : undefined;
+}

@@ -1,0 +1,88 @@
+import type { Channel } from '@customer-platform/contracts/messaging';
+import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import type { MessageRef } from '../messages/attempts.sql.ts';
+import type { Inbound, Receipt } from '../providers/provider.ts';
+
+/** A receipt with the attempt that it is about; without one where no attempt has its provider's id yet. */
+export interface ArrivedReceipt extends Receipt {
+  account_id: string;
+  id: number;
+  message_id: string | null;
+  number: number | null;
+  arrived_at: Date;
+}
+
+/** Keeps receipts until they are applied; one that is here already is not kept twice. */
+export async function insertReceipts(
+  tx: Sql,
+  receipts: readonly (Receipt & { account_id: string; channel: Channel })[],
+  now: Date,
+): Promise<void> {
+  if (receipts.length === 0) return;
+  await tx`
+    insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
+    select account_id, channel, "providerId", status, at, ${now}, ${now}
+    from jsonb_to_recordset(${tx.json(receipts as unknown as JsonValue)}) as given (account_id uuid, channel text, "providerId" text,
+      status text, at timestamptz)
+    on conflict do nothing`;
+}
+
+/** Keeps what somebody wrote; one with the same provider's id is known already. */
+export async function insertInbound(
+  tx: Sql,
+  accountId: string,
+  channel: Channel,
+  messages: readonly Inbound[],
+  now: Date,
+): Promise<void> {
+  if (messages.length === 0) return;
+  await tx`
+    insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, due_at)
+    select ${accountId}, ${channel}, "providerId", "from", name, body, at, ${now}, ${now}
+    from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given ("providerId" text, "from" text, name text, body text,
+      at timestamptz)
+    on conflict do nothing`;
+}
+
+/** Takes receipts that are due, in the order in which they came: nobody else has them until this transaction ends. */
+export async function takeArrivedReceipts(tx: Sql, now: Date, limit: number): Promise<ArrivedReceipt[]> {
+  return await tx<ArrivedReceipt[]>`
+    with due as (
+      select * from arrived_receipts where due_at <= ${now} order by due_at, id limit ${limit} for update skip locked
+    )
+    select due.account_id, due.id, due.provider_id as "providerId", due.status, due.at, due.arrived_at, a.message_id, a.number
+    from due left join attempts a on a.account_id = due.account_id and a.channel = due.channel and a.provider_id = due.provider_id
+    order by due.id`;
+}
+
+/** Forgets receipts that were applied, and has others wait until `due_at`. */
+export async function settleReceipts(
+  tx: Sql,
+  applied: readonly ArrivedReceipt[],
+  waiting: readonly { receipt: ArrivedReceipt; dueAt: Date }[],
+): Promise<void> {
+  await tx`
+    with forgotten as (
+      delete from arrived_receipts r using unnest(${applied.map(({ account_id }) => account_id)}::uuid[],
+        ${applied.map(({ id }) => String(id))}::text[]::bigint[]) as gone (account_id, id)
+      where r.account_id = gone.account_id and r.id = gone.id
+    )
+    update arrived_receipts r set due_at = later.due_at
+    from unnest(${waiting.map(({ receipt }) => receipt.account_id)}::uuid[], ${waiting.map(({ receipt }) => String(receipt.id))}::text[]::bigint[],
+      ${waiting.map(({ dueAt }) => dueAt.toISOString())}::text[]::timestamptz[]) as later (account_id, id, due_at)
+    where r.account_id = later.account_id and r.id = later.id`;
+}
+
+/** Has receipts that came before their attempt's provider's id was known looked at now. */
+export async function wakeReceipts(
+  tx: Sql,
+  named: readonly (MessageRef & { channel: Channel; providerId: string })[],
+  now: Date,
+): Promise<void> {
+  if (named.length === 0) return;
+  await tx`
+    update arrived_receipts r set due_at = ${now}
+    from unnest(${named.map(({ account_id }) => account_id)}::uuid[], ${named.map(({ channel }) => channel)}::text[],
+      ${named.map(({ providerId }) => providerId)}::text[]) as named (account_id, channel, provider_id)
+    where r.account_id = named.account_id and r.channel = named.channel and r.provider_id = named.provider_id and r.due_at > ${now}`;
+}

@@ -1,0 +1,47 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import { decryptSecret } from '@customer-platform/outbound';
+import { type Hook, meter } from '@customer-platform/service-kit';
+import { channelByToken } from '../channels/channels.sql.ts';
+import { providers } from '../providers/all.ts';
+import type { MessagingResources } from '../resources.ts';
+import { insertInbound, insertReceipts } from './receipts.sql.ts';
+
+const refused = meter.createCounter('messages.hooks_refused', {
+  description: 'Calls of hooks with a wrong signature.',
+});
+
+/** Takes what a provider sends: it is stored and answered for; what follows from it is done after. */
+export const takeHook: Hook<MessagingResources> = {
+  path: '/hooks/messages/{token}',
+  async handle(call) {
+    const { resources, now, change } = call;
+    const row = await channelByToken(call.sql, call.params.token!);
+    const provider = providers.get(row?.provider ?? '');
+    if (!row || !provider?.readHook) throw new ApiError('not_found', 'There is no hook at this address');
+    const { account_id, channel, token } = row;
+    const settings = JSON.parse(decryptSecret(resources.secretKeys, row.settings, account_id, channel));
+    const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
+    const { receipts, messages, answer } = content;
+    if (receipts.length + messages.length > 0) {
+      await change(async ({ tx }) => {
+        await insertReceipts(
+          tx,
+          receipts.map((receipt) => ({ ...receipt, account_id, channel })),
+          now,
+        );
+        await insertInbound(tx, account_id, channel, messages, now);
+      });
+      if (messages.length > 0) resources.inbound.wake();
+    }
+    return { status: 200, text: answer ?? '' };
+  },
+};
+
+function readOrCount<Content>(read: () => Content): Content {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) refused.add(1);
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+import { type Database, DeadlineWatch, meter, type Timed, WakeLoop } from '@customer-platform/service-kit';
+import { type Claim, claimTries, type Lane } from './claims.sql.ts';
+import { type EndedTry, ResultWriter } from './result-writer.ts';
+import { type SendContext, sendAttempt } from './send-attempt.ts';
+
+export interface DispatcherOptions extends SendContext {
+  sql: Database;
+  clock: () => Date;
+  /** Tries under way at most of one account on one channel. */
+  maxPerLane: number;
+  /** Tries under way at most that began within the last second; four times as many in all. */
+  maxInFlight: number;
+  /** Writes what tries came to, with all that follows. */
+  write(ended: EndedTry[]): Promise<void>;
+}
+
+/** How often the database is looked at without a wake: bounds how late a retry, or another process's message, begins. */
+const lookEveryMs = 100;
+const slowestRetryMs = 2_000;
+/** How long wakes are gathered: what becomes due at once, and what ends at once, is one claim. */
+const gatherMs = 5;
+/** From here on a try counts as slow, and no longer against those that begin. */
+const slowMs = 1_000;
+const sweepMs = 50;
+const maxUnwritten = 1_000;
+const stopMs = 16_000;
+/** A lane gets so many of one claim: many lanes begin before one of them has more. */
+const perLaneAndClaim = 20;
+
+const tries = meter.createCounter('messages.tries', {
+  description: 'Tries of messages by channel and what came of them.',
+});
+
+type RunningTry = Timed & { isSlow: boolean };
+
+/**
+ * Sends what is due. It claims tries of all lanes in turn, within its bounds, and has what they come to written in sets. A lane at its
+ * cap is passed over, so that a provider that hangs holds up its own account's channel alone.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #look: WakeLoop;
+  readonly #writer: ResultWriter;
+  readonly #lanes = new Map<string, Lane & { running: number }>();
+  readonly #running = new DeadlineWatch<RunningTry>(slowMs, sweepMs, (running) => {
+    running.isSlow = true;
+    this.#slow++;
+    this.#look.wake();
+  });
+  #underWay = 0;
+  #slow = 0;
+  #after: Lane | undefined;
+  #isStopping = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    const { log } = options;
+    this.#writer = new ResultWriter(options.write, log);
+    this.#look = new WakeLoop('send', { everyMs: lookEveryMs, slowestRetryMs, gatherMs, log }, () => this.#claim());
+  }
+
+  /** Says that something became due: after the commit of the transaction that made it so. */
+  wake(): void {
+    this.#look.wake();
+  }
+
+  /** Claims nothing more, waits for tries under way and writes what they came to; what is cut off is found as lost. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#look.stop();
+    const deadline = performance.now() + stopMs;
+    while (this.#underWay > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+    this.#running.stop();
+    await this.#writer.stop();
+  }
+
+  async #claim(): Promise<boolean> {
+    const { sql, clock, maxPerLane, maxInFlight } = this.#options;
+    const free = Math.min(maxInFlight - (this.#underWay - this.#slow), maxInFlight * 4 - this.#underWay);
+    if (this.#isStopping || free <= 0 || this.#writer.waiting > maxUnwritten) return false;
+    const busy = [...this.#lanes.values()].map(({ account_id, channel, running }) => {
+      return { account_id, channel, free: Math.min(maxPerLane - running, perLaneAndClaim) };
+    });
+    const perLane = Math.min(maxPerLane, perLaneAndClaim);
+    const { claims, last } = await claimTries(sql, clock(), { most: free, perLane, busy, after: this.#after });
+    this.#after = last;
+    for (const claim of claims) void this.#send(claim);
+    return claims.length > 0 || last !== undefined;
+  }
+
+  async #send(claim: Claim): Promise<void> {
+    const running: RunningTry = { startedAtMs: performance.now(), isOver: false, isSlow: false };
+    const { account_id, channel } = claim;
+    const name = `${account_id} ${channel}`;
+    const lane = this.#lanes.get(name) ?? { account_id, channel, running: 0 };
+    this.#lanes.set(name, lane);
+    lane.running++;
+    this.#underWay++;
+    this.#running.watch(running);
+    const result = await sendAttempt(claim, this.#options);
+    running.isOver = true;
+    this.#underWay--;
+    if (running.isSlow) this.#slow--;
+    if (--lane.running === 0) this.#lanes.delete(name);
+    tries.add(1, { channel, outcome: result.outcome });
+    this.#writer.add({ claim, result });
+    this.#look.wake();
+  }
+}

@@ -1,0 +1,38 @@
+import type { Job } from '@customer-platform/service-kit';
+import { changeMessages } from '../messages/change-messages.ts';
+import { takeLoss, takeTimer } from '../messages/message-state.ts';
+import type { MessagingResources } from '../resources.ts';
+import { selectDueFallbacks, selectLostTries } from './claims.sql.ts';
+
+const batchSize = 200;
+/** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
+const lostAfterMs = 45_000;
+
+/** Goes on with the next channel where nobody was reached in time. */
+export const fallBack: Job<MessagingResources> = {
+  name: 'fall-back',
+  everyMs: 500,
+  async run(call) {
+    const due = await selectDueFallbacks(call.tx, call.now, batchSize);
+    await changeMessages(
+      call,
+      due.map((ref) => ({ ...ref, apply: (message) => takeTimer(message, ref.number, call.now) })),
+    );
+    if (due.length > 0) call.resources.dispatcher.wake();
+    return due.length === batchSize;
+  },
+};
+
+/** Ends tries whose process died before it wrote what they came to: they are not made again. */
+export const endLostTries: Job<MessagingResources> = {
+  name: 'end-lost-tries',
+  everyMs: 5_000,
+  async run(call) {
+    const lost = await selectLostTries(call.tx, new Date(call.now.getTime() - lostAfterMs), batchSize);
+    await changeMessages(
+      call,
+      lost.map((ref) => ({ ...ref, apply: (message) => takeLoss(message, ref.number, call.now) })),
+    );
+    return lost.length === batchSize;
+  },
+};

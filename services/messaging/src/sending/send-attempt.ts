@@ -1,0 +1,83 @@
+import { getContactReach } from '@customer-platform/contracts/cdp';
+import { ApiError } from '@customer-platform/contracts/core';
+import { decryptSecret, type SecretKeys } from '@customer-platform/outbound';
+import { type Bus, inSpan, type Logger, SpanKind } from '@customer-platform/service-kit';
+import type { TryResult } from '../messages/message-state.ts';
+import { providers } from '../providers/all.ts';
+import type { ProviderTools, SendResult } from '../providers/provider.ts';
+import type { Claim } from './claims.sql.ts';
+
+/** What sending needs of the process. */
+export interface SendContext {
+  bus: Bus;
+  log: Logger;
+  secretKeys: SecretKeys;
+  tools: Omit<ProviderTools, 'hookUrl'>;
+  hookUrlOf(token: string): string;
+}
+
+/** How long a try is put off when customer data cannot be asked. */
+const askAgainMs = 5_000;
+
+/** Makes one try: who may be written to and where, then the call of the provider. Never rejects. */
+export async function sendAttempt(claim: Claim, context: SendContext): Promise<TryResult> {
+  const { message_id, attempt_id, channel, number, tries } = claim;
+  const attributes = {
+    'message.id': message_id,
+    'message.attempt': number,
+    'message.channel': channel,
+    'message.try': tries,
+  };
+  const options = { kind: SpanKind.CLIENT, attributes, parent: claim.trace ?? undefined };
+  return await inSpan('send message', options, async (span) => {
+    const result = await attempt(claim, context).catch((error: unknown): TryResult => {
+      context.log.error(
+        { err: error, message: message_id, attempt: attempt_id },
+        'a provider failed in an unforeseen way',
+      );
+      return { outcome: 'unknown', message: 'The provider did not answer as it should' };
+    });
+    span?.setAttribute('message.outcome', result.outcome);
+    return result;
+  });
+}
+
+async function attempt(claim: Claim, context: SendContext): Promise<TryResult> {
+  const name = claim.is_simulated ? 'simulated' : claim.provider;
+  const provider = name === null ? undefined : providers.get(name);
+  if (!provider) return { outcome: 'skipped', reason: 'not_set_up' };
+  const reach = await reachOf(claim, context);
+  if ('outcome' in reach) return reach;
+  const { to } = reach;
+  const { subject, body } = claim.step;
+  const message = {
+    ...{ messageId: claim.message_id, attemptId: claim.attempt_id, channel: claim.channel },
+    ...{ to, subject, body },
+  };
+  const settings = claim.is_simulated ? {} : settingsOf(claim, context.secretKeys);
+  const hookUrl = claim.token === null ? '' : context.hookUrlOf(claim.token);
+  const result: SendResult = await provider.send(message, settings, { ...context.tools, hookUrl });
+  return { ...result, address: to };
+}
+
+/** The settings of the claim's channel, decrypted. */
+function settingsOf({ account_id, channel, settings }: Claim, keys: SecretKeys): Record<string, unknown> {
+  return JSON.parse(decryptSecret(keys, settings!, account_id, channel)) as Record<string, unknown>;
+}
+
+/** Where the message goes. Consent is asked of its owner at this moment, and so is an email's address; a phone is in the copy. */
+async function reachOf(claim: Claim, { bus }: SendContext): Promise<{ to: string } | TryResult> {
+  const { account_id, contact_id, channel, purpose, address } = claim;
+  const isMarketing = purpose === 'marketing';
+  if (contact_id === null) return isMarketing ? { outcome: 'skipped', reason: 'no_consent' } : { to: address };
+  if (!isMarketing && address !== '') return { to: address };
+  if (!isMarketing && channel !== 'email') return { outcome: 'skipped', reason: 'no_address' };
+  try {
+    const reach = await bus.ask(getContactReach, account_id, { contact: contact_id, channel, purpose });
+    if (isMarketing && reach.consent !== 'granted') return { outcome: 'skipped', reason: 'no_consent' };
+    return reach.address === null ? { outcome: 'skipped', reason: 'no_address' } : { to: reach.address };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
+    return { outcome: 'postponed', waitMs: askAgainMs };
+  }
+}

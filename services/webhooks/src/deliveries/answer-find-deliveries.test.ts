@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { findDeliveries } from '@customer-platform/contracts/webhooks';
+import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
+import {
+  type Platform,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  type TestAccount,
+} from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let bus: Bus;
+let receiver: Receiver;
+let account: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'], env: { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h' } });
+  sql = platform.database('webhooks');
+  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
+  const log = createLogger('messaging', 'error');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'messaging', log });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.stop());
+
+const ask = async (events: string[], accountId = account.id) =>
+  (await bus.ask(findDeliveries, accountId, { events })).deliveries;
+
+/** The id of the event that a new contact leads to. */
+async function eventOfNewContact(): Promise<string> {
+  const { id } = await emitContactCreated(account);
+  return (await platform.event(account.id, 'contact.created', (data) => data.contact.id === id)).id;
+}
+
+const utc = (instant: string) => new Date(instant).toISOString();
+
+describe('what endpoints were told of an event', () => {
+  it('is a delivery each, with the last try and its answer, and for one that is off when it was made', async () => {
+    const [on, off] = [await register(account, receiver.url), await register(account, receiver.url, { active: false })];
+    const event = await eventOfNewContact();
+    const [delivered, skipped] = [await delivery(account, on.id), await delivery(account, off.id)];
+    const common = { event: 'contact.created' };
+    const expected = [
+      {
+        ...common,
+        ...{ delivery: delivered.id, endpoint: on.id, status: 'delivered', response_status: 204 },
+        at: utc(delivered.tries[0]!.at),
+      },
+      {
+        ...common,
+        ...{ delivery: skipped.id, endpoint: off.id, status: 'skipped', response_status: null },
+        at: utc(skipped.created_at),
+      },
+    ];
+    // They were made at one instant: their ids decide.
+    expect(await ask([event])).toEqual(expected.sort((a, b) => (a.delivery < b.delivery ? -1 : 1)));
+    expect(await ask([event.toUpperCase(), event])).toHaveLength(2);
+  });
+
+  it('keeps the last answer where a later try got none, and says when that was', async () => {
+    receiver.answer = (_, response) => response.writeHead(500).end();
+    const endpoint = await register(account, receiver.url);
+    const event = await eventOfNewContact();
+    const first = await delivery(account, endpoint.id, ({ tries }) => tries.length === 1);
+    expect(await ask([event])).toMatchObject([
+      { status: 'pending', at: utc(first.tries[0]!.at), response_status: 500 },
+    ]);
+    receiver.answer = (_, response) => response.destroy();
+    platform.clock.advance(12_000);
+    const second = await delivery(account, endpoint.id, ({ tries }) => tries.length === 2);
+    expect(second.tries[1]!.status).toBeNull();
+    expect(second.tries[1]!.at).not.toBe(second.tries[0]!.at);
+    expect(await ask([event])).toMatchObject([
+      { status: 'pending', at: utc(second.tries[1]!.at), response_status: 500 },
+    ]);
+  });
+
+  it('is there for these events alone, oldest first, and stays when the endpoint is deleted', async () => {
+    const endpoint = await register(account, receiver.url);
+    const events: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      events.push(await eventOfNewContact());
+      await delivery(account, endpoint.id, (one) => one.event_id === events.at(-1) && one.status === 'delivered');
+      platform.clock.advance(1_000);
+    }
+    const newest = await ask([events[2]!]);
+    expect(newest).toHaveLength(1);
+    const asked = await ask([events[2]!, events[0]!, randomUUID()]);
+    expect(asked[1]).toEqual(newest[0]);
+    expect(asked.map(({ at }) => at)).toEqual(asked.map(({ at }) => at).sort());
+    await account.client.deleteEndpoint({ params: { endpoint_id: endpoint.id } });
+    expect(await ask([events[2]!, events[0]!])).toEqual(asked);
+  });
+
+  it('is nothing for no events, unknown ones, those of another account and those that nobody is told of', async () => {
+    const untold = await eventOfNewContact();
+    const endpoint = await register(account, receiver.url);
+    const event = await eventOfNewContact();
+    await delivery(account, endpoint.id);
+    const stranger = await platform.account();
+    expect(await ask([])).toEqual([]);
+    expect(await ask([randomUUID(), untold])).toEqual([]);
+    expect(await ask([event], stranger.id)).toEqual([]);
+    expect(await ask([event])).toHaveLength(1);
+  });
+
+  it('is the oldest hundred, by when they were made and then by id', async () => {
+    const event = randomUUID();
+    await sql`
+      insert into deliveries (account_id, endpoint_id, event_id, event, url, status, reason, created_at)
+      select ${account.id}, gen_random_uuid(), ${event}, 'message.sent', 'https://example.com', 'skipped', 'endpoint_deleted',
+        '2026-06-01T08:00:00Z'::timestamptz - n / 2 * interval '1 minute'
+      from generate_series(0, 101) as n`;
+    const made = await sql<{ id: string }[]>`
+      select id from deliveries where account_id = ${account.id} order by created_at, id`;
+    expect(made).toHaveLength(102);
+    const asked = await ask([event]);
+    expect(asked.map((one) => one.delivery)).toEqual(made.slice(0, 100).map(({ id }) => id));
+    expect(asked[0]!.at).toBe('2026-06-01T07:10:00.000Z');
+  });
+});
