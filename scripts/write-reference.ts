@@ -41,11 +41,14 @@ function operationsPage(): string {
 
 function eventsPage(): string {
   const rows = eventKinds().map(({ kind, schema }) => {
-    const properties = (schema.properties as { data: { properties: Record<string, unknown> } }).data.properties;
-    return row([`\`${kind}\``, Object.keys(properties).join(', ')]);
+    const { properties, required = [] } = (schema.properties as { data: DataSchema }).data;
+    const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
+    return row([`\`${kind}\``, names.join(', ')]);
   });
   return `# Events\n\n${note}\nThe schemas are in [openapi.json](openapi.json) under \`webhooks\`, and at GET /v1/events/kinds.\n\n${table(['Kind', 'Keys of data'], rows)}`;
 }
+
+type DataSchema = { properties: Record<string, unknown>; required?: string[] };
 
 function errorsPage(): string {
   const rows = Object.entries(errorStatus).map(([code, status]) => row([`\`${code}\``, String(status)]));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { email, instant, currency as isoCode, text, timestamp, timezone, uuid } from '../core/fields.ts';
+import { currency, email, instant, text, timestamp, timezone, uuid } from '../core/fields.ts';
 import { moduleNames, scopes } from '../core/modules.ts';
 
 /** A name of 1 to `max` characters that shows something. */
@@ -38,13 +38,6 @@ export const country = z
 export const language = z
   .string()
   .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, { error: 'must be a language tag, such as en or pt-BR' });
-
-const currencies = new Set(Intl.supportedValuesOf('currency'));
-
-/** A currency that is in use. */
-const currency = isoCode.refine((value) => currencies.has(value), {
-  error: 'must be an ISO 4217 code of a currency in use, such as EUR',
-});
 
 /** What POST /admin/accounts takes. */
 export const AccountInput = z.object({

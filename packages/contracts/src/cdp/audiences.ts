@@ -29,7 +29,7 @@ export const ConsentCondition = z.object({
 
 const ordered = ['gt', 'gte', 'lt', 'lte'];
 
-/** A field of the contact: name, phone, email, external_id, else a key of its `fields`. "" counts as not set. */
+/** A field of the contact: name, phone (E.164), email (lower case), external_id, else a key of its `fields`. "" counts as not set. */
 export const FieldCondition = z
   .object({
     type: z.literal('field'),

@@ -46,10 +46,13 @@ export const Contact = z
     external_id: z.string().nullable(),
     name: z.string(),
     phone: z.string().nullable().meta({ description: 'E.164' }),
-    email: z.string().nullable(),
+    email: z.string().nullable().meta({ description: 'In lower case.' }),
     tags: z.array(z.string()),
     fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-    merged_into: z.guid().nullable().meta({ description: 'The contact that this one was merged into.' }),
+    merged_into: z
+      .guid()
+      .nullable()
+      .meta({ description: 'Null: the id of a merged contact answers as the contact that it was merged into.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -94,8 +94,10 @@ export const timezone = z
   .refine(isTimezone, { error: 'must be an IANA timezone, such as Europe/Berlin' })
   .meta({ examples: ['Europe/Berlin'] });
 
-/** An ISO 4217 currency code. */
+const currencies = new Set(Intl.supportedValuesOf('currency'));
+
+/** The ISO 4217 code of a currency. */
 export const currency = z
   .string()
-  .regex(/^[A-Z]{3}$/, { error: 'must be an ISO 4217 currency code, such as EUR' })
+  .refine((value) => currencies.has(value), { error: 'must be an ISO 4217 currency code, such as EUR' })
   .meta({ examples: ['EUR'] });

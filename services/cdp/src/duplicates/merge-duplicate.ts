@@ -26,7 +26,7 @@ export const mergeDuplicate = implementer()(contract.mergeDuplicate, {
     const previous = changedValues(kept, values);
     const survivor = await updateContactRow(tx, account.id, kept.id, values, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
-    await moveToSurvivor(tx, account.id, merged.id, kept.id);
+    await moveToSurvivor(tx, account.id, merged.id, kept.id, now);
     const contact = toContact(survivor, account);
     emit(contract.contactMerged, { contact, merged: toSummary(merged), ...(previous && { previous }) });
     return contact;

@@ -12,13 +12,19 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
  * Gives the survivor everything that was the merged contact's: what it said and did, its memberships, the pairs that it was in,
  * and those that were merged into it before. Call it under `lockIdentities`, with their own pair decided.
  */
-export async function moveToSurvivor(tx: Sql, accountId: string, mergedId: string, survivorId: string): Promise<void> {
+export async function moveToSurvivor(
+  tx: Sql,
+  accountId: string,
+  mergedId: string,
+  survivorId: string,
+  now: Date,
+): Promise<void> {
   const statements = [
     tx`
       update contacts set merged_into = ${survivorId}
       where account_id = ${accountId} and (id = ${mergedId} or merged_into = ${mergedId})`,
     tx`update consents set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
-    uniteConsentStates(tx, accountId, mergedId, survivorId),
+    uniteConsentStates(tx, accountId, mergedId, survivorId, now),
     tx`update contact_events set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
     lockAudiences(tx, accountId),
     moveMemberships(tx, accountId, mergedId, survivorId),
@@ -28,13 +34,25 @@ export async function moveToSurvivor(tx: Sql, accountId: string, mergedId: strin
   await Promise.all(statements.map((statement) => statement.execute()));
 }
 
-/** A withdrawal of either counts, whenever it was said: only what is said later than both can grant again. */
-const uniteConsentStates = (tx: Sql, accountId: string, mergedId: string, survivorId: string) => tx`
+/**
+ * A withdrawal of either counts, whenever it was said. Where a grant was said later, the merge itself is recorded as a withdrawal: what is
+ * on record goes on to say by its latest entry what counts.
+ */
+const uniteConsentStates = (tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) => tx`
   with moved as (
     delete from consent_states where account_id = ${accountId} and contact_id = ${mergedId} returning *
+  ), overruled as (
+    select m.channel, m.purpose, greatest(m.at, k.at, ${now}) as at
+    from moved m join consent_states k on k.account_id = m.account_id and k.contact_id = ${survivorId}
+      and k.channel = m.channel and k.purpose = m.purpose
+    where m.state <> k.state and case when m.state = 'granted' then m.at > k.at else k.at > m.at end
+  ), recorded as (
+    insert into consents (account_id, contact_id, channel, purpose, state, source, at, created_at)
+    select ${accountId}, ${survivorId}, channel, purpose, 'withdrawn', 'merge', at, ${now} from overruled
   )
   insert into consent_states as known (account_id, contact_id, channel, purpose, state, at)
-  select account_id, ${survivorId}, channel, purpose, state, at from moved
+  select m.account_id, ${survivorId}, m.channel, m.purpose, m.state, coalesce(o.at, m.at)
+  from moved m left join overruled o on o.channel = m.channel and o.purpose = m.purpose
   on conflict (account_id, contact_id, channel, purpose) do update set
     state = case when 'withdrawn' in (known.state, excluded.state) then 'withdrawn' else 'granted' end,
     at = greatest(known.at, excluded.at)`;
