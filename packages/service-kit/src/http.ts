@@ -14,8 +14,9 @@ import {
 } from './idempotency.ts';
 import { inputParser, parseJsonObject } from './input.ts';
 import { type Logger, withWorkContext } from './logging.ts';
-import type { Ask, BoundOperation, OutsideWork } from './operation.ts';
+import type { Ask, BoundOperation } from './operation.ts';
 import { type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
+import { Outside, OutsideNeeded } from './outside.ts';
 import { inSpan, meter, SpanKind } from './telemetry.ts';
 
 /** What binding needs of the process. */
@@ -269,25 +270,6 @@ interface Outcome extends StoredAnswer {
 
 /** Another transaction stored an answer under the key first; this one is rolled back and that one repeated. */
 class StoredElsewhere extends Error {}
-
-/** Unwinds a handler that needs something from another service; see `Call.outsideOnce`. */
-class OutsideNeeded extends Error {
-  readonly work: (outside: OutsideWork) => Promise<void>;
-  constructor(work: (outside: OutsideWork) => Promise<void>) {
-    super('work outside of the transaction is needed');
-    this.work = work;
-  }
-}
-
-/** Remembers for one request whether its work outside was done. */
-class Outside {
-  #done = false;
-  readonly once = (work: (outside: OutsideWork) => Promise<void>): void => {
-    if (this.#done) return;
-    this.#done = true;
-    throw new OutsideNeeded(work);
-  };
-}
 
 function parsedPath(parse: (given: Record<string, unknown>) => Record<string, unknown>, request: Request) {
   try {

@@ -128,5 +128,6 @@ export const MessageDetail = MessageWithAttempts.extend({
     .optional()
     .meta({ description: 'Webhooks could not say; all else is as it is.' }),
 }).meta({ id: 'MessageDetail' });
+export type MessageDetail = z.infer<typeof MessageDetail>;
 
 export const messagePath = z.object({ message_id: uuid });

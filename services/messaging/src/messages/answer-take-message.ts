@@ -1,0 +1,39 @@
+import { knownContact, learnContact } from '@customer-platform/contact-copy';
+import { takeMessage } from '@customer-platform/contracts/messaging';
+import { answerRequest, traceHeaders } from '@customer-platform/service-kit';
+import type { MessagingResources } from '../resources.ts';
+import { insertMessages, selectIdByKey } from './messages.sql.ts';
+
+/** Stores what another service has to tell a contact, once for each key. Throws where the account does not exist. */
+export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingResources>(
+  takeMessage,
+  async ({ sql, accountId, resources, change }, { key, contact, channel, body, reference }) => {
+    const taken = await selectIdByKey(sql, accountId, key);
+    if (taken !== undefined) return { message: taken };
+    // The copy's number is what it goes to; of a contact that nobody knows it ends as one without an address.
+    if (!(await knownContact(sql, accountId, contact)))
+      await learnContact(contact)({ account: { id: accountId }, sql, ask: resources.askFor(accountId) });
+    const trace = traceHeaders();
+    const message = await change(async ({ tx, now, findAccounts }) => {
+      const account = findAccounts([accountId]).get(accountId);
+      if (!account) throw new Error(`there is no account ${accountId}`);
+      const given = {
+        account_id: accountId,
+        reference,
+        contact_id: contact,
+        given_to: null,
+        purpose: 'service' as const,
+        steps: [{ channel, body, subject: '', fallback_after_seconds: 300 }],
+        is_simulated: account.mode === 'test',
+        send_at: null,
+        key,
+        trace: trace.traceparent ? trace : null,
+      };
+      const [stored] = await insertMessages(tx, [given], now);
+      // Stored meanwhile by one who asked at the same moment.
+      return stored?.id ?? (await selectIdByKey(tx, accountId, key))!;
+    });
+    resources.dispatcher.wake();
+    return { message };
+  },
+);

@@ -1,0 +1,216 @@
+import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { cancel, type MessageState, newAttempt, takeReceipt, takeResult, takeTimer } from './message-state.ts';
+
+const start = new Date('2026-06-01T08:00:00Z');
+const at = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
+
+function message(channels: number): MessageState {
+  const step = { channel: 'sms' as const, body: 'Hello', subject: '', fallback_after_seconds: 300 };
+  const times = { sent_at: null, delivered_at: null, read_at: null, failed_at: null };
+  const error = { error_code: null, error_message: null };
+  const attempts = [newAttempt(1, 'sms', start)];
+  return {
+    status: 'queued',
+    steps: Array.from({ length: channels }, () => step),
+    step: 0,
+    attempts,
+    ...times,
+    ...error,
+  };
+}
+
+/** As a claim does it. */
+function begin(state: MessageState): void {
+  const attempt = state.attempts.at(-1)!;
+  Object.assign(attempt, {
+    status: 'sending',
+    due_at: null,
+    running_since: start,
+    started_at: start,
+    tries: attempt.tries + 1,
+  });
+  if (state.status === 'queued') state.status = 'sending';
+}
+
+function accepted(channels: number): MessageState {
+  const state = message(channels);
+  begin(state);
+  takeResult(state, 1, { outcome: 'accepted', providerId: 'p1' }, at(1));
+  return state;
+}
+
+/** Everything of a message but whether a receipt came in time to change it, and in which order they came. */
+function endOf(state: MessageState) {
+  const attempts = state.attempts.map(({ receipts, ...attempt }) => ({
+    ...attempt,
+    receipts: receipts.map((receipt) => `${receipt.status} ${receipt.at.toISOString()}`).sort(),
+  }));
+  return { ...state, attempts };
+}
+
+const receiptTimes: Record<string, Date> = { sent: at(2), delivered: at(3), read: at(4) };
+const threeOfEach: ReceiptStatus[] = ['sent', 'delivered', 'read'].flatMap((one) => [one, one, one]) as ReceiptStatus[];
+
+describe('receipts', () => {
+  it('of every order and repetition lead to the same end', () => {
+    const orderOf = fc.shuffledSubarray(threeOfEach, { minLength: 9, maxLength: 9 });
+    const inOrder = accepted(2);
+    for (const status of ['sent', 'delivered', 'read'] as const)
+      takeReceipt(inOrder, 1, { status, at: receiptTimes[status]! }, at(5));
+    expect([inOrder.status, inOrder.attempts.length, inOrder.attempts[0]!.falls_back_at]).toEqual(['read', 1, null]);
+    fc.assert(
+      fc.property(orderOf, (order) => {
+        const state = accepted(2);
+        for (const status of order) takeReceipt(state, 1, { status, at: receiptTimes[status]! }, at(5));
+        expect(endOf(state)).toEqual(endOf(inOrder));
+      }),
+    );
+  });
+
+  it('never lower a status, whatever comes', () => {
+    const ranks = ['queued', 'sending', 'sent', 'delivered', 'read'];
+    const some = fc.array(fc.constantFrom<ReceiptStatus>('sent', 'delivered', 'read', 'failed'), { maxLength: 12 });
+    fc.assert(
+      fc.property(some, (order) => {
+        const state = accepted(1);
+        let highest = ranks.indexOf(state.status);
+        for (const status of order) {
+          takeReceipt(state, 1, { status, at: at(2) }, at(5));
+          if (state.status === 'failed')
+            return expect(state.delivered_at === null || order.indexOf('failed') > 0).toBe(true);
+          expect(ranks.indexOf(state.status)).toBeGreaterThanOrEqual(highest);
+          highest = ranks.indexOf(state.status);
+        }
+      }),
+    );
+  });
+
+  it('that race the fallback timer lead to one outcome: a next channel, or none', () => {
+    const deliveredFirst = accepted(2);
+    takeReceipt(deliveredFirst, 1, { status: 'delivered', at: at(300) }, at(301));
+    takeTimer(deliveredFirst, 1, at(302));
+    expect([deliveredFirst.status, deliveredFirst.attempts.length]).toEqual(['delivered', 1]);
+    const timerFirst = accepted(2);
+    takeTimer(timerFirst, 1, at(301));
+    expect([timerFirst.status, timerFirst.attempts.length, timerFirst.attempts[1]!.due_at]).toEqual([
+      'sent',
+      2,
+      at(301),
+    ]);
+    takeReceipt(timerFirst, 1, { status: 'delivered', at: at(300) }, at(302));
+    expect(timerFirst.status).toBe('delivered');
+    expect(timerFirst.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
+  });
+});
+
+describe('a message of any story', () => {
+  const event = fc.record({
+    kind: fc.constantFrom(
+      'begin',
+      'accepted',
+      'rejected',
+      'unavailable',
+      'unknown',
+      'skipped',
+      'timer',
+      'receipt',
+      'cancel',
+    ),
+    number: fc.integer({ min: 1, max: 3 }),
+    status: fc.constantFrom<ReceiptStatus>('sent', 'delivered', 'read', 'failed'),
+  });
+
+  it('is always sent, waited for or ended: it never stands still', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 25 }), fc.integer({ min: 1, max: 3 }), (story, channels) => {
+        const state = message(channels);
+        for (const [index, one] of story.entries()) tell(state, one, at(index * 301));
+        const works = state.attempts.some(
+          ({ due_at, running_since, falls_back_at }) => due_at ?? running_since ?? falls_back_at,
+        );
+        const ended = ['sent', 'delivered', 'read', 'failed', 'refused', 'cancelled'].includes(state.status);
+        expect([works || ended, state.status, state.attempts]).toEqual([true, state.status, state.attempts]);
+        if (['failed', 'refused', 'cancelled', 'delivered', 'read'].includes(state.status))
+          expect(state.attempts.filter(({ due_at }) => due_at !== null)).toEqual([]);
+        expect(state.attempts.length).toBeLessThanOrEqual(channels);
+        expect(state.attempts.filter(({ tries }) => tries > 3)).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+function tell(
+  state: MessageState,
+  { kind, number, status }: { kind: string; number: number; status: ReceiptStatus },
+  now: Date,
+) {
+  const attempt = state.attempts.find((one) => one.number === number);
+  if (!attempt) return;
+  if (kind === 'begin') {
+    if (attempt.due_at !== null && attempt.due_at <= now) {
+      Object.assign(attempt, { status: 'sending', due_at: null, running_since: now, tries: attempt.tries + 1 });
+      attempt.started_at ??= now;
+      if (state.status === 'queued') state.status = 'sending';
+    }
+  } else if (kind === 'timer') takeTimer(state, number, now);
+  else if (kind === 'receipt') {
+    if (attempt.provider_id !== null) takeReceipt(state, number, { status, at: now }, now);
+  } else if (kind === 'cancel') cancel(state);
+  else if (kind === 'accepted') takeResult(state, number, { outcome: 'accepted', providerId: 'p' }, now);
+  else if (kind === 'skipped') takeResult(state, number, { outcome: 'skipped', reason: 'no_consent' }, now);
+  else takeResult(state, number, { outcome: kind as 'rejected', message: kind }, now);
+}
+
+describe('a try', () => {
+  it('that is unavailable is made three times within 30 s, then the next channel follows at once', () => {
+    const state = message(2);
+    let now = 0;
+    for (let number = 1; number <= 3; number++) {
+      begin(state);
+      takeResult(state, 1, { outcome: 'unavailable', message: 'busy', retryAfterMs: 60_000 }, at(now));
+      if (number < 3) now = (state.attempts[0]!.due_at!.getTime() - start.getTime()) / 1_000;
+    }
+    expect(now).toBeLessThan(30);
+    expect(state.attempts[0]).toMatchObject({ status: 'failed', reason: 'unavailable', tries: 3, due_at: null });
+    expect(state.attempts[1]).toMatchObject({ status: 'queued', due_at: at(now) });
+  });
+
+  it('whose outcome is unknown is not made again: the timer starts, and the message fails where there is no other channel', () => {
+    const state = message(1);
+    begin(state);
+    takeResult(state, 1, { outcome: 'unknown', message: 'no answer' }, at(15));
+    expect(state.attempts[0]).toMatchObject({ status: 'unknown', due_at: null, falls_back_at: at(315) });
+    takeTimer(state, 1, at(314));
+    expect(state.status).toBe('sending');
+    takeTimer(state, 1, at(315));
+    expect([state.status, state.error_code]).toEqual(['failed', 'no_answer']);
+  });
+
+  it('without consent on any channel refuses the message; with another reason among them it fails', () => {
+    const refused = message(2);
+    for (const number of [1, 2]) {
+      begin(refused);
+      takeResult(refused, number, { outcome: 'skipped', reason: 'no_consent' }, at(1));
+    }
+    expect([refused.status, refused.error_code]).toEqual(['refused', 'no_consent']);
+    const failed = message(2);
+    begin(failed);
+    takeResult(failed, 1, { outcome: 'skipped', reason: 'no_consent' }, at(1));
+    begin(failed);
+    takeResult(failed, 2, { outcome: 'rejected', message: 'no such number' }, at(2));
+    expect([failed.status, failed.error_code, failed.error_message]).toEqual(['failed', 'rejected', 'no such number']);
+  });
+
+  it('that fails after a channel that took the message leaves it sent; it fails when that one does', () => {
+    const state = accepted(2);
+    takeTimer(state, 1, at(301));
+    begin(state);
+    takeResult(state, 2, { outcome: 'rejected', message: 'no' }, at(302));
+    expect(state.status).toBe('sent');
+    takeReceipt(state, 1, { status: 'failed', at: at(400) }, at(400));
+    expect([state.status, state.failed_at]).toEqual(['failed', at(400)]);
+  });
+});

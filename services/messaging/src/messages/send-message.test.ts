@@ -1,0 +1,191 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type HttpProvider,
+  message,
+  openShop,
+  type Shop,
+  startHttpProvider,
+  withStatus,
+} from '../messaging-under-test.ts';
+
+let platform: Platform;
+let whatsapp: HttpProvider;
+let sms: HttpProvider;
+let shop: Shop;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'messaging', 'webhooks'] });
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  [whatsapp, sms] = [await startHttpProvider(), await startHttpProvider()];
+  shop = await openShop(platform, { whatsapp, sms });
+});
+afterEach(() => Promise.all([whatsapp.stop(), sms.stop()]));
+
+const to = '+4930901820';
+const send = (body: object) => shop.account.client.sendMessage({ body: body as never });
+const steps = [
+  { channel: 'whatsapp', body: 'Hello by WhatsApp', fallback_after_seconds: 60 },
+  { channel: 'sms', body: 'Hello by SMS' },
+];
+const refuse = (status: number) => (_: unknown, response: { writeHead(status: number): { end(text: string): void } }) =>
+  response.writeHead(status).end('{"message":"no"}');
+
+describe('a message', () => {
+  it('is queued, sent to the first channel, and its receipts lead it to read', async () => {
+    const queued = await send({ to: '030 901820', channels: steps, reference: 'order-7' });
+    expect(queued).toMatchObject({
+      status: 'queued',
+      to,
+      channel: 'whatsapp',
+      body: 'Hello by WhatsApp',
+      contact: null,
+    });
+    const { attempts } = await message(shop.account, queued.id, withStatus('sent'));
+    expect(attempts).toMatchObject([
+      { number: 1, channel: 'whatsapp', provider: 'http', status: 'sent', receipts: [] },
+    ]);
+    const id = attempts[0]!.provider_id!;
+    for (const status of ['delivered', 'read', 'sent', 'delivered']) {
+      const at = platform.clock.now().toISOString();
+      expect((await shop.hook('whatsapp', { type: 'receipt', id, status, at })).status).toBe(200);
+    }
+    const read = await message(shop.account, queued.id, ({ attempts }) => attempts[0]!.receipts.length === 3);
+    expect(read).toMatchObject({ status: 'read', reference: 'order-7' });
+    expect([read.sent_at, read.delivered_at, read.read_at].includes(null)).toBe(false);
+    expect(read.attempts[0]!.receipts.find(({ status }) => status === 'sent')!.applied).toBe(false);
+    expect([whatsapp.sentTo(to).length, sms.received.length]).toEqual([1, 0]);
+    expect(whatsapp.sentTo(to)[0]).toEqual({
+      ...{ message: queued.id, attempt: id.slice(2), channel: 'whatsapp', to },
+      ...{ subject: '', body: 'Hello by WhatsApp' },
+    });
+    const events = platform.events(shop.account.id).filter(({ type }) => type.startsWith('message.'));
+    const kinds = events.map(({ type, data }) => `${type} ${data.previous.status}`);
+    expect(kinds[0]).toBe('message.sent sending');
+    expect(kinds.at(-1)).toMatch(/^message\.read /);
+  });
+
+  it('that a channel refuses for good goes on by the next at once', async () => {
+    whatsapp.answer = refuse(400);
+    const { id } = await send({ to, channels: steps });
+    const sent = await message(shop.account, id, withStatus('sent'));
+    expect(sent).toMatchObject({ channel: 'sms', body: 'Hello by SMS' });
+    expect(sent.attempts.map(({ status, reason }) => [status, reason])).toEqual([
+      ['failed', 'rejected'],
+      ['sent', null],
+    ]);
+  });
+
+  it('that fails on every channel has failed, with the last reason, and one event says so', async () => {
+    for (const provider of [whatsapp, sms]) provider.answer = refuse(422);
+    const { id } = await send({ to, channels: steps });
+    const failed = await message(shop.account, id, withStatus('failed'));
+    expect([failed.error?.code, failed.failed_at === null]).toEqual(['rejected', false]);
+    const { data } = await platform.event(shop.account.id, 'message.failed');
+    expect(data).toEqual({ message: { ...failed, webhooks: undefined }, previous: { status: 'sending' } });
+  });
+
+  it('that nobody is reached with in time goes on by the next channel', async () => {
+    const { id } = await send({ to, channels: steps });
+    await message(shop.account, id, withStatus('sent'));
+    expect(sms.received).toEqual([]);
+    platform.clock.advance(60_000);
+    const { attempts } = await message(shop.account, id, (one) => one.attempts[1]?.status === 'sent');
+    expect(attempts[0]!.status).toBe('sent');
+    expect(sms.sentTo(to)).toHaveLength(1);
+  });
+
+  it('that is delivered in time is not sent on the next channel', async () => {
+    const { id } = await send({ to, channels: steps });
+    const sent = await message(shop.account, id, withStatus('sent'));
+    const receipt = { type: 'receipt', id: sent.attempts[0]!.provider_id, status: 'delivered' };
+    await shop.hook('whatsapp', { ...receipt, at: platform.clock.now().toISOString() });
+    await message(shop.account, id, withStatus('delivered'));
+    platform.clock.advance(120_000);
+    const other = await send({ to: '+4930901821', channels: steps });
+    await message(shop.account, other.id, withStatus('sent'));
+    expect(sms.sentTo(to)).toEqual([]);
+  });
+
+  it('to a contact goes to the number that it has when it is sent, and shows the contact', async () => {
+    const contact = await shop.account.client.createContact({ body: { name: 'Ada', phone: to } });
+    const { id } = await send({ contact: contact.id, channels: steps });
+    const sent = await message(shop.account, id, withStatus('sent'));
+    expect(sent).toMatchObject({ to, contact: { id: contact.id, name: 'Ada', phone: to } });
+    expect(whatsapp.sentTo(to)).toHaveLength(1);
+  });
+});
+
+describe('a scheduled message', () => {
+  it('is sent when its time has come, not before, and can be cancelled until then', async () => {
+    const at = (seconds: number) => new Date(platform.clock.now().getTime() + seconds * 1_000).toISOString();
+    const one = await send({ to, channels: steps, send_at: at(60) });
+    const other = await send({ to: '+4930901821', channels: steps, send_at: at(60) });
+    expect(one.status).toBe('scheduled');
+    const params = { message_id: other.id };
+    expect((await shop.account.client.cancelMessage({ params })).status).toBe('cancelled');
+    expect((await shop.account.client.cancelMessage({ params })).status).toBe('cancelled');
+    const now = await send({ to: '+4930901822', channels: steps });
+    await message(shop.account, now.id, withStatus('sent'));
+    expect(whatsapp.received).toHaveLength(1);
+    platform.clock.advance(61_000);
+    await message(shop.account, one.id, withStatus('sent'));
+    expect(whatsapp.sentTo('+4930901821')).toEqual([]);
+    await expect(shop.account.client.cancelMessage({ params: { message_id: one.id } })).rejects.toMatchObject({
+      status: 409,
+    });
+  });
+});
+
+describe('marketing', () => {
+  it('goes by the channels that the contact has granted, as customer data says at that moment', async () => {
+    const contact = await shop.account.client.createContact({ body: { name: 'Ada', phone: to } });
+    const body = { contact: contact.id, channels: steps, purpose: 'marketing' };
+    const refused = await send(body);
+    expect(await message(shop.account, refused.id, withStatus('refused'))).toMatchObject({
+      error: { code: 'no_consent' },
+      attempts: [{ status: 'skipped', reason: 'no_consent' }, { reason: 'no_consent' }],
+    });
+    await shop.account.client.recordConsent({
+      params: { contact_id: contact.id },
+      body: { channel: 'sms', purpose: 'marketing', state: 'granted' },
+    });
+    const granted = await send(body);
+    const sent = await message(shop.account, granted.id, withStatus('sent'));
+    expect(sent.attempts.map(({ channel, status }) => `${channel} ${status}`)).toEqual([
+      'whatsapp skipped',
+      'sms sent',
+    ]);
+    expect(whatsapp.received).toEqual([]);
+  });
+});
+
+describe('in a sandbox', () => {
+  it('nothing is sent, and the last digits decide what becomes of it', async () => {
+    const statusOf = async (number: string) => {
+      const { id } = await shop.account.testClient.sendMessage({
+        body: { to: number, channels: [{ channel: 'sms', body: 'x' }] },
+      });
+      const ends = { '01': 'delivered', '02': 'read', '03': 'failed', '04': 'sent' }[number.slice(-2)]!;
+      await waitFor(`${number} to be ${ends}`, async () => {
+        return (await shop.account.testClient.getMessage({ params: { message_id: id } })).status === ends;
+      });
+    };
+    for (const end of ['01', '02', '03', '04']) await statusOf(`+493090182${end}`);
+    expect(sms.received).toEqual([]);
+  });
+});
+
+describe('what webhooks were told', () => {
+  it('is shown in the message', async () => {
+    const endpoint = await startHttpProvider();
+    await shop.account.client.createEndpoint({ body: { url: endpoint.url, events: ['message.*'] } });
+    endpoint.answer = (_request, response) => response.writeHead(204).end();
+    const { id } = await send({ to, channels: steps });
+    const told = await message(shop.account, id, ({ webhooks }) => webhooks[0]?.status === 'delivered');
+    expect(told.webhooks).toMatchObject([{ event: 'message.sent', status: 'delivered', response_status: 204 }]);
+    expect(told.webhooks_unavailable).toBeUndefined();
+    await endpoint.stop();
+  });
+});

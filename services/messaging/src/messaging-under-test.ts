@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import type { Channel, MessageDetail } from '@customer-platform/contracts/messaging';
+import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
+import {
+  type Platform,
+  type RawAnswer,
+  type Receiver,
+  rawRequest,
+  startReceiver,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+
+/** What a provider behind `http` was asked to send. */
+export interface Sent {
+  message: string;
+  attempt: string;
+  channel: Channel;
+  to: string;
+  subject: string;
+  body: string;
+}
+
+/** Somebody's provider on loopback: takes what it is sent and answers with an id, unless it is told otherwise. */
+export interface HttpProvider extends Receiver {
+  secret: string;
+  /** What was sent to an address, oldest first. */
+  sentTo(to: string): Sent[];
+}
+
+export async function startHttpProvider(): Promise<HttpProvider> {
+  const receiver = await startReceiver();
+  receiver.answer = (request, response) => {
+    const { attempt } = JSON.parse(request.body) as Sent;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: `p-${attempt}` }));
+  };
+  return Object.assign(receiver, {
+    secret: newSigningSecret(),
+    sentTo: (to: string) =>
+      receiver.received.map(({ body }) => JSON.parse(body) as Sent).filter((sent) => sent.to === to),
+  });
+}
+
+/** An account whose channels are set up with providers behind `http`. */
+export interface Shop {
+  account: TestAccount;
+  hooks: Record<string, string>;
+  /** Calls a channel's hook, signed with its provider's secret. */
+  hook(channel: Channel, body: object, secret?: string): Promise<RawAnswer>;
+}
+
+export async function openShop(
+  platform: Platform,
+  providers: Partial<Record<Channel, HttpProvider>>,
+  settings: Record<string, unknown> = {},
+): Promise<Shop> {
+  const account = await platform.account(settings);
+  const hooks: Record<string, string> = {};
+  for (const [channel, provider] of Object.entries(providers)) {
+    const body = { provider: 'http', settings: { url: `${provider.url}/${channel}`, secret: provider.secret } };
+    const set = await account.client.putChannel({ params: { channel: channel as Channel }, body });
+    hooks[channel] = new URL(set.hook_url).pathname;
+  }
+  return {
+    account,
+    hooks,
+    hook(channel, body, secret = providers[channel]!.secret) {
+      const text = JSON.stringify(body);
+      const id = randomUUID();
+      const timestamp = Math.floor(platform.clock.now().getTime() / 1_000);
+      const signature = signatureHeader(id, timestamp, text, [signingKeyOf(secret)]);
+      const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
+      return rawRequest(platform.gatewayUrl, 'POST', hooks[channel]!, { rawBody: text, headers });
+    },
+  };
+}
+
+/** Waits until a message is as `matches` says. */
+export async function message(
+  account: TestAccount,
+  id: string,
+  matches: (message: MessageDetail) => boolean,
+): Promise<MessageDetail> {
+  const params = { message_id: id };
+  let last: MessageDetail | undefined;
+  try {
+    return await waitFor('the message', async () => {
+      last = await account.client.getMessage({ params });
+      return matches(last) ? last : undefined;
+    });
+  } catch (cause) {
+    throw new Error(`the message stayed ${JSON.stringify(last)}`, { cause });
+  }
+}
+
+export const withStatus =
+  (status: string) =>
+  (message: MessageDetail): boolean =>
+    message.status === status;

@@ -1,0 +1,299 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+
+/** One request that a provider's server took for right. */
+export interface TakenRequest {
+  headers: IncomingMessage['headers'];
+  text: string;
+  /** The form's fields, or the JSON. */
+  fields: Record<string, unknown>;
+}
+
+/** An answer in place of the server's own; `reset` and `hang` come after the request was read. */
+export type TestAnswer =
+  | { status: number; body?: unknown; headers?: Record<string, string> }
+  | { fault: 'reset' | 'hang' };
+
+/** A provider's server on loopback: it checks requests as the provider does, and answers as told. */
+export interface ProviderServer {
+  url: string;
+  taken: TakenRequest[];
+  /** Answers for the next right requests, one each; then it takes them. */
+  answers: TestAnswer[];
+  stop(): Promise<void>;
+}
+
+type Refusal = { status: number; body: unknown };
+type Check = (request: IncomingMessage, text: string) => { refusal: Refusal } | { fields: Record<string, unknown> };
+
+async function startServer(check: Check, accept: () => { status: number; body: unknown }): Promise<ProviderServer> {
+  const taken: TakenRequest[] = [];
+  const answers: TestAnswer[] = [];
+  const respond = (response: ServerResponse, { status, body = {}, headers = {} }: TestAnswer & { status: number }) =>
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(typeof body === 'string' ? body : JSON.stringify(body));
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const checked = check(request, text);
+      if ('refusal' in checked) return respond(response, checked.refusal);
+      taken.push({ headers: request.headers, text, fields: checked.fields });
+      const answer = answers.shift() ?? accept();
+      if ('status' in answer) return respond(response, answer);
+      if (answer.fault === 'reset') request.socket.resetAndDestroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    taken,
+    answers,
+    stop: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+export const twilioSettings = {
+  account_sid: `AC${'0123456789abcdef'.repeat(2)}`,
+  auth_token: 'twilio-auth-token',
+  from: '+4930901820',
+};
+
+/** Twilio's Messages API for the account of twilioSettings: 401 (20003), 404 (20404) and 400 with its codes where a request is not right. */
+export function startTwilioServer(): Promise<ProviderServer> {
+  const { account_sid, auth_token } = twilioSettings;
+  const basic = `Basic ${Buffer.from(`${account_sid}:${auth_token}`).toString('base64')}`;
+  const fault = (status: number, code: number, message: string) => ({
+    refusal: { status, body: { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status } },
+  });
+  return startServer(
+    (request, text) => {
+      const fields = Object.fromEntries(new URLSearchParams(text));
+      if (request.headers.authorization !== basic) return fault(401, 20003, 'Authenticate');
+      const path = `/2010-04-01/Accounts/${account_sid}/Messages.json`;
+      if (request.method !== 'POST' || request.url !== path) return fault(404, 20404, 'The resource was not found');
+      if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
+        return fault(415, 20008, 'Unsupported content type');
+      const { To = '', From, MessagingServiceSid, Body = '', StatusCallback = '' } = fields;
+      if (!/^(whatsapp:)?\+\d{7,15}$/.test(To)) return fault(400, 21211, `The 'To' number ${To} is not valid`);
+      const isOneSender = (From === undefined) !== (MessagingServiceSid === undefined);
+      if (!isOneSender) return fault(400, 21603, "A 'From' number or a messaging service is required");
+      if (From !== undefined && From.startsWith('whatsapp:') !== To.startsWith('whatsapp:'))
+        return fault(400, 63007, 'The channel of From and To must be the same');
+      if (Body === '' || Body.length > 1600) return fault(400, 21602, 'Message body is required');
+      if (!URL.canParse(StatusCallback)) return fault(400, 21609, "The 'StatusCallback' URL is not valid");
+      return { fields };
+    },
+    () => ({
+      status: 201,
+      body: { sid: `SM${randomBytes(16).toString('hex')}`, status: 'queued', error_code: null, error_message: null },
+    }),
+  );
+}
+
+/** Headers and body of what Twilio sends to `url`, signed as Twilio does. */
+export function twilioRequest(url: string, fields: Record<string, string>, authToken = twilioSettings.auth_token) {
+  const signed = Object.keys(fields)
+    .sort()
+    .reduce((text, name) => text + name + fields[name], url);
+  const signature = createHmac('sha1', authToken).update(signed, 'utf8').digest('base64');
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature };
+  return { method: 'POST' as const, headers, body: new URLSearchParams(fields).toString() };
+}
+
+export const whatsappSettings = {
+  phone_number_id: '106540352242922',
+  access_token: 'EAAG-access-token',
+  app_secret: 'app-secret',
+  verify_token: 'verify-token',
+};
+
+/** Meta's Graph API for the number of whatsappSettings: 401 (190), 400 (100) where a request is not right. */
+export function startGraphServer(): Promise<ProviderServer> {
+  const { access_token, phone_number_id } = whatsappSettings;
+  const fault = (status: number, code: number, message: string) => ({
+    refusal: { status, body: { error: { message, type: 'OAuthException', code, fbtrace_id: 'trace' } } },
+  });
+  return startServer(
+    (request, text) => {
+      if (request.headers.authorization !== `Bearer ${access_token}`)
+        return fault(401, 190, `Malformed access token ${request.headers.authorization?.slice(7)}`);
+      if (request.method !== 'POST' || request.url !== `/v23.0/${phone_number_id}/messages`)
+        return fault(400, 100, 'Unsupported post request');
+      if (request.headers['content-type'] !== 'application/json') return fault(400, 100, 'Not JSON');
+      const fields = JSON.parse(text) as Record<string, unknown> & { text?: { body?: string } };
+      const isText = fields.messaging_product === 'whatsapp' && fields.type === 'text' && !!fields.text?.body;
+      if (!isText) return fault(400, 100, '(#100) Invalid parameter');
+      if (!/^\d{7,15}$/.test(String(fields.to))) return fault(400, 131009, 'Parameter value is not valid');
+      return { fields };
+    },
+    () => ({
+      status: 200,
+      body: { messaging_product: 'whatsapp', messages: [{ id: `wamid.${randomBytes(18).toString('base64')}` }] },
+    }),
+  );
+}
+
+/** Headers and body of what Meta sends, signed as Meta does; `value` is what the one change holds. */
+export function graphRequest(value: unknown, appSecret = whatsappSettings.app_secret) {
+  const entry = [{ id: '1', changes: [{ field: 'messages', value }] }];
+  const body = JSON.stringify({ object: 'whatsapp_business_account', entry });
+  const signature = createHmac('sha256', appSecret).update(body).digest('hex');
+  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+  return { method: 'POST' as const, headers, body };
+}
+
+export const httpSecret = `whsec_${Buffer.from('a secret of the http provider').toString('base64')}`;
+
+/** What stands behind the http provider: it takes JSON that is signed with `secret`, and answers 401 or 400 where it is not right. */
+export function startHttpProviderServer(secret = httpSecret): Promise<ProviderServer> {
+  const fault = (status: number, message: string) => ({ refusal: { status, body: { error: { message } } } });
+  return startServer(
+    ({ method, headers }, text) => {
+      if (method !== 'POST' || headers['content-type'] !== 'application/json') return fault(400, 'POST JSON');
+      const id = String(headers['webhook-id']);
+      const timestamp = Number(headers['webhook-timestamp']);
+      if (Math.abs(Date.now() / 1000 - timestamp) > 300) return fault(401, 'The timestamp is too old');
+      const signature = standardSignature(id, timestamp, text, secret);
+      if (headers['webhook-signature'] !== signature) return fault(401, 'The signature is wrong');
+      const fields = JSON.parse(text) as Record<string, unknown>;
+      const names = ['message', 'attempt', 'channel', 'to', 'subject', 'body'];
+      const missing = names.find((name) => typeof fields[name] !== 'string');
+      return missing || fields.attempt !== id ? fault(400, `${missing ?? 'webhook-id'} is not right`) : { fields };
+    },
+    () => ({ status: 200, body: { id: `http-${randomBytes(8).toString('hex')}` } }),
+  );
+}
+
+/** Headers and body of what comes back to the http provider's hook, signed by Standard Webhooks at `at`. */
+export function httpRequest(content: unknown, at: Date, secret = httpSecret) {
+  const body = typeof content === 'string' ? content : JSON.stringify(content);
+  const [id, timestamp] = [`hook-${randomBytes(8).toString('hex')}`, Math.floor(at.getTime() / 1000)];
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': standardSignature(id, timestamp, body, secret),
+  };
+  return { method: 'POST' as const, headers, body };
+}
+
+function standardSignature(id: string, timestamp: number, body: string, secret: string): string {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+}
+
+/** A mail that a mail server took. */
+export interface TakenMail {
+  from: string;
+  to: string[];
+  isOverTls: boolean;
+  user: string;
+  text: string;
+}
+
+/** A mail server on loopback, at localhost and 127.0.0.1. */
+export interface MailServer {
+  port: number;
+  mails: TakenMail[];
+  stop(): Promise<void>;
+}
+
+/** Who may log in at a mail server. */
+export const mailLogin = { username: 'shop', password: 'mail-password' };
+
+/**
+ * Starts a mail server that offers STARTTLS, begins with TLS or knows none. What it does with a mail is in the local part of its
+ * recipient: refused (550), later (451), unwanted (554 after the mail), full (452 after it), lost (connection cut after it), cut (cut at
+ * RCPT), silent (never answers after it); of its sender: banned (553). All others are taken. `login` is `asked` where nobody may send
+ * without one, and `broken` where it fails for now.
+ */
+export async function startMailServer(
+  security: 'starttls' | 'tls' | 'none',
+  login: 'possible' | 'asked' | 'broken' | 'none' = 'possible',
+): Promise<MailServer> {
+  const mails: TakenMail[] = [];
+  const cut = (sessionId: string) => {
+    for (const connection of server.connections) if (connection.id === sessionId) connection._socket.destroy();
+  };
+  const disabled = [...(security === 'starttls' ? [] : ['STARTTLS']), ...(login === 'none' ? ['AUTH'] : [])];
+  const options: SMTPServerOptions = {
+    ...{ key: testCertificateKey, cert: testCertificate, secure: security === 'tls', closeTimeout: 100 },
+    ...{ disabledCommands: disabled, allowInsecureAuth: true, authOptional: login !== 'asked', logger: false },
+    disableReverseLookup: true,
+    onAuth({ username, password }, _session, done) {
+      if (login === 'broken') return done(replied(454, '4.7.0 Temporary authentication failure'));
+      const isRight = username === mailLogin.username && password === mailLogin.password;
+      if (isRight) done(null, { user: username });
+      else done(replied(535, `5.7.8 Authentication failed for ${username} with ${password}`));
+    },
+    onMailFrom({ address }, _session, done) {
+      done(address.startsWith('banned@') ? replied(553, '5.1.8 Sender is banned') : null);
+    },
+    onRcptTo({ address }, { id }, done) {
+      if (address.startsWith('refused@')) return done(replied(550, '5.1.1 No such user'));
+      if (address.startsWith('later@')) return done(replied(451, '4.7.1 Try again later'));
+      if (address.startsWith('cut@')) return cut(id);
+      done();
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        const from = session.envelope.mailFrom ? session.envelope.mailFrom.address : '';
+        if (to[0]?.startsWith('unwanted@')) return done(replied(554, '5.7.1 Looks like spam'));
+        if (to[0]?.startsWith('full@')) return done(replied(452, '4.3.1 No space left'));
+        const text = Buffer.concat(chunks).toString();
+        mails.push({ from, to, isOverTls: session.secure, user: String(session.user ?? ''), text });
+        if (to[0]?.startsWith('lost@')) return cut(session.id);
+        if (!to[0]?.startsWith('silent@')) done();
+      });
+    },
+  };
+  const server = new SMTPServer(options);
+  // Connections that are cut, and clients that do not trust the certificate: what they are told of is tested.
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+function replied(responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode });
+}
+
+/** Lets this process trust the certificate of the mail servers above. */
+export function trustTestCertificate(): void {
+  setDefaultCACertificates([...getCACertificates('default'), testCertificate]);
+}
+
+/** A self-signed certificate for localhost and 127.0.0.1, good for a hundred years; its key is public and of use in tests alone. */
+const testCertificate = `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUP1GB9wU3JxZwh+a7IuXaAKVyYq0wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAyMzkzMVoYDzIxMjYxMDI4
+MDIzOTMxWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARg6XmvaF/6zV3VqQyG2dbcJrrX+ko+leinkawS/7M/ipa6qYQjvhHk
+/1K/5NqlauqRlEabYeo5U2cNHs11UdVyo28wbTAdBgNVHQ4EFgQUhoLcmqmvPIy8
+eDYEow30oxqNt4MwHwYDVR0jBBgwFoAUhoLcmqmvPIy8eDYEow30oxqNt4MwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSAAwRQIhAPgpOj2uPPKfKI3ZOoY2yRy8plBxV69Iql4Mk5Ve1zWNAiBn
+1LIZ2FCXPQR1dyIF2G2fawmpg4+49Y+mMTH+qF7FoA==
+-----END CERTIFICATE-----`;
+
+const testCertificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgN66R0ZXz7BzSI4S7
+jBR+ivt1Wl4J/5tSEln1ab/kT6yhRANCAARg6XmvaF/6zV3VqQyG2dbcJrrX+ko+
+leinkawS/7M/ipa6qYQjvhHk/1K/5NqlauqRlEabYeo5U2cNHs11UdVy
+-----END PRIVATE KEY-----`;

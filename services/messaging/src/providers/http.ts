@@ -1,0 +1,102 @@
+import { instant, text } from '@customer-platform/contracts/core';
+import { receiptStatus } from '@customer-platform/contracts/messaging';
+import {
+  isSigned,
+  newSigningSecret,
+  refusePrivateTarget,
+  signatureHeader,
+  signingKeyOf,
+} from '@customer-platform/outbound';
+import { fieldParser } from '@customer-platform/service-kit';
+import { z } from 'zod';
+import { jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
+import { providerId, toSendResult } from './post-result.ts';
+import type { Provider } from './provider.ts';
+
+const settings = z.object({
+  url: z.string(),
+  secret: z.string().refine(isSigningSecret, { error: 'must be whsec_ + base64 of 24 to 64 bytes' }).optional(),
+});
+type Settings = z.output<typeof settings>;
+
+const accepted = z.object({ id: providerId }).transform(({ id }) => id);
+const refused = z.union([
+  z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => ({ text: error.message })),
+  z.object({ error: z.string() }).transform(({ error }) => ({ text: error })),
+  z.object({ message: z.string() }).transform(({ message }) => ({ text: message })),
+]);
+
+/** What a hook's body can hold, each field on its own, so that the one at fault is named. */
+const kind = field('type', z.enum(['receipt', 'inbound'], { error: 'must be receipt or inbound' }));
+const id = field('id', providerId);
+const at = field('at', instant);
+const status = field('status', receiptStatus);
+// A receipt that failed ends its attempt whether it says for good or not: what is permanent is checked alone.
+const permanent = field('permanent', z.boolean().optional());
+const from = field('from', text(254, 1));
+const name = field('name', z.string().optional());
+const written = field('body', z.string());
+
+/**
+ * A provider of the account's own, or what stands before any other: it is sent a message as signed JSON and answers with an id, and
+ * sends receipts and what customers wrote signed with the same secret.
+ */
+export const provider: Provider<Settings> = {
+  name: 'http',
+  channels: ['whatsapp', 'sms', 'email'],
+  settings,
+  secrets: ['secret'],
+
+  prepare(given, call) {
+    refusePrivateTarget(given.url, 'settings.url', call);
+    return { ...given, secret: given.secret ?? newSigningSecret() };
+  },
+
+  async send(message, { url, secret = '' }, { poster, hookUrl }) {
+    const { messageId, attemptId, channel, to, subject, body } = message;
+    const json = JSON.stringify({ message: messageId, attempt: attemptId, channel, to, subject, body });
+    const timestamp = Math.floor(Date.now() / 1000);
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'customer-platform-messages/1.0',
+      'webhook-id': attemptId,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signatureHeader(attemptId, timestamp, json, [signingKeyOf(secret)]),
+    };
+    // The hook's address is of one account and channel alone: no two accounts share a connection.
+    const result = await poster.post({ poolKey: hookUrl, url, headers, body: json });
+    return toSendResult(result, { name: 'The provider', accepted, refused, secrets: [secret] });
+  },
+
+  readHook({ headers, body, now }, { secret = '' }) {
+    if (!isSigned(headers, body, [signingKeyOf(secret)], now)) throw wrongSignature();
+    const given = jsonObjectOf(body);
+    if (kind(given) === 'receipt') {
+      permanent(given);
+      return { receipts: [{ providerId: id(given), status: status(given), at: at(given) }], messages: [] };
+    }
+    const message = {
+      providerId: id(given),
+      from: storable(from(given)),
+      name: storable(name(given) ?? '', 200),
+      body: storable(written(given)),
+      at: at(given),
+    };
+    return { receipts: [], messages: [message] };
+  },
+};
+
+/** A reader of one field of a hook's body; null counts as left out. Throws invalid_request with that field. */
+function field<Schema extends z.ZodType>(name: string, schema: Schema) {
+  const parse = fieldParser(schema, name);
+  return (body: Record<string, unknown>) => parse(body[name] ?? undefined);
+}
+
+function isSigningSecret(secret: string): boolean {
+  try {
+    return signingKeyOf(secret).length > 0;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

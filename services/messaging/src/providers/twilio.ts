@@ -1,0 +1,97 @@
+import { createHmac } from 'node:crypto';
+import { ApiError } from '@customer-platform/contracts/core';
+import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
+import { z } from 'zod';
+import { isSame, storable, wrongSignature } from './hook-input.ts';
+import { providerId, toSendResult } from './post-result.ts';
+import type { HookContent, Provider } from './provider.ts';
+
+const settings = z.object({
+  account_sid: z.string().regex(/^AC[0-9a-f]{32}$/i, { error: 'must be AC and 32 hexadecimal digits' }),
+  auth_token: z.string().regex(/^[\x21-\x7e]{1,200}$/, { error: 'must be 1 to 200 ASCII characters without spaces' }),
+  from: z.string().regex(/^(\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/i, {
+    error: 'must be a phone number such as +4930901820, or the id of a messaging service: MG and 32 hexadecimal digits',
+  }),
+});
+type Settings = z.output<typeof settings>;
+
+const accepted = z.object({ sid: providerId }).transform(({ sid }) => sid);
+const refused = z
+  .object({ code: z.number().nullish(), message: z.string() })
+  .transform(({ code, message }) => ({ text: code == null ? message : `${message} (${code})` }));
+
+/** What of Twilio's statuses says something about a message that was taken; before them it is accepted, scheduled, queued, sending. */
+const receiptStatuses: Readonly<Record<string, ReceiptStatus>> = {
+  sent: 'sent',
+  delivered: 'delivered',
+  read: 'read',
+  undelivered: 'failed',
+  failed: 'failed',
+};
+
+/** Twilio's Messages API. It knows no idempotency key: a message whose outcome is unknown must not be sent again. */
+export const provider: Provider<Settings> = {
+  name: 'twilio',
+  channels: ['whatsapp', 'sms'],
+  settings,
+  secrets: ['auth_token'],
+
+  async send({ channel, to, body }, { account_sid, auth_token, from }, { poster, twilioUrl, hookUrl }) {
+    const prefix = channel === 'whatsapp' ? 'whatsapp:' : '';
+    const form = new URLSearchParams({
+      To: prefix + to,
+      ...(from.startsWith('+') ? { From: prefix + from } : { MessagingServiceSid: from }),
+      Body: body,
+      StatusCallback: hookUrl,
+    });
+    const credentials = Buffer.from(`${account_sid}:${auth_token}`).toString('base64');
+    const result = await poster.post({
+      poolKey: account_sid,
+      url: `${twilioUrl}/2010-04-01/Accounts/${account_sid}/Messages.json`,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'user-agent': 'customer-platform-messages/1.0',
+        authorization: `Basic ${credentials}`,
+      },
+      body: form.toString(),
+    });
+    return toSendResult(result, { name: 'Twilio', accepted, refused, secrets: [auth_token, credentials] });
+  },
+
+  // Nothing that is signed says when: an old request cannot be told from a new one, and what it reports is taken as of now. One that
+  // comes again changes nothing, for its id is known.
+  readHook({ method, query, headers, body, now }, { auth_token }, hookUrl) {
+    if (method !== 'POST') throw new ApiError('invalid_request', 'The hook must be called with POST');
+    const form = new URLSearchParams(body.toString('utf8'));
+    const url = query.size === 0 ? hookUrl : `${hookUrl}?${query}`;
+    const given = headers['x-twilio-signature'];
+    if (typeof given !== 'string' || !isSame(given, signatureOf(url, form, auth_token))) throw wrongSignature();
+    return contentOf(form, now);
+  },
+};
+
+/** base64 HMAC-SHA1 of the URL and each parameter's name and value, by name; of values of one name each counts once, sorted. */
+function signatureOf(url: string, form: URLSearchParams, authToken: string): string {
+  const names = [...new Set(form.keys())].sort();
+  const parameters = names.flatMap((name) => [...new Set(form.getAll(name))].sort().map((value) => name + value));
+  return createHmac('sha1', authToken)
+    .update(url + parameters.join(''))
+    .digest('base64');
+}
+
+/** Answered with nothing: what is not TwiML would be sent to the customer as a text. */
+function contentOf(form: URLSearchParams, now: Date): HookContent {
+  const nothing = { receipts: [], messages: [] };
+  const id = providerId.safeParse(form.get('MessageSid') ?? form.get('SmsSid'));
+  if (!id.success) return nothing;
+  const reported = form.get('MessageStatus') ?? 'received';
+  if (reported !== 'received') {
+    const status = Object.hasOwn(receiptStatuses, reported) ? receiptStatuses[reported] : undefined;
+    return status ? { ...nothing, receipts: [{ providerId: id.data, status, at: now }] } : nothing;
+  }
+  const from = storable(form.get('From') ?? '', 254).replace(/^whatsapp:/, '');
+  if (from === '') return nothing;
+  const name = storable(form.get('ProfileName') ?? '', 200);
+  const body = storable(form.get('Body') ?? '');
+  return { ...nothing, messages: [{ providerId: id.data, from, name, body, at: now }] };
+}

@@ -1,0 +1,165 @@
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import { isSame, jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
+import { providerId, toSendResult } from './post-result.ts';
+import type { HookContent, Inbound, Provider, Receipt } from './provider.ts';
+
+const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,1000}$/, { error: 'must be 1 to 1000 ASCII characters without spaces' });
+const settings = z.object({
+  phone_number_id: z.string().regex(/^\d{1,32}$/, { error: 'must be the digits of the id of a phone number' }),
+  access_token: secret,
+  app_secret: secret,
+  verify_token: secret,
+});
+type Settings = z.output<typeof settings>;
+
+/** Errors that pass by themselves whatever their status: limits of rates, and trouble of Meta's own. */
+const temporaryCodes = [4, 80007, 130429, 131056, 131016, 131000];
+
+const accepted = z
+  .object({ messages: z.tuple([z.object({ id: providerId })], z.unknown()) })
+  .transform(({ messages }) => messages[0].id);
+const refused = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      code: z.number().nullish(),
+      error_subcode: z.number().nullish(),
+      is_transient: z.boolean().nullish(),
+    }),
+  })
+  .transform(({ error: { message, code, error_subcode, is_transient } }) => {
+    const codes = [code, error_subcode].filter((one) => one != null);
+    return {
+      text: codes.length === 0 ? message : `${message} (${codes.join('/')})`,
+      isTemporary: is_transient === true || (code != null && temporaryCodes.includes(code)),
+    };
+  });
+
+const statusEntry = z.object({
+  id: providerId,
+  status: z.enum(['sent', 'delivered', 'read', 'failed']),
+  timestamp: z.unknown(),
+});
+
+const shown = z.string().catch('');
+const title = z.object({ title: shown }).optional().catch(undefined);
+const messageEntry = z.object({
+  from: z.string().regex(/^\+?\d{7,15}$/),
+  id: providerId,
+  timestamp: z.unknown(),
+  text: z.object({ body: shown }).optional().catch(undefined),
+  button: z.object({ text: shown }).optional().catch(undefined),
+  interactive: z
+    .object({
+      button_reply: title,
+      list_reply: title,
+      nfm_reply: z.object({ body: shown }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+});
+
+const contactEntry = z.object({ wa_id: z.string(), profile: z.object({ name: z.string() }) });
+
+/** WhatsApp by Meta's Cloud API. */
+export const provider: Provider<Settings> = {
+  name: 'whatsapp_cloud',
+  channels: ['whatsapp'],
+  settings,
+  secrets: ['access_token', 'app_secret', 'verify_token'],
+
+  async send({ attemptId, to, body }, given, { poster, whatsappUrl }) {
+    const { phone_number_id, access_token, app_secret, verify_token } = given;
+    const result = await poster.post({
+      poolKey: phone_number_id,
+      url: `${whatsappUrl}/v23.0/${phone_number_id}/messages`,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'customer-platform-messages/1.0',
+        authorization: `Bearer ${access_token}`,
+      },
+      body: JSON.stringify({
+        messaging_product: 'whatsapp',
+        recipient_type: 'individual',
+        to: to.replace(/^\+/, ''),
+        type: 'text',
+        text: { body, preview_url: false },
+        biz_opaque_callback_data: attemptId,
+      }),
+    });
+    const secrets = [access_token, app_secret, verify_token];
+    return toSendResult(result, { name: 'WhatsApp', accepted, refused, secrets });
+  },
+
+  // Meta repeats a request for days with what it signed at first: how old it is says nothing about who sent it.
+  readHook({ method, query, headers, body, now }, { app_secret, verify_token }) {
+    if (method === 'GET') return { receipts: [], messages: [], answer: challengeOf(query, verify_token) };
+    const mac = createHmac('sha256', app_secret).update(body).digest('hex');
+    const signature = headers['x-hub-signature-256'];
+    if (typeof signature !== 'string' || !isSame(signature, `sha256=${mac}`)) throw wrongSignature();
+    return contentOf(jsonObjectOf(body), now);
+  },
+};
+
+/** What Meta is answered when it asks whether the address is meant to be called. */
+function challengeOf(query: URLSearchParams, verifyToken: string): string {
+  const isAsked = query.get('hub.mode') === 'subscribe' && isSame(query.get('hub.verify_token') ?? '', verifyToken);
+  if (!isAsked) throw wrongSignature();
+  return query.get('hub.challenge') ?? '';
+}
+
+/** Every receipt and message of a request. What is of another shape is of another kind, and is left out. */
+function contentOf(given: Record<string, unknown>, now: Date): HookContent {
+  const changes = listIn(given, 'entry').flatMap((entry) => listIn(entry, 'changes'));
+  const values = changes.map((change) => (isObject(change) ? change.value : undefined));
+  const receipts = values.flatMap((value) =>
+    fitting(statusEntry, listIn(value, 'statuses')).map(
+      ({ id, status, timestamp }): Receipt => ({ providerId: id, status, at: dateOf(timestamp, now) }),
+    ),
+  );
+  const messages = values.flatMap((value) => {
+    const names = new Map(
+      fitting(contactEntry, listIn(value, 'contacts')).map(({ wa_id, profile }) => [wa_id, profile.name]),
+    );
+    return fitting(messageEntry, listIn(value, 'messages')).map(
+      (message): Inbound => ({
+        providerId: message.id,
+        from: message.from.replace(/^\+?/, '+'),
+        name: storable(names.get(message.from) ?? '', 200),
+        body: storable(bodyOf(message)),
+        at: dateOf(message.timestamp, now),
+      }),
+    );
+  });
+  return { receipts, messages };
+}
+
+/** What was written, or the button that was pressed; "" of a picture, a place and the like. */
+function bodyOf({ text, button, interactive }: z.output<typeof messageEntry>): string {
+  const { button_reply, list_reply, nfm_reply } = interactive ?? {};
+  return text?.body ?? button?.text ?? button_reply?.title ?? list_reply?.title ?? nfm_reply?.body ?? '';
+}
+
+/** Unix seconds, which Meta writes as text; now where they are none. */
+function dateOf(timestamp: unknown, now: Date): Date {
+  return /^\d{1,10}$/.test(String(timestamp)) ? new Date(Number(timestamp) * 1000) : now;
+}
+
+function fitting<Schema extends z.ZodType>(schema: Schema, entries: readonly unknown[]): z.output<Schema>[] {
+  return entries.flatMap((entry) => {
+    const result = schema.safeParse(entry);
+    return result.success ? [result.data] : [];
+  });
+}
+
+function listIn(value: unknown, name: string): unknown[] {
+  const list = isObject(value) ? value[name] : undefined;
+  return Array.isArray(list) ? list : [];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,48 @@
+import type { Appointment } from '@customer-platform/contracts/calendar';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { TemplateName } from '@customer-platform/contracts/messaging';
+import { defaultText, type TemplateText } from './default-texts.ts';
+import { localDateAndTime, render } from './render.ts';
+import type { OwnText } from './templates.sql.ts';
+
+/** Code points, as a message that the API takes. */
+const maxSubject = 255;
+const maxBody = 4_096;
+
+type Speaker = Pick<AccountContext, 'name' | 'language' | 'timezone'>;
+
+/**
+ * What an account tells the contact of an appointment: its own text, dates as its language has them, or the default, dates in the
+ * language of that. An own body of which nothing is left for this appointment is replaced by the default.
+ */
+export function appointmentText(
+  name: TemplateName,
+  account: Speaker,
+  own: Pick<OwnText, 'subject' | 'body'> | undefined,
+  appointment: Appointment,
+): TemplateText {
+  const standard = defaultText(name, account.language);
+  const say = (text: string, language: string, max: number) =>
+    render(text, valuesOf(appointment, account, language), max);
+  const subject =
+    own?.subject == null
+      ? say(standard.subject, standard.language, maxSubject)
+      : say(own.subject, account.language, maxSubject);
+  const body = own?.body == null ? '' : say(own.body, account.language, maxBody);
+  return {
+    // A header is one line.
+    subject: subject.replace(/\s+/g, ' '),
+    body: body === '' ? say(standard.body, standard.language, maxBody) : body,
+  };
+}
+
+function valuesOf(appointment: Appointment, account: Speaker, language: string) {
+  const { title, contact, staff, location, meeting_link, starts_at } = appointment;
+  return {
+    contact_name: contact.name,
+    account_name: account.name,
+    staff_name: staff.name,
+    ...{ title, location, meeting_link },
+    ...localDateAndTime(new Date(starts_at), language, account.timezone),
+  };
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import { localDateAndTime, render } from './render.ts';
+
+const values = {
+  contact_name: 'Carla Client',
+  account_name: 'Acme',
+  title: 'Consultation',
+  date: 'Thursday',
+  time: '9:00 AM',
+  staff_name: 'Ada',
+  location: '',
+  meeting_link: '',
+};
+const say = (text: string, more: Partial<typeof values> = {}, max = 4_096) => render(text, { ...values, ...more }, max);
+
+describe('a text', () => {
+  it('has the values in the places of their names, however those are spaced, and as often as they come', () => {
+    expect(say('{{title}} with {{ staff_name }}, {{\ndate\n}} {{time}}: {{title}}!')).toBe(
+      'Consultation with Ada, Thursday 9:00 AM: Consultation!',
+    );
+  });
+
+  it('loses a line that had nothing but names without a value, and keeps the others as they are', () => {
+    expect(say('Hello\n{{location}}\n  {{meeting_link}} {{location}}\n\nBye')).toBe('Hello\n\nBye');
+    expect(say('Hello\r\n{{location}}\r\nBye', { location: 'Main Street 1' })).toBe('Hello\nMain Street 1\nBye');
+    expect(say('Where: {{location}}')).toBe('Where:');
+    expect(say('{{location}}\n{{meeting_link}}')).toBe('');
+  });
+
+  it('has no space before what is not there', () => {
+    expect(say('Hello {{contact_name}}, see you at {{location}}.', { contact_name: '' })).toBe('Hello, see you at.');
+    expect(say('Hello {{contact_name}}, see you.')).toBe('Hello Carla Client, see you.');
+    expect(say('{{contact_name}}{{title}}', { contact_name: '  ' })).toBe('Consultation');
+  });
+
+  it('takes values as they are: neither names nor patterns in them mean anything', () => {
+    expect(say('{{title}} {{date}}', { title: '{{time}} $& $1' })).toBe('{{time}} $& $1 Thursday');
+  });
+
+  it('leaves alone what is no name of a value', () => {
+    expect(say('{{nobody}} {title} {{}} {{{title}}}')).toBe('{{nobody}} {title} {{}} {Consultation}');
+  });
+
+  it('is cut to its length in characters, none of them in half', () => {
+    expect(say('{{title}}', { title: '😀😀😀' }, 2)).toBe('😀😀');
+    expect(say('{{title}}{{title}}', { title: '😀' }, 4)).toBe('😀😀');
+    expect(say('{{title}}', { title: 'abc' }, 3)).toBe('abc');
+  });
+});
+
+describe('date and time', () => {
+  const instant = new Date('2026-12-24T15:05:00Z');
+
+  it.each([
+    ['en', 'UTC', 'Thursday, December 24, 2026', '3:05 PM'],
+    ['en-GB', 'Europe/London', 'Thursday 24 December 2026', '15:05'],
+    ['de', 'Europe/Berlin', 'Donnerstag, 24. Dezember 2026', '16:05'],
+    ['fr', 'Europe/Paris', 'jeudi 24 décembre 2026', '16:05'],
+    ['es', 'Europe/Madrid', 'jueves, 24 de diciembre de 2026', '16:05'],
+    ['it', 'Europe/Rome', 'giovedì 24 dicembre 2026', '16:05'],
+    ['nl', 'Europe/Amsterdam', 'donderdag 24 december 2026', '16:05'],
+    ['ja', 'Asia/Tokyo', '2026年12月25日金曜日', '0:05'],
+    ['pt-BR', 'America/Sao_Paulo', 'quinta-feira, 24 de dezembro de 2026', '12:05'],
+  ])('are those of %s in %s', (language, zone, date, time) => {
+    expect(localDateAndTime(instant, language, zone)).toEqual({ date, time });
+  });
+
+  it.each(['en-12', 'en-abcdefgh-abcdefgh-ab-ab', 'xx', 'en-de-1996-1996'])('are English ones in %s', (language) => {
+    expect(localDateAndTime(instant, language, 'UTC').date).toMatch(/^Thursday,? .*2026$/);
+  });
+
+  it('have plain spaces only, and a day of its own on each side of midnight', () => {
+    expect(JSON.stringify(localDateAndTime(instant, 'en', 'UTC'))).toMatch(/^[\x20-\x7e]*$/);
+    expect(localDateAndTime(instant, 'en', 'Pacific/Auckland').date).toBe('Friday, December 25, 2026');
+  });
+
+  it('stay right for more languages and zones than are remembered', () => {
+    const zones = Intl.supportedValuesOf('timeZone').slice(0, 400);
+    const all = () => zones.map((zone) => localDateAndTime(instant, 'de', zone));
+    expect(all()).toEqual(all());
+    expect(localDateAndTime(instant, 'de', 'Europe/Berlin').time).toBe('16:05');
+  });
+});

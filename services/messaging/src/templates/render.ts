@@ -1,0 +1,65 @@
+import { type Placeholder, placeholders } from '@customer-platform/contracts/messaging';
+
+const placeholder = new RegExp(`\\{\\{\\s*(${placeholders.join('|')})\\s*\\}\\}`, 'g');
+const spacedPlaceholder = new RegExp(` ?${placeholder.source}`, 'g');
+
+/**
+ * A text with what its placeholders stand for, at most `max` code points of it. One without a value leaves nothing behind: not the
+ * space before it, and no line that had nothing else. What a value says is never read as a placeholder.
+ */
+export function render(text: string, values: Record<Placeholder, string>, max: number): string {
+  const lines = text.replace(placeholder, '{{$1}}').split(/\r?\n/);
+  const rendered = lines.flatMap((line) => {
+    const shown = line.replace(spacedPlaceholder, (found, name: Placeholder) => {
+      const value = values[name].trim();
+      return value !== '' && found.startsWith(' ') ? ` ${value}` : value;
+    });
+    const isLeftOut = shown.trim() === '' && line.trim() !== '';
+    return isLeftOut ? [] : [shown];
+  });
+  return firstOf(rendered.join('\n').trim(), max);
+}
+
+function firstOf(text: string, max: number): string {
+  return text.length <= max ? text : [...text].slice(0, max).join('');
+}
+
+/** What formats an instant in one language and zone. */
+interface Formats {
+  date: Intl.DateTimeFormat;
+  time: Intl.DateTimeFormat;
+}
+
+const formats = new Map<string, Formats>();
+/** Bounds the memory of formats: making one takes longer than using it a hundred times, and each holds some kilobytes. */
+const rememberedFormats = 300;
+
+/**
+ * The long date with its weekday, and the time, as people write them in a language; as in English where it is not known. `language` is
+ * a tag such as de or pt-BR, of which what follows the region does not count; `zone` an IANA name.
+ */
+export function localDateAndTime(instant: Date, language: string, zone: string): { date: string; time: string } {
+  const key = `${language} ${zone}`;
+  let known = formats.get(key);
+  if (!known) {
+    if (formats.size >= rememberedFormats) formats.clear();
+    known = formatsOf(language, zone);
+    formats.set(key, known);
+  }
+  return { date: plain(known.date.format(instant)), time: plain(known.time.format(instant)) };
+}
+
+function formatsOf(language: string, timeZone: string): Formats {
+  // A tag of another form, which an account may have, is an error to Intl.
+  const [locale = 'en'] = /^[a-z]{2,3}(-[a-z]{4}\b)?(-([a-z]{2}|\d{3})\b)?/i.exec(language) ?? [];
+  const locales = [locale, 'en'];
+  return {
+    date: new Intl.DateTimeFormat(locales, { dateStyle: 'full', timeZone }),
+    time: new Intl.DateTimeFormat(locales, { timeStyle: 'short', timeZone }),
+  };
+}
+
+/** Narrow and unbreakable spaces more than double the price of a text message. */
+function plain(text: string): string {
+  return text.replace(/[\u00a0\u202f]/g, ' ');
+}

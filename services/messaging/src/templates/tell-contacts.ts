@@ -1,0 +1,78 @@
+import { keepGivenContacts } from '@customer-platform/contact-copy';
+import type { AppointmentWithHistory } from '@customer-platform/contracts/calendar';
+import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
+import type { Channel, TemplateName } from '@customer-platform/contracts/messaging';
+import type { Consumer, ReceivedEvent, WorkCall } from '@customer-platform/service-kit';
+import type { z } from 'zod';
+import { insertMessages, type NewMessage } from '../messages/messages.sql.ts';
+import type { MessagingResources } from '../resources.ts';
+import { appointmentText } from './appointment-text.ts';
+import { selectOwnTexts } from './templates.sql.ts';
+
+/** What calendar says when a contact is to be told something. */
+type Due = { appointment: AppointmentWithHistory; channel: Channel };
+type DueDefinition = EventDefinition<string, z.ZodType<Due>>;
+
+/**
+ * A consumer that sends the contact of an appointment the text `textOf` names, one message an event however often it comes. Nothing is
+ * sent of an appointment that has begun or does not take place any more: it would only confuse.
+ */
+export function tellContacts<Definition extends DueDefinition>(
+  definition: Definition,
+  textOf: (data: EventData<Definition>) => TemplateName,
+): Consumer<MessagingResources> {
+  const { kind, audience, service } = definition;
+  return {
+    name: kind,
+    filter: { audience, service, kind },
+    batchSize: 200,
+    take: (call, events) => tell(call, events as ReceivedEvent<EventData<Definition>>[], textOf),
+    committed: ({ dispatcher }) => dispatcher.wake(),
+  };
+}
+
+async function tell<Data extends Due>(
+  { tx, now, log, findAccounts }: WorkCall<unknown>,
+  events: readonly ReceivedEvent<Data>[],
+  textOf: (data: Data) => TemplateName,
+): Promise<void> {
+  const isAhead = ({ data: { appointment } }: ReceivedEvent<Data>) =>
+    ['requested', 'confirmed'].includes(appointment.status) && new Date(appointment.starts_at) > now;
+  const ahead = events.filter(isAhead);
+  const late = events.filter((event) => !isAhead(event));
+  if (late.length > 0) {
+    const appointments = late.map(({ data }) => data.appointment.id);
+    log.info({ appointments }, 'appointments have begun or do not take place: their contacts are not told');
+  }
+  if (ahead.length === 0) return;
+  const accounts = findAccounts(ahead.map(({ account }) => account));
+  const contacts = ahead.map(({ account, data }) => ({ account_id: account, ...data.appointment.contact }));
+  await keepGivenContacts(tx, contacts);
+  const ownTexts = await selectOwnTexts(tx, [...accounts.keys()]);
+  const messages = ahead.flatMap(({ id, account: accountId, data, trace }): NewMessage[] => {
+    const { appointment, channel } = data;
+    const account = accounts.get(accountId);
+    if (!account) {
+      log.error({ account: accountId, appointment: appointment.id }, 'an appointment belongs to no account');
+      return [];
+    }
+    const name = textOf(data);
+    const own = ownTexts.find((text) => text.account_id === accountId && text.name === name);
+    const text = appointmentText(name, account, own, appointment);
+    return [
+      {
+        account_id: accountId,
+        reference: `appointment-${appointment.id}`,
+        contact_id: appointment.contact.id,
+        given_to: null,
+        purpose: 'service',
+        steps: [{ channel, ...text, fallback_after_seconds: 300 }],
+        is_simulated: account.mode === 'test',
+        send_at: null,
+        key: id,
+        trace: trace ?? null,
+      },
+    ];
+  });
+  await insertMessages(tx, messages, now);
+}

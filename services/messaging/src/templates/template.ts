@@ -1,0 +1,14 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { type TemplateName, type Templates, templateNames } from '@customer-platform/contracts/messaging';
+import { defaultText } from './default-texts.ts';
+import type { OwnText } from './templates.sql.ts';
+
+/** Every text of an account as the API shows it; `own` are the account's. */
+export function toTemplates(account: Pick<AccountContext, 'language'>, own: readonly OwnText[]): Templates {
+  const shown = templateNames.map((name) => {
+    const { subject, body } = defaultText(name, account.language);
+    const text = own.find((candidate) => candidate.name === name);
+    return [name, { subject: text?.subject ?? subject, body: text?.body ?? body, is_default: text === undefined }];
+  });
+  return Object.fromEntries(shown) as Record<TemplateName, Templates[TemplateName]>;
+}

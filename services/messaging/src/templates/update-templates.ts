@@ -1,0 +1,26 @@
+import * as contract from '@customer-platform/contracts/messaging';
+import { implement } from '../resources.ts';
+import { defaultText } from './default-texts.ts';
+import { toTemplates } from './template.ts';
+import { deleteOwnText, lockOwnTexts, selectOwnTexts, upsertOwnText } from './templates.sql.ts';
+
+/** What is given as the default has it is not the account's own: it follows the default from then on. */
+export const updateTemplates = implement(contract.updateTemplates, {
+  async handle({ account, tx, body: changes }) {
+    await lockOwnTexts(tx, account.id);
+    const shown = toTemplates(account, await selectOwnTexts(tx, [account.id]));
+    for (const name of contract.templateNames) {
+      const change = changes[name];
+      if (change === undefined) continue;
+      const standard = defaultText(name, account.language);
+      const { subject = shown[name].subject, body = shown[name].body } = change ?? standard;
+      const own = {
+        subject: subject === standard.subject ? null : subject,
+        body: body === standard.body ? null : body,
+      };
+      if (own.subject === null && own.body === null) await deleteOwnText(tx, account.id, name);
+      else await upsertOwnText(tx, { account_id: account.id, name, ...own });
+    }
+    return toTemplates(account, await selectOwnTexts(tx, [account.id]));
+  },
+});
