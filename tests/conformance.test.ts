@@ -59,7 +59,7 @@ const each = (
 
 it('reads the contracts of every module that stands', () => {
   expect(new Set(operations.map((operation) => operation.service))).toEqual(
-    new Set(['gateway', 'cdp', 'calendar', 'catalogue', 'crm', 'webhooks']),
+    new Set(['gateway', 'cdp', 'calendar', 'catalogue', 'crm', 'messaging', 'webhooks']),
   );
   expect(new Set(operations.map((operation) => operation.key)).size).toBe(operations.length);
 });

@@ -97,6 +97,21 @@ const makers: Record<string, Make> = {
   deal_id: async (client, id) => {
     return (await client.createDeal({ body: { title: 'Seed', contact: String(await id('contact_id')) } })).id;
   },
+  message_id: async (client) => {
+    await client.putChannel({
+      params: { channel: 'sms' },
+      body: { provider: 'http', settings: { url: nowhere } },
+    });
+    const channels = [{ channel: 'sms' as const, body: 'Seed' }];
+    return (await client.sendMessage({ body: { to: '+4930901820', channels, send_at: '2100-01-01T00:00:00Z' } })).id;
+  },
+  channel: async (client) => {
+    await client.putChannel({
+      params: { channel: 'email' },
+      body: { provider: 'http', settings: { url: nowhere } },
+    });
+    return 'email';
+  },
   endpoint_id: async (client) => {
     return (await client.createEndpoint({ body: { url: nowhere, events: ['order.declined'] } })).id;
   },

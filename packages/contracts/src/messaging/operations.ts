@@ -67,7 +67,7 @@ export const putChannel = operation('putChannel', {
   status: 200,
   answer: MessageChannel,
   answersSecret: true,
-  errors: ['not_found'],
+  errors: [],
 });
 
 export const deleteChannel = operation('deleteChannel', {
