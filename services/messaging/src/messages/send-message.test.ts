@@ -60,6 +60,7 @@ describe('a message', () => {
       ...{ message: queued.id, attempt: id.slice(2), channel: 'whatsapp', to },
       ...{ subject: '', body: 'Hello by WhatsApp' },
     });
+    await platform.event(shop.account.id, 'message.read');
     const events = platform.events(shop.account.id).filter(({ type }) => type.startsWith('message.'));
     const kinds = events.map(({ type, data }) => `${type} ${data.previous.status}`);
     expect(kinds[0]).toBe('message.sent sending');

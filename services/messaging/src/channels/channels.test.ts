@@ -1,0 +1,74 @@
+import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+let platform: Platform;
+let account: TestAccount;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['messaging'] });
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  account = await platform.account();
+});
+
+const url = 'http://127.0.0.1:9/';
+const put = (channel: string, body: object, headers = {}) =>
+  account.request('PUT', `/v1/messages/channels/${channel}`, { body, headers });
+const list = async () => (await account.client.listChannels({})).data;
+const twilio = { account_sid: `AC${'a'.repeat(32)}`, auth_token: 'secret-token', from: '+4930901820' };
+
+describe('a channel', () => {
+  it('shows the secret that was made for it once, and never again', async () => {
+    const made = await put('sms', { provider: 'http', settings: { url } });
+    expect(made.status).toBe(200);
+    expect(made.body.settings.secret).toMatch(/^whsec_/);
+    expect(made.body.hook_url).toMatch(/^http:\/\/.*\/hooks\/messages\/[\w-]{32}$/);
+    const { settings: _, ...rest } = made.body;
+    expect(await list()).toEqual([{ ...rest, settings: { url } }]);
+  });
+
+  it('keeps its hook and the secrets that a change leaves out; another provider begins anew', async () => {
+    const { hook_url } = (await put('sms', { provider: 'twilio', settings: twilio })).body;
+    const { auth_token: _, ...shown } = twilio;
+    expect((await list())[0]!.settings).toEqual(shown);
+    const changed = await put('sms', { provider: 'twilio', settings: { ...shown, from: '+4930901821' } });
+    expect([changed.status, changed.body.hook_url, changed.body.settings.from]).toEqual([200, hook_url, '+4930901821']);
+    const other = await put('sms', { provider: 'http', settings: {} });
+    expect([other.status, other.body.error.field, other.body.error.message]).toEqual([
+      400,
+      'settings',
+      'settings.url is required',
+    ]);
+    expect((await list())[0]!.provider).toBe('twilio');
+  });
+
+  it('takes only a provider that it can have', async () => {
+    const answer = await put('email', { provider: 'twilio', settings: twilio });
+    expect(answer.body.error).toEqual({
+      code: 'invalid_request',
+      message: 'provider must be http or smtp for email',
+      field: 'provider',
+    });
+    expect((await put('sms', { provider: 'simulated', settings: {} })).status).toBe(400);
+    expect((await put('fax', { provider: 'http', settings: { url } })).status).toBe(404);
+  });
+
+  it('leads to no private address', async () => {
+    const answer = await put('sms', { provider: 'http', settings: { url: 'https://10.0.0.1/' } });
+    expect([answer.status, answer.body.error.field]).toEqual([400, 'settings']);
+    expect(answer.body.error.message).toMatch(/^settings\.url leads to 10\.0\.0\.1/);
+  });
+
+  it("is one account's, pages as every list does, and is gone once it is taken down", async () => {
+    for (const channel of ['sms', 'whatsapp', 'email']) await put(channel, { provider: 'http', settings: { url } });
+    const first = await account.client.listChannels({ query: { limit: 2 } });
+    expect([first.data.map(({ channel }) => channel), first.next]).toEqual([['email', 'sms'], 'sms']);
+    const second = await account.client.listChannels({ query: { limit: 2, starting_after: 'sms' } });
+    expect(second.data.map(({ channel }) => channel)).toEqual(['whatsapp']);
+    const stranger = await platform.account();
+    expect((await stranger.client.listChannels({})).data).toEqual([]);
+    await account.client.deleteChannel({ params: { channel: 'sms' } });
+    expect((await list()).map(({ channel }) => channel)).toEqual(['email', 'whatsapp']);
+    expect((await account.request('DELETE', '/v1/messages/channels/sms')).status).toBe(404);
+  });
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { takeMessage } from '@customer-platform/contracts/messaging';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+let platform: Platform;
+let bus: Bus;
+let account: TestAccount;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'catalogue', 'messaging'] });
+  const { NATS_URL, BUS_PREFIX } = platform.env('catalogue');
+  const log = createLogger('catalogue', 'error');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'catalogue', log });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+});
+
+const phone = '+4930901820';
+const addContact = async (body: object = { name: 'Carla', phone }) => (await account.client.createContact({ body })).id;
+const hand = async (contact: string, more: object = {}, accountId = account.id) => {
+  const message = {
+    key: randomUUID(),
+    contact,
+    channel: 'sms' as const,
+    body: 'Sold out',
+    reference: 'order-1',
+    ...more,
+  };
+  return (await bus.ask(takeMessage, accountId, message)).message;
+};
+const all = async () => (await account.client.listMessages({})).data;
+const get = (message_id: string) => account.client.getMessage({ params: { message_id } });
+
+describe('a declined order', () => {
+  it('reaches its customer with the reason, on its channel', async () => {
+    const { testClient: client } = account;
+    const contact = await client.createContact({ body: { name: 'Carla', phone: '+4930901801' } });
+    const items = [{ sku: 'TEA', name: 'Tea', quantity: 1, unit_price_minor: 500 }];
+    const order = await client.createOrder({ body: { contact: contact.id, items, channel: 'whatsapp' } });
+    await client.declineOrder({ params: { order_id: order.id }, body: { reason: 'There is no tea' } });
+    const query = { reference: `order-${order.number}` };
+    const message = await waitFor('the delivery', async () => {
+      const { data } = await client.listMessages({ query });
+      return data.find(({ status }) => status === 'delivered');
+    });
+    expect(message).toMatchObject({
+      channel: 'whatsapp',
+      to: '+4930901801',
+      purpose: 'service',
+      contact: { id: contact.id },
+    });
+    expect(message.body).toContain('There is no tea');
+    expect((await client.listMessages({ query })).data).toHaveLength(1);
+  });
+});
+
+describe('a message that is handed over', () => {
+  it('is stored as it is given', async () => {
+    const contact = await addContact();
+    const id = await hand(contact);
+    expect(await get(id)).toMatchObject({
+      ...{ id, reference: 'order-1', channel: 'sms', purpose: 'service', body: 'Sold out', to: phone, send_at: null },
+      contact: { id: contact, name: 'Carla', phone },
+    });
+  });
+
+  it('is one for each key: asked again, whatever else is said, the first one answers', async () => {
+    const [contact, other] = [await addContact(), await addContact({ name: 'Other' })];
+    const key = randomUUID();
+    const id = await hand(contact, { key });
+    expect(await hand(contact, { key })).toBe(id);
+    expect(await hand(other, { key, body: 'Something else', channel: 'email' })).toBe(id);
+    expect(await hand(randomUUID(), { key })).toBe(id);
+    expect(await all()).toMatchObject([{ id, body: 'Sold out', contact: { id: contact } }]);
+    expect(await hand(contact)).not.toBe(id);
+  });
+
+  it('is one however many ask with its key at the same moment', async () => {
+    const contact = await addContact();
+    const key = randomUUID();
+    const ids = await Promise.all(Array.from({ length: 20 }, () => hand(contact, { key })));
+    expect(new Set(ids).size).toBe(1);
+    expect(await all()).toHaveLength(1);
+  });
+
+  it('has a key of its account: another may have the same', async () => {
+    const key = randomUUID();
+    const contact = await addContact();
+    const other = await platform.account();
+    const ids = [await hand(contact, { key }), await hand(contact, { key }, other.id)];
+    expect(new Set(ids).size).toBe(2);
+    expect(await all()).toMatchObject([{ id: ids[0] }]);
+  });
+
+  it('goes to the number of a contact that this service had not heard of', async () => {
+    const contact = await addContact();
+    const sql = platform.database('messaging');
+    await waitFor(
+      'the copy',
+      async () => (await sql`delete from contacts where id = ${contact} returning 1`).length === 1,
+    );
+    expect(await get(await hand(contact))).toMatchObject({ to: phone, contact: { id: contact, name: 'Carla', phone } });
+  });
+
+  it('to a contact that nobody knows is stored all the same, and fails for want of an address', async () => {
+    const { sandboxId, testClient } = account;
+    const message_id = await hand(randomUUID(), {}, sandboxId);
+    const message = await waitFor('its end', async () => {
+      const shown = await testClient.getMessage({ params: { message_id } });
+      return shown.failed_at !== null && shown;
+    });
+    expect(message).toMatchObject({ status: 'failed', error: { code: 'no_address' }, to: '' });
+  });
+
+  it('for an account that there is not is refused', async () => {
+    await expect(hand(randomUUID(), {}, randomUUID())).rejects.toMatchObject({ code: 'service_unavailable' });
+  });
+});

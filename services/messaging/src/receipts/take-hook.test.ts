@@ -1,0 +1,119 @@
+import { newSigningSecret } from '@customer-platform/outbound';
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type HttpProvider,
+  message,
+  openShop,
+  type Sent,
+  type Shop,
+  startHttpProvider,
+  withStatus,
+} from '../messaging-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let provider: HttpProvider;
+let shop: Shop;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'messaging'] });
+  sql = platform.database('messaging');
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  provider = await startHttpProvider();
+  shop = await openShop(platform, { sms: provider });
+});
+afterEach(() => provider.stop());
+
+const to = '+4930901820';
+const now = () => platform.clock.now().toISOString();
+const inbound = (id: string, from = to) => ({ type: 'inbound', id, from, name: 'Ada', body: 'Hello?', at: now() });
+const received = () => platform.events(shop.account.id).filter(({ type }) => type === 'message.received');
+const contacts = async () => (await shop.account.client.listContacts({})).data;
+
+describe('what a customer writes', () => {
+  it('makes a contact of somebody new and is told of once, however often it comes', async () => {
+    for (let round = 0; round < 3; round++) expect((await shop.hook('sms', inbound('i-1'))).status).toBe(200);
+    const { data } = await platform.event(shop.account.id, 'message.received');
+    const [contact] = await contacts();
+    expect(contact).toMatchObject({ name: 'Ada', phone: to });
+    expect(data).toEqual({
+      message: { id: data.message.id, channel: 'sms', from: to, body: 'Hello?', at: data.message.at },
+      contact: { id: contact!.id, name: 'Ada', phone: to },
+    });
+    await shop.hook('sms', inbound('i-2'));
+    await waitFor('the second', () => received().length === 2);
+    expect(await contacts()).toHaveLength(1);
+  });
+
+  it('is the contact who has the number', async () => {
+    const known = await shop.account.client.createContact({ body: { name: 'Grace', phone: to } });
+    await shop.hook('sms', inbound('i-1'));
+    const { data } = await platform.event(shop.account.id, 'message.received');
+    expect(data.contact).toEqual({ id: known.id, name: 'Grace', phone: to });
+  });
+
+  it('from a sender whom nobody could answer makes no contact and stops no other', async () => {
+    await shop.hook('sms', inbound('i-1', 'INFO'));
+    await shop.hook('sms', inbound('i-2'));
+    await platform.event(shop.account.id, 'message.received');
+    await waitFor('both to be done with', async () => {
+      const rows = await sql`select from inbound_messages where account_id = ${shop.account.id} and due_at is not null`;
+      return rows.length === 0;
+    });
+    expect([received().length, (await contacts()).length]).toEqual([1, 1]);
+  });
+});
+
+describe('a receipt', () => {
+  it('that comes before the provider has answered is applied when it has', async () => {
+    let answer = () => undefined as void;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    provider.answer = async (request, response) => {
+      await held;
+      response.end(JSON.stringify({ id: `p-${(JSON.parse(request.body) as Sent).attempt}` }));
+    };
+    const channels = [{ channel: 'sms' as const, body: 'x' }];
+    const { id } = await shop.account.client.sendMessage({ body: { to, channels } });
+    const { attempt } = JSON.parse((await provider.next()).body) as Sent;
+    await shop.hook('sms', { type: 'receipt', id: `p-${attempt}`, status: 'delivered', at: now() });
+    answer();
+    const { attempts } = await message(shop.account, id, withStatus('delivered'));
+    expect(attempts[0]!.receipts).toMatchObject([{ status: 'delivered', applied: true }]);
+    expect(await sql`select from arrived_receipts where account_id = ${shop.account.id}`).toHaveLength(0);
+  });
+
+  it('of a message that nobody knows is kept for a day, then dropped', async () => {
+    await shop.hook('sms', { type: 'receipt', id: 'nobody', status: 'read', at: now() });
+    const kept = () => sql`select due_at from arrived_receipts where account_id = ${shop.account.id}`;
+    await waitFor('it to be looked at', async () => (await kept())[0]!.due_at > platform.clock.now());
+    platform.clock.advance(25 * 3_600_000);
+    await waitFor('it to be dropped', async () => (await kept()).length === 0);
+  });
+});
+
+describe('a call of a hook', () => {
+  it('with a wrong signature is 401 and leaves nothing', async () => {
+    const answer = await shop.hook('sms', inbound('i-1'), newSigningSecret());
+    expect([answer.status, answer.body.error.code]).toEqual([401, 'invalid_key']);
+    const unsigned = await rawRequest(platform.gatewayUrl, 'POST', shop.hooks.sms!, { body: inbound('i-1') });
+    expect(unsigned.status).toBe(401);
+    expect(await sql`select from inbound_messages where account_id = ${shop.account.id}`).toHaveLength(0);
+  });
+
+  it('at an address that was not given out, or of a channel that was taken down, is 404', async () => {
+    const post = (path: string) => rawRequest(platform.gatewayUrl, 'POST', path, { body: {} });
+    expect((await post('/hooks/messages/nobody')).status).toBe(404);
+    await shop.account.client.deleteChannel({ params: { channel: 'sms' } });
+    expect((await post(shop.hooks.sms!)).status).toBe(404);
+  });
+
+  it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {
+    const answer = await shop.hook('sms', { type: 'other' });
+    expect([answer.status, answer.body.error.field]).toEqual([400, 'type']);
+  });
+});
