@@ -2,7 +2,9 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createNameResolver, createPoster, parseAddressRanges } from '@customer-platform/outbound';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import type { Outgoing, ProviderTools } from './providers/provider.ts';
 
 /** One request that a provider's server took for right. */
 export interface TakenRequest {
@@ -13,9 +15,12 @@ export interface TakenRequest {
 }
 
 /** An answer in place of the server's own; `reset` and `hang` come after the request was read. */
-export type TestAnswer =
-  | { status: number; body?: unknown; headers?: Record<string, string> }
-  | { fault: 'reset' | 'hang' };
+export type TestAnswer = StatusAnswer | { fault: 'reset' | 'hang' };
+interface StatusAnswer {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
 
 /** A provider's server on loopback: it checks requests as the provider does, and answers as told. */
 export interface ProviderServer {
@@ -26,13 +31,33 @@ export interface ProviderServer {
   stop(): Promise<void>;
 }
 
+/** What providers get of the process, for loopback alone; `close` ends what is on its way. */
+export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string } = {}) {
+  const guard = { allowedRanges: parseAddressRanges('127.0.0.0/8,::1/128'), resolve: createNameResolver(1000) };
+  const sockets = { maxSocketsPerPool: 10, maxSockets: 50 };
+  const poster = createPoster({ ...guard, ...sockets, timeoutMs: 1500, keptBytes: 65_536, neverResends: true });
+  const hookUrl = 'https://platform.example/hooks/messages/token';
+  const tools: ProviderTools = { poster, guard, twilioUrl: '', whatsappUrl: '', hookUrl, ...urls };
+  return { ...tools, close: () => poster.close() };
+}
+
+/** A message on its way, but for what is given. */
+export function outgoing(given: Partial<Outgoing> = {}): Outgoing {
+  return {
+    messageId: '019a0000-0000-7000-8000-000000000001',
+    attemptId: '019a0000-0000-7000-8000-000000000002',
+    ...{ channel: 'sms', to: '+4915112345678', subject: '', body: 'Grüße, Ada & Bob: 100 % = 1' },
+    ...given,
+  };
+}
+
 type Refusal = { status: number; body: unknown };
 type Check = (request: IncomingMessage, text: string) => { refusal: Refusal } | { fields: Record<string, unknown> };
 
 async function startServer(check: Check, accept: () => { status: number; body: unknown }): Promise<ProviderServer> {
   const taken: TakenRequest[] = [];
   const answers: TestAnswer[] = [];
-  const respond = (response: ServerResponse, { status, body = {}, headers = {} }: TestAnswer & { status: number }) =>
+  const respond = (response: ServerResponse, { status, body = {}, headers = {} }: StatusAnswer) =>
     response
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -99,6 +124,12 @@ export function startTwilioServer(): Promise<ProviderServer> {
   );
 }
 
+/** What a provider's hook is called with. */
+export function hookCall(request: { headers: Record<string, string>; body: string }, now = new Date()) {
+  const { headers, body } = request;
+  return { method: 'POST' as const, query: new URLSearchParams(), headers, body: Buffer.from(body), now };
+}
+
 /** Headers and body of what Twilio sends to `url`, signed as Twilio does. */
 export function twilioRequest(url: string, fields: Record<string, string>, authToken = twilioSettings.auth_token) {
   const signed = Object.keys(fields)
@@ -106,7 +137,7 @@ export function twilioRequest(url: string, fields: Record<string, string>, authT
     .reduce((text, name) => text + name + fields[name], url);
   const signature = createHmac('sha1', authToken).update(signed, 'utf8').digest('base64');
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature };
-  return { method: 'POST' as const, headers, body: new URLSearchParams(fields).toString() };
+  return { headers, body: new URLSearchParams(fields).toString() };
 }
 
 export const whatsappSettings = {
@@ -148,7 +179,7 @@ export function graphRequest(value: unknown, appSecret = whatsappSettings.app_se
   const body = JSON.stringify({ object: 'whatsapp_business_account', entry });
   const signature = createHmac('sha256', appSecret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
-  return { method: 'POST' as const, headers, body };
+  return { headers, body };
 }
 
 export const httpSecret = `whsec_${Buffer.from('a secret of the http provider').toString('base64')}`;
@@ -183,7 +214,7 @@ export function httpRequest(content: unknown, at: Date, secret = httpSecret) {
     'webhook-timestamp': String(timestamp),
     'webhook-signature': standardSignature(id, timestamp, body, secret),
   };
-  return { method: 'POST' as const, headers, body };
+  return { headers, body };
 }
 
 function standardSignature(id: string, timestamp: number, body: string, secret: string): string {

@@ -1,3 +1,4 @@
+import { decryptSecret, parseSecretKeys } from '@customer-platform/outbound';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -40,6 +41,28 @@ describe('a channel', () => {
       'settings.url is required',
     ]);
     expect((await list())[0]!.provider).toBe('twilio');
+  });
+
+  it('does not keep a password for another server than the one that it belongs to', async () => {
+    const server = { host: '127.0.0.1', port: 2525, security: 'none', username: 'ada', from: 'ada@example.com' };
+    const stored = async () => {
+      const [row] = await platform.database(
+        'messaging',
+      )`select settings from channels where account_id = ${account.id}`;
+      const keys = parseSecretKeys(platform.env('messaging').MESSAGING_SECRET_KEY!);
+      return JSON.parse(decryptSecret(keys, row!.settings, account.id, 'email')).password;
+    };
+    await put('email', { provider: 'smtp', settings: { ...server, password: 'secret' } });
+    await put('email', { provider: 'smtp', settings: { ...server, from: 'bo@example.com' } });
+    expect(await stored()).toBe('secret');
+    const elsewhere = await put('email', { provider: 'smtp', settings: { ...server, host: 'localhost' } });
+    expect([elsewhere.status, elsewhere.body.error.message]).toEqual([
+      400,
+      'settings.password must be given with a username',
+    ]);
+    const { username: _, ...open } = server;
+    await put('email', { provider: 'smtp', settings: { ...open, host: 'localhost' } });
+    expect(await stored()).toBeUndefined();
   });
 
   it('takes only a provider that it can have', async () => {

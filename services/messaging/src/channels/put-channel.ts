@@ -20,8 +20,12 @@ export const putChannel = implement(contract.putChannel, {
       return fail('invalid_request', `provider must be ${names.join(' or ')} for ${channel}`, 'provider');
     }
     const before = await lockChannel(tx, account.id, channel);
-    const kept = before?.provider === provider.name ? secretsOf(settingsOf(before, resources), provider.secrets) : {};
-    const given = fieldParser(provider.settings, 'settings')({ ...kept, ...withoutNulls(body.settings) }) as Settings;
+    const parse = fieldParser(provider.settings, 'settings') as (settings: Settings) => Settings;
+    const known = before?.provider === provider.name ? settingsOf(before, resources) : {};
+    const named = withoutNulls(body.settings);
+    const withSecrets = parse({ ...secretsOf(known, provider.secrets), ...named });
+    const isSame = provider.secretsBelongTo.every((name) => withSecrets[name] === known[name]);
+    const given = isSame ? withSecrets : parse(named);
     const settings = provider.prepare?.(given, { guard: resources.tools.guard, outsideOnce }) ?? given;
     const row = {
       account_id: account.id,

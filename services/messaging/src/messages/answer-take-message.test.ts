@@ -70,6 +70,13 @@ describe('a message that is handed over', () => {
     });
   });
 
+  it("has the account's name for the subject of an email", async () => {
+    const id = await hand(await addContact(), { channel: 'email' });
+    const rows = await platform.database('messaging')`select steps from messages where id = ${id}`;
+    const step = { channel: 'email', subject: 'Test', body: 'Sold out', fallback_after_seconds: 300 };
+    expect(rows).toMatchObject([{ steps: [step] }]);
+  });
+
   it('is one for each key: asked again, whatever else is said, the first one answers', async () => {
     const [contact, other] = [await addContact(), await addContact({ name: 'Other' })];
     const key = randomUUID();

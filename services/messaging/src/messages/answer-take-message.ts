@@ -23,7 +23,8 @@ export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingReso
         contact_id: contact,
         given_to: null,
         purpose: 'service' as const,
-        steps: [{ channel, body, subject: '', fallback_after_seconds: 300 }],
+        // Who writes is what an email can say at least.
+        steps: [{ channel, body, subject: account.name, fallback_after_seconds: 300 }],
         is_simulated: account.mode === 'test',
         send_at: null,
         key,

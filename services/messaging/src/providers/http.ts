@@ -46,6 +46,8 @@ export const provider: Provider<Settings> = {
   channels: ['whatsapp', 'sms', 'email'],
   settings,
   secrets: ['secret'],
+  // It is never sent: nobody else learns it by another url.
+  secretsBelongTo: [],
 
   prepare(given, call) {
     refusePrivateTarget(given.url, 'settings.url', call);

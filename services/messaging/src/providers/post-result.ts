@@ -15,7 +15,7 @@ export interface AnswerShape {
   /** The id in an answer that takes the message. */
   accepted: z.ZodType<string>;
   /** What a refusal says; where it is temporary, it is so whatever its status. */
-  refused: z.ZodType<{ text: string; isTemporary?: boolean }>;
+  refused: z.ZodType<{ text: string; isTemporary?: boolean | undefined }>;
   /** What must never be shown, though the provider repeats it. */
   secrets: readonly string[];
 }
@@ -72,7 +72,7 @@ export function quoted(said: string, secrets: readonly string[]): string {
     .toWellFormed()
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
-  const characters = [...shown.slice(0, 2 * mostQuoted)];
+  const characters = [...shown.slice(0, 2 * mostQuoted + 2)];
   return characters.length > mostQuoted ? `${characters.slice(0, mostQuoted).join('')}…` : shown;
 }
 

@@ -72,6 +72,8 @@ export interface Provider<Settings extends object = Record<string, unknown>> {
   settings: z.ZodType<Settings>;
   /** Settings that never come back out; left out in a change they stay. */
   secrets: readonly (keyof Settings & string)[];
+  /** What the secrets belong to: where one of these changes they do not stay, or they could be sent to somebody else. */
+  secretsBelongTo: readonly (keyof Settings & string)[];
   /** What is settled before settings are stored: secrets that are made, targets that are refused. */
   prepare?(
     settings: Settings,

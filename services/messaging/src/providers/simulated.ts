@@ -17,6 +17,7 @@ export const provider: Provider<z.output<typeof settings>> = {
   channels: ['whatsapp', 'sms', 'email'],
   settings,
   secrets: [],
+  secretsBelongTo: [],
 
   async send({ attemptId, to }) {
     const ending = endingOf(to);

@@ -25,7 +25,7 @@ const settings = z
     security: z.enum(['starttls', 'tls', 'none'], { error: 'must be starttls, tls or none' }).default('starttls'),
     username: text(320, 1).optional(),
     password: text(1_000, 1).optional(),
-    from: text(320, 1).refine((from) => senderOf(from) !== undefined, {
+    from: text(320).refine((from) => senderOf(from) !== undefined, {
       error: 'must be an email address, such as shop@example.com or "Shop <shop@example.com>"',
     }),
   })
@@ -48,6 +48,7 @@ export function createSmtpProvider(deadlineMs: number): Provider<Settings> {
     channels: ['email'],
     settings,
     secrets: ['password'],
+    secretsBelongTo: ['host', 'port', 'security', 'username'],
 
     prepare(given, call) {
       const host = isIP(given.host) === 6 ? `[${given.host}]` : given.host;
@@ -172,6 +173,8 @@ class Transmission {
   #resultOf(error: SmtpError): SendResult {
     const { code = '', command = '', response, responseCode = 0 } = error;
     if (error instanceof LoginNotOfferedError) return { outcome: 'rejected', message: error.message };
+    // Every error of the connection has a code: this one is a fault of ours.
+    if (code === '') throw error;
     const isAnswered = code === 'EENVELOPE' || code === 'EMESSAGE' || code === 'EAUTH';
     if (this.#isUnderWay && !(isAnswered && responseCode >= 400)) {
       return { outcome: 'unknown', message: 'The mail server did not confirm the message: it may have been sent' };
@@ -181,6 +184,8 @@ class Transmission {
     if (isAnswered && said === '') return { outcome: 'rejected', message: refusalWithoutWords(code, command) };
     if (isAnswered && responseCode >= 500) return { outcome: 'rejected', message: `The mail server answered ${said}` };
     if (said !== '') return { outcome: 'unavailable', message: `The mail server answered ${said}` };
+    // The connection's own bounds are as long as ours, and may be noticed first.
+    if (code === 'ETIMEDOUT') return resultOfDial({ failure: 'timeout' });
     const isTls = code === 'ETLS' || isCertificateCode(error.originalCode ?? '');
     const message = isTls ? 'No trusted TLS connection to the mail server came about' : 'The mail server broke off';
     return { outcome: 'unavailable', message };
@@ -209,7 +214,7 @@ function refusalWithoutWords(code: string, command: string): string {
   return 'The mail server cannot be given this address';
 }
 
-function resultOfDial({ failure }: ConnectError): SendResult {
+function resultOfDial({ failure }: Pick<ConnectError, 'failure'>): SendResult {
   if (failure === 'blocked')
     return { outcome: 'rejected', message: 'The mail server is at an address that must not be called' };
   if (failure === 'dns') return { outcome: 'unavailable', message: 'The mail server could not be found by its name' };

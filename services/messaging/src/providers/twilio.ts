@@ -35,6 +35,7 @@ export const provider: Provider<Settings> = {
   channels: ['whatsapp', 'sms'],
   settings,
   secrets: ['auth_token'],
+  secretsBelongTo: ['account_sid'],
 
   async send({ channel, to, body }, { account_sid, auth_token, from }, { poster, twilioUrl, hookUrl }) {
     const prefix = channel === 'whatsapp' ? 'whatsapp:' : '';

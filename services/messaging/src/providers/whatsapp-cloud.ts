@@ -70,6 +70,7 @@ export const provider: Provider<Settings> = {
   channels: ['whatsapp'],
   settings,
   secrets: ['access_token', 'app_secret', 'verify_token'],
+  secretsBelongTo: ['phone_number_id'],
 
   async send({ attemptId, to, body }, given, { poster, whatsappUrl }) {
     const { phone_number_id, access_token, app_secret, verify_token } = given;

@@ -69,19 +69,16 @@ describe('what a customer writes', () => {
 
 describe('a receipt', () => {
   it('that comes before the provider has answered is applied when it has', async () => {
-    let answer = () => undefined as void;
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const held = Promise.withResolvers<undefined>();
     provider.answer = async (request, response) => {
-      await held;
+      await held.promise;
       response.end(JSON.stringify({ id: `p-${(JSON.parse(request.body) as Sent).attempt}` }));
     };
     const channels = [{ channel: 'sms' as const, body: 'x' }];
     const { id } = await shop.account.client.sendMessage({ body: { to, channels } });
     const { attempt } = JSON.parse((await provider.next()).body) as Sent;
     await shop.hook('sms', { type: 'receipt', id: `p-${attempt}`, status: 'delivered', at: now() });
-    answer();
+    held.resolve(undefined);
     const { attempts } = await message(shop.account, id, withStatus('delivered'));
     expect(attempts[0]!.receipts).toMatchObject([{ status: 'delivered', applied: true }]);
     expect(await sql`select from arrived_receipts where account_id = ${shop.account.id}`).toHaveLength(0);

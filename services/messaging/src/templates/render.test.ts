@@ -53,7 +53,7 @@ describe('date and time', () => {
 
   it.each([
     ['en', 'UTC', 'Thursday, December 24, 2026', '3:05 PM'],
-    ['en-GB', 'Europe/London', 'Thursday 24 December 2026', '15:05'],
+    ['en-GB', 'Europe/London', 'Thursday, 24 December 2026', '15:05'],
     ['de', 'Europe/Berlin', 'Donnerstag, 24. Dezember 2026', '16:05'],
     ['fr', 'Europe/Paris', 'jeudi 24 décembre 2026', '16:05'],
     ['es', 'Europe/Madrid', 'jueves, 24 de diciembre de 2026', '16:05'],

@@ -4,6 +4,7 @@ import type { EventData, EventDefinition } from '@customer-platform/contracts/co
 import type { Channel, TemplateName } from '@customer-platform/contracts/messaging';
 import type { Consumer, ReceivedEvent, WorkCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
+import { selectSetUp } from '../channels/channels.sql.ts';
 import { insertMessages, type NewMessage } from '../messages/messages.sql.ts';
 import type { MessagingResources } from '../resources.ts';
 import { appointmentText } from './appointment-text.ts';
@@ -15,7 +16,8 @@ type DueDefinition = EventDefinition<string, z.ZodType<Due>>;
 
 /**
  * A consumer that sends the contact of an appointment the text `textOf` names, one message an event however often it comes. Nothing is
- * sent of an appointment that has begun or does not take place any more: it would only confuse.
+ * sent of an appointment that has begun or does not take place any more: it would only confuse. Nothing either where the account has
+ * not set the channel up: it did not ask for messages, and need not hear that they fail.
  */
 export function tellContacts<Definition extends DueDefinition>(
   definition: Definition,
@@ -49,6 +51,7 @@ async function tell<Data extends Due>(
   const contacts = ahead.map(({ account, data }) => ({ account_id: account, ...data.appointment.contact }));
   await keepGivenContacts(tx, contacts);
   const ownTexts = await selectOwnTexts(tx, [...accounts.keys()]);
+  const setUp = await selectSetUp(tx, [...accounts.keys()]);
   const messages = ahead.flatMap(({ id, account: accountId, data, trace }): NewMessage[] => {
     const { appointment, channel } = data;
     const account = accounts.get(accountId);
@@ -56,6 +59,8 @@ async function tell<Data extends Due>(
       log.error({ account: accountId, appointment: appointment.id }, 'an appointment belongs to no account');
       return [];
     }
+    const isSetUp = setUp.some((one) => one.account_id === accountId && one.channel === channel);
+    if (!isSetUp && account.mode === 'live') return [];
     const name = textOf(data);
     const own = ownTexts.find((text) => text.account_id === accountId && text.name === name);
     const text = appointmentText(name, account, own, appointment);
@@ -74,5 +79,5 @@ async function tell<Data extends Due>(
       },
     ];
   });
-  await insertMessages(tx, messages, now);
+  if (messages.length > 0) await insertMessages(tx, messages, now);
 }

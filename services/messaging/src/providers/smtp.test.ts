@@ -1,0 +1,216 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type MailServer,
+  mailLogin,
+  outgoing,
+  providerTools,
+  startMailServer,
+  trustTestCertificate,
+} from '../provider-servers-under-test.ts';
+import { createSmtpProvider, provider } from './smtp.ts';
+
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+beforeAll(trustTestCertificate);
+
+const message = { channel: 'email' as const, to: 'ada@example.com', subject: 'Grüße', body: 'Grüße\n.\nEnd' };
+const base = { host: 'localhost', security: 'starttls' as const, from: 'Shop <hello@shop.example>' };
+const tools = providerTools();
+
+async function started(...args: Parameters<typeof startMailServer>): Promise<MailServer> {
+  const server = await startMailServer(...args);
+  stops.push(server.stop);
+  return server;
+}
+
+/** Sends with a deadline of 1.5 s. */
+const send = (port: number, given = {}, settings = {}) =>
+  createSmtpProvider(1500).send(outgoing({ ...message, ...given }), { ...base, port, ...settings }, tools);
+
+/** A server that sends `greeting` to whoever connects, and nothing else. */
+async function startBareServer(greeting: string): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined));
+    socket.write(greeting);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stops.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+describe('sending', () => {
+  it('hands a mail over after STARTTLS and a login, with an id of its own', async () => {
+    const { port, mails } = await started('starttls', 'asked');
+    const id = `<${outgoing().attemptId}@shop.example>`;
+    expect(await send(port, {}, mailLogin)).toEqual({ outcome: 'accepted', providerId: id });
+    const [mail] = mails;
+    expect(mail).toMatchObject({ from: 'hello@shop.example', to: [message.to], isOverTls: true, user: 'shop' });
+    expect(mail!.text).toContain(`Message-ID: ${id}\r\n`);
+    expect(mail!.text).toMatch(/^From: Shop <hello@shop\.example>\r$/m);
+    expect(mail!.text).toMatch(/^To: ada@example\.com\r$/m);
+    expect(mail!.text).toMatch(/^Subject: =\?UTF-8\?Q\?Gr=C3=BC=C3=9Fe\?=\r$/m);
+    expect(mail!.text).toMatch(/\r\nGr=C3=BC=C3=9Fe\r\n\.\r\nEnd/);
+  });
+
+  it('begins with TLS, also at an address, or goes without', async () => {
+    const [tls, none] = [await started('tls'), await started('none')];
+    expect((await send(tls.port, {}, { security: 'tls' })).outcome).toBe('accepted');
+    expect((await send(tls.port, {}, { security: 'tls', host: '127.0.0.1' })).outcome).toBe('accepted');
+    expect(tls.mails.map(({ isOverTls }) => isOverTls)).toEqual([true, true]);
+    expect((await send(none.port, {}, { security: 'none', ...mailLogin })).outcome).toBe('accepted');
+    expect(none.mails[0]).toMatchObject({ isOverTls: false, user: 'shop' });
+  });
+
+  it('sends nothing without STARTTLS where it is asked for', async () => {
+    const { port, mails } = await started('none');
+    expect(await send(port, {}, mailLogin)).toMatchObject({ outcome: 'unavailable' });
+    expect(mails).toEqual([]);
+  });
+
+  it('sends nothing to a server whose certificate is not for its name', async () => {
+    const { port, mails } = await started('starttls');
+    expect(await send(port, {}, { host: 'other.localhost' })).toEqual({
+      outcome: 'unavailable',
+      message: 'No trusted TLS connection to the mail server came about',
+    });
+    expect(mails).toEqual([]);
+  });
+
+  it('sends to one address whatever stands in it', async () => {
+    const { port, mails } = await started('starttls');
+    expect((await send(port, { to: 'a,b@example.com' })).outcome).toBe('accepted');
+    expect(mails[0]?.to).toEqual(['"a,b"@example.com']);
+  });
+});
+
+describe('what becomes of it', () => {
+  it('is rejected for what the server refuses for good, with what it says', async () => {
+    const { port } = await started('starttls');
+    expect(await send(port, { to: 'refused@example.com' })).toEqual({
+      outcome: 'rejected',
+      message: 'The mail server answered 550 5.1.1 No such user',
+    });
+    expect((await send(port, { to: 'unwanted@example.com' })).outcome).toBe('rejected');
+    expect((await send(port, {}, { from: 'banned@shop.example' })).outcome).toBe('rejected');
+  });
+
+  it('is unavailable for what the server refuses for now', async () => {
+    const { port } = await started('starttls');
+    expect(await send(port, { to: 'later@example.com' })).toEqual({
+      outcome: 'unavailable',
+      message: 'The mail server answered 451 4.7.1 Try again later',
+    });
+    expect((await send(port, { to: 'full@example.com' })).outcome).toBe('unavailable');
+  });
+
+  it('is unknown where the connection is lost or nothing comes after the mail, and unavailable before it', async () => {
+    const { port, mails } = await started('starttls');
+    const unknown = {
+      outcome: 'unknown',
+      message: 'The mail server did not confirm the message: it may have been sent',
+    };
+    expect(await send(port, { to: 'lost@example.com' })).toEqual(unknown);
+    expect(await send(port, { to: 'silent@example.com' })).toEqual(unknown);
+    expect(mails).toHaveLength(2);
+    expect((await send(port, { to: 'cut@example.com' })).outcome).toBe('unavailable');
+    expect(mails).toHaveLength(2);
+  });
+
+  it('is rejected for a wrong password, which is never shown, and unavailable for a login that fails for now', async () => {
+    const asked = await started('starttls', 'asked');
+    expect(await send(asked.port, {}, { username: 'shop', password: 'wrong' })).toEqual({
+      outcome: 'rejected',
+      message: 'The mail server answered 535 5.7.8 Authentication failed for shop with [secret]',
+    });
+    expect((await send(asked.port)).outcome).toBe('rejected');
+    const broken = await started('starttls', 'broken');
+    expect((await send(broken.port, {}, mailLogin)).outcome).toBe('unavailable');
+    const none = await started('starttls', 'none');
+    expect(await send(none.port, {}, mailLogin)).toMatchObject({
+      outcome: 'rejected',
+      message: expect.stringMatching(/offers no login/),
+    });
+  });
+
+  it('is unavailable where nobody listens, greets or knows the name', async () => {
+    const server = await startMailServer('none');
+    await server.stop();
+    expect(await send(server.port)).toEqual({
+      outcome: 'unavailable',
+      message: 'The mail server could not be reached',
+    });
+    expect(await send(await startBareServer(''))).toEqual({
+      outcome: 'unavailable',
+      message: 'The mail server did not answer in time',
+    });
+    expect(await send(await startBareServer('554 5.3.2 Closed today\r\n'))).toEqual({
+      outcome: 'unavailable',
+      message: 'The mail server answered 554 5.3.2 Closed today',
+    });
+    const resolve = () => Promise.reject(new Error('no such name'));
+    const settings = { ...base, port: 25, host: 'mail.example' };
+    const lost = { ...tools, guard: { ...tools.guard, resolve } };
+    expect(await provider.send(outgoing(message), settings, lost)).toEqual({
+      outcome: 'unavailable',
+      message: 'The mail server could not be found by its name',
+    });
+  });
+
+  it('is rejected where the name leads inside', async () => {
+    const { port } = await started('starttls');
+    const guard = { allowedRanges: [], resolve: async () => ['127.0.0.1'] };
+    expect(
+      await provider.send(outgoing(message), { ...base, port, host: 'mail.example' }, { ...tools, guard }),
+    ).toEqual({
+      outcome: 'rejected',
+      message: 'The mail server is at an address that must not be called',
+    });
+  });
+});
+
+describe('settings', () => {
+  const minimal = { host: 'mail.example', from: 'hello@shop.example' };
+  const faultsOf = (given: object) =>
+    provider.settings.safeParse({ ...minimal, ...given }).error?.issues.map(({ path }) => path[0]) ?? [];
+
+  it('have a port and a security by default, and lose what is not known', () => {
+    expect(provider.settings.parse({ ...minimal, other: 1 })).toEqual({ ...minimal, port: 587, security: 'starttls' });
+  });
+
+  it('are refused by name', () => {
+    for (const host of ['', 'a b', 'https://mail.example', 'mail.example:25', '1.2.3.4.5', 'fe80::1%eth0', 'a..b']) {
+      expect(faultsOf({ host })).toEqual(['host']);
+    }
+    for (const from of ['', 'shop', 'Shop <shop>', 'a@b.de, c@d.de', 'A\r\nBcc: x@y.de <a@b.de>']) {
+      expect(faultsOf({ from })).toEqual(['from']);
+    }
+    for (const port of [0, 65_536, 1.5, '25']) expect(faultsOf({ port })).toEqual(['port']);
+    expect(faultsOf({ security: 'ssl' })).toEqual(['security']);
+    expect(faultsOf({ username: 'shop' })).toEqual(['password']);
+    expect(faultsOf({ password: 'kept' })).toEqual([]);
+    for (const host of ['127.0.0.1', '::1', 'mail.example.', 'localhost', 'mx_1.example']) {
+      expect(faultsOf({ host })).toEqual([]);
+    }
+  });
+
+  it('name no host that must not be called', async () => {
+    const works: (() => Promise<void>)[] = [];
+    const call = {
+      guard: { allowedRanges: [], resolve: async () => ['10.0.0.1'] },
+      outsideOnce: (work: (outside: never) => Promise<void>) => works.push(() => work(undefined as never)),
+    };
+    const given = (host: string) => ({ ...base, port: 587, host });
+    for (const host of ['127.0.0.1', '::1', '2130706433']) {
+      expect(() => provider.prepare!(given(host), call)).toThrow(/^settings\.host leads to/);
+    }
+    expect(provider.prepare!(given('mail.example'), call)).toEqual(given('mail.example'));
+    await expect(works[0]!()).rejects.toThrow(/^settings\.host leads to an address that is not public/);
+  });
+});

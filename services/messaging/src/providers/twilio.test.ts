@@ -1,0 +1,181 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  hookCall,
+  outgoing,
+  type ProviderServer,
+  providerTools,
+  startTwilioServer,
+  twilioRequest,
+  twilioSettings,
+} from '../provider-servers-under-test.ts';
+import { provider } from './twilio.ts';
+
+let server: ProviderServer;
+let tools: ReturnType<typeof providerTools>;
+beforeAll(async () => {
+  server = await startTwilioServer();
+  tools = providerTools({ twilioUrl: server.url });
+});
+afterEach(() => {
+  server.taken.length = 0;
+  server.answers.length = 0;
+});
+afterAll(async () => {
+  await tools.close();
+  await server.stop();
+});
+
+const send = (given = {}, settings = {}) => provider.send(outgoing(given), { ...twilioSettings, ...settings }, tools);
+
+describe('sending', () => {
+  it('posts a text with where its receipts go, and takes its sid', async () => {
+    expect(await send()).toEqual({ outcome: 'accepted', providerId: expect.stringMatching(/^SM[0-9a-f]{32}$/) });
+    const { to, body } = outgoing();
+    expect(server.taken[0]?.fields).toEqual({
+      ...{ To: to, From: twilioSettings.from },
+      ...{ Body: body, StatusCallback: tools.hookUrl },
+    });
+  });
+
+  it('names both numbers as those of WhatsApp there, and a messaging service as one', async () => {
+    expect((await send({ channel: 'whatsapp' })).outcome).toBe('accepted');
+    expect(server.taken[0]?.fields).toMatchObject({ To: 'whatsapp:+4915112345678', From: 'whatsapp:+4930901820' });
+    const from = `MG${'ab'.repeat(16)}`;
+    expect((await send({}, { from })).outcome).toBe('accepted');
+    expect(server.taken[1]?.fields).toMatchObject({ MessagingServiceSid: from });
+    expect(server.taken[1]?.fields).not.toHaveProperty('From');
+  });
+
+  it('is rejected with what Twilio says, and without the token', async () => {
+    expect(await send({}, { auth_token: 'another' })).toEqual({
+      outcome: 'rejected',
+      message: 'Twilio answered 401: Authenticate (20003)',
+    });
+    expect(await send({ to: '+1' })).toEqual({
+      outcome: 'rejected',
+      message: "Twilio answered 400: The 'To' number +1 is not valid (21211)",
+    });
+    server.answers.push({ status: 400, body: { message: `not ${twilioSettings.auth_token}` } });
+    expect(await send()).toEqual({ outcome: 'rejected', message: 'Twilio answered 400: not [secret]' });
+  });
+
+  it('is unavailable where Twilio has too much to do, and unknown where it does not say', async () => {
+    server.answers.push({
+      status: 429,
+      body: { code: 20429, message: 'Too Many Requests' },
+      headers: { 'retry-after': '3' },
+    });
+    expect(await send()).toEqual({
+      outcome: 'unavailable',
+      message: 'Twilio answered 429: Too Many Requests (20429)',
+      retryAfterMs: 3000,
+    });
+    server.answers.push({ status: 201, body: { status: 'queued' } }, { fault: 'reset' });
+    expect((await send()).outcome).toBe('unknown');
+    expect((await send()).outcome).toBe('unknown');
+    expect(server.taken).toHaveLength(3);
+  });
+});
+
+describe('the hook', () => {
+  const now = new Date('2026-11-20T09:00:00Z');
+  const receipt = {
+    MessageSid: 'SM1',
+    SmsSid: 'SM1',
+    MessageStatus: 'delivered',
+    To: '+1',
+    From: '+2',
+    AccountSid: 'AC',
+  };
+  const read = (fields: Record<string, string>, change: Partial<Parameters<typeof hookCall>[0]> = {}) =>
+    provider.readHook!(
+      hookCall({ ...twilioRequest(tools.hookUrl, fields), ...change }, now),
+      twilioSettings,
+      tools.hookUrl,
+    );
+
+  it('reads receipts as of now, and leaves out what says nothing new', () => {
+    const statuses = [
+      'sent',
+      'delivered',
+      'read',
+      'undelivered',
+      'failed',
+      'accepted',
+      'queued',
+      'sending',
+      'canceled',
+    ];
+    const read1 = (MessageStatus: string) => read({ ...receipt, MessageStatus }).receipts.map(({ status }) => status);
+    expect(statuses.map(read1)).toEqual([['sent'], ['delivered'], ['read'], ['failed'], ['failed'], [], [], [], []]);
+    expect(read(receipt)).toEqual({ receipts: [{ providerId: 'SM1', status: 'delivered', at: now }], messages: [] });
+    expect(read({ ...receipt, MessageStatus: 'constructor' }).receipts).toEqual([]);
+  });
+
+  it('reads what customers wrote, a picture alone as nothing written, and answers nothing that would be sent', () => {
+    const inbound = {
+      SmsStatus: 'received',
+      From: 'whatsapp:+4915112345678',
+      ProfileName: 'Ada',
+      Body: 'Grüße +1 & 2',
+    };
+    const message = { providerId: 'SM2', from: '+4915112345678', name: 'Ada', body: inbound.Body, at: now };
+    expect(read({ MessageSid: 'SM2', ...inbound })).toEqual({ receipts: [], messages: [message] });
+    expect(read({ SmsSid: 'SM2', From: '+1', Body: '', NumMedia: '1' }).messages).toEqual([
+      { ...message, from: '+1', name: '', body: '' },
+    ]);
+  });
+
+  it('refuses another token, a changed body, another address and no signature', () => {
+    const right = twilioRequest(tools.hookUrl, receipt);
+    const signedWith = (request: typeof right) => ({ headers: request.headers });
+    const wrong = { code: 'invalid_key' };
+    expect(() => read(receipt, signedWith(twilioRequest(tools.hookUrl, receipt, 'another')))).toThrow(
+      expect.objectContaining(wrong),
+    );
+    expect(() => read(receipt, { body: right.body.replace('delivered', 'read') })).toThrow(
+      expect.objectContaining(wrong),
+    );
+    expect(() => read(receipt, { body: `${right.body}&More=1` })).toThrow(expect.objectContaining(wrong));
+    expect(() => read(receipt, signedWith(twilioRequest(`${tools.hookUrl}x`, receipt)))).toThrow(
+      expect.objectContaining(wrong),
+    );
+    expect(() => read(receipt, { headers: {} })).toThrow(expect.objectContaining(wrong));
+  });
+
+  it('counts the query of a request to the address that was signed', () => {
+    const call = { ...hookCall(twilioRequest(`${tools.hookUrl}?a=1`, receipt), now) };
+    const read1 = (query: string) =>
+      provider.readHook!({ ...call, query: new URLSearchParams(query) }, twilioSettings, tools.hookUrl);
+    expect(read1('a=1').receipts).toHaveLength(1);
+    expect(() => read1('a=2')).toThrow(expect.objectContaining({ code: 'invalid_key' }));
+    expect(() => read1('')).toThrow(expect.objectContaining({ code: 'invalid_key' }));
+  });
+
+  it('has the signature of the example in the documentation of Twilio', () => {
+    const fields = {
+      ...{ CallSid: 'CA1234567890ABCDE', Caller: '+12349013030', Digits: '1234', From: '+12349013030' },
+      ...{ To: '+18005551212' },
+    };
+    const call = hookCall({
+      headers: { 'x-twilio-signature': '0/KCTR6DLpKmkAf8muzZqo1nDgQ=' },
+      body: new URLSearchParams(fields).toString(),
+    });
+    const url = 'https://mycompany.com/myapp.php';
+    const documented = { ...call, query: new URLSearchParams('foo=1&bar=2') };
+    expect(provider.readHook!(documented, { ...twilioSettings, auth_token: '12345' }, url)).toEqual({
+      receipts: [],
+      messages: [],
+    });
+  });
+});
+
+it('settings are of the forms that Twilio gives out', () => {
+  const faultsOf = (given: object) =>
+    provider.settings.safeParse({ ...twilioSettings, ...given }).error?.issues.map(({ path }) => path[0]) ?? [];
+  expect(faultsOf({})).toEqual([]);
+  expect(faultsOf({ account_sid: 'AC1', auth_token: 'a b', from: '030 901820' })).toEqual([
+    ...['account_sid', 'auth_token', 'from'],
+  ]);
+  expect(provider.settings.parse({ ...twilioSettings, other: 1 })).toEqual(twilioSettings);
+});

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openDesk, stepsOf } from './booking-under-test.ts';
+
+let platform: Platform;
+let bus: Bus;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar', 'messaging'] });
+  platform.clock.set('2026-11-02T08:00:00Z');
+  const { NATS_URL, BUS_PREFIX } = platform.env('calendar');
+  const log = createLogger('calendar', 'error');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'calendar', log });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+
+const startsAt = '2026-12-24T16:00:00+01:00';
+
+/** What calendar said, said by calendar again: as it was, or changed. */
+// biome-ignore lint/suspicious/noExplicitAny: an envelope as it came
+function sayAgain(envelope: any, change: Record<string, unknown> = {}): Promise<void> {
+  const again = { ...envelope, ...change };
+  return bus.publish({
+    // Another name of it on the way: the bus lets nothing pass twice itself.
+    id: randomUUID(),
+    kind: 'confirmation.due',
+    audience: 'internal',
+    sequence: 1_000_000,
+    envelope: JSON.stringify(again),
+    trace: undefined,
+  });
+}
+
+describe('whose appointment is booked or moved', () => {
+  it('is told at once, by the channel of the settings, with what, when, place and link', async () => {
+    const desk = await openDesk(platform);
+    const appointment = await desk.book(startsAt, {
+      location: 'Main Street 1',
+      meeting_link: 'https://meet.example/1',
+    });
+    const [message] = await desk.told(appointment, 1);
+    expect(message).toMatchObject({
+      channel: 'sms',
+      to: '+4930901820',
+      purpose: 'service',
+      contact: { id: desk.contact, name: 'Carla', phone: '+4930901820' },
+      body: [
+        'Your appointment with Acme is in our calendar:',
+        'Consultation, Thursday, December 24, 2026 at 4:00 PM',
+        'Main Street 1',
+        'https://meet.example/1',
+      ].join('\n'),
+    });
+    const steps = await stepsOf(platform, appointment);
+    const subject = 'Your appointment on Thursday, December 24, 2026';
+    expect(steps).toEqual([[{ channel: 'sms', body: message!.body, subject, fallback_after_seconds: 300 }]]);
+  });
+
+  it('is told of the new time as well', async () => {
+    const desk = await openDesk(platform);
+    const appointment = await desk.book(startsAt);
+    await desk.told(appointment, 1);
+    const params = { appointment_id: appointment };
+    await desk.client.rescheduleAppointment({ params, body: { starts_at: '2026-12-25T09:30:00+01:00' } });
+    const bodies = (await desk.told(appointment, 2)).map(({ body }) => body);
+    expect(bodies[0]).toContain('December 24, 2026 at 4:00 PM');
+    expect(bodies[1]).toBe(
+      'Your appointment with Acme has changed. It is now:\nConsultation, Friday, December 25, 2026 at 9:30 AM',
+    );
+  });
+
+  it("is told in the account's language, time and zone", async () => {
+    const german = await openDesk(platform, { account: { language: 'de', timezone: 'Europe/Berlin' } });
+    const japanese = await openDesk(platform, { account: { language: 'ja', timezone: 'Asia/Tokyo' } });
+    const [inGerman] = await german.told(await german.book(startsAt), 1);
+    const [inEnglish] = await japanese.told(await japanese.book(startsAt), 1);
+    expect(inGerman!.body).toBe(
+      'Ihr Termin bei Acme ist eingetragen:\nConsultation, Donnerstag, 24. Dezember 2026, 16:00 Uhr',
+    );
+    expect(inEnglish!.body).toContain('Consultation, Friday, December 25, 2026 at 12:00 AM');
+  });
+
+  it("is told in the account's own words, in the language's own dates", async () => {
+    const desk = await openDesk(platform, { account: { language: 'ja', timezone: 'Asia/Tokyo' } });
+    const body = '{{contact_name}}様\n{{date}} {{time}} {{staff_name}}\n{{location}}';
+    await desk.client.updateTemplates({ body: { appointment_booked: { subject: '{{title}}', body } } });
+    const appointment = await desk.book(startsAt);
+    const [message] = await desk.told(appointment, 1);
+    expect(message!.body).toBe('Carla様\n2026年12月25日金曜日 0:00 Ada');
+    expect((await stepsOf(platform, appointment))[0]![0]!.subject).toBe('Consultation');
+  });
+
+  it('is told through the simulation in a sandbox', async () => {
+    const desk = await openDesk(platform, { isSandbox: true, contact: { phone: '+4930901801' } });
+    const appointment = await desk.book(startsAt);
+    const isDelivered = async () => (await desk.told(appointment, 1))[0]!.status === 'delivered';
+    expect(await waitFor('the delivery', isDelivered)).toBe(true);
+  });
+
+  it('is told by nobody where confirmations are off', async () => {
+    const desk = await openDesk(platform);
+    await desk.client.updateSettings({ body: { confirmation: { enabled: false } } });
+    const silent = await desk.book(startsAt);
+    await desk.client.updateSettings({ body: { confirmation: { enabled: true } } });
+    await desk.told(await desk.book('2026-12-25T16:00:00+01:00'), 1);
+    expect(await desk.told(silent, 0)).toEqual([]);
+  });
+});
+
+describe('what calendar says', () => {
+  it('again is not sent again, even where it is not known any more that it came', async () => {
+    const desk = await openDesk(platform);
+    const appointment = await desk.book(startsAt);
+    await desk.told(appointment, 1);
+    const said = await platform.event(desk.accountId, 'confirmation.due');
+    const sql = platform.database('messaging');
+    await sql`delete from inbox where event_id = ${said.id}`;
+    await sayAgain(said);
+    await waitFor(
+      'the repetition',
+      async () => (await sql`select from inbox where event_id = ${said.id}`).length === 1,
+    );
+    expect(await desk.told(appointment, 1)).toHaveLength(1);
+  });
+
+  it('of an appointment that has begun, or does not take place, is sent to nobody; the rest of its set is', async () => {
+    const desk = await openDesk(platform);
+    await desk.told(await desk.book(startsAt), 1);
+    const said = await platform.event(desk.accountId, 'confirmation.due');
+    const change = (more: object) => {
+      const appointment = { ...said.data.appointment, id: randomUUID(), ...more };
+      return { appointment: appointment.id, sent: { id: randomUUID(), data: { ...said.data, appointment } } };
+    };
+    const now = platform.clock.now().getTime();
+    const late = [
+      change({ starts_at: new Date(now - 1_000).toISOString() }),
+      ...['cancelled', 'completed', 'no_show'].map((status) => change({ status })),
+    ];
+    const ahead = ['requested', 'confirmed'].map((status) => change({ status }));
+    await Promise.all([...late, ...ahead].map(({ sent }) => sayAgain(said, sent)));
+    for (const { appointment } of ahead) expect(await desk.told(appointment, 1)).toHaveLength(1);
+    const sql = platform.database('messaging');
+    const ids = late.map(({ sent }) => sent.id);
+    await waitFor('all of it', async () => (await sql`select from inbox where event_id = any(${ids})`).length === 4);
+    for (const { appointment } of late) expect(await desk.told(appointment, 0)).toEqual([]);
+  });
+
+  it('of a contact that nobody here has heard of goes to the number that it names', async () => {
+    const desk = await openDesk(platform);
+    await desk.told(await desk.book(startsAt), 1);
+    const said = await platform.event(desk.accountId, 'confirmation.due');
+    const contact = { id: randomUUID(), name: 'Somebody New', phone: '+493090182011' };
+    const appointment = { ...said.data.appointment, id: randomUUID(), contact };
+    await sayAgain(said, { id: randomUUID(), data: { ...said.data, appointment } });
+    const [message] = await desk.told(appointment.id, 1);
+    expect(message).toMatchObject({ contact, to: contact.phone });
+  });
+});
