@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { converse, trade } from './black-box-modules.ts';
+import { eventually, expectStatus, expectThat, patienceMs, step } from './black-box-steps.ts';
 import { type Answer, askUntil, type Send, sender } from './json-request.ts';
 import { startReceiver, whyForged } from './webhook-receiver.ts';
 
@@ -14,8 +16,6 @@ const usage = `Checks a running platform from outside, as a customer with an acc
                     contain it
   --receiver-listen address to listen on for it (--receiver-host)`;
 
-/** The platform may have come up a moment ago, and news of one service take a moment to the others. */
-const patienceMs = 30_000;
 const staff = { name: 'Blake Box', email: 'blake@black-box.example' };
 const allDay = [['00:00', '24:00']];
 
@@ -62,38 +62,6 @@ function readOptions(): Entrances {
   if (!gateway || !admin || !adminToken) throw new Error(`--gateway, --admin and a token are needed\n\n${usage}`);
   const receiverHost = values['receiver-host'] ?? '127.0.0.1';
   return { gateway, admin, adminToken, receiverHost, receiverListen: values['receiver-listen'] ?? receiverHost };
-}
-
-async function step<Result>(promise: string, work: () => Promise<Result>): Promise<Result> {
-  const startedAt = performance.now();
-  try {
-    const result = await work();
-    console.log(`ok      ${promise} (${Math.round(performance.now() - startedAt)} ms)`);
-    return result;
-  } catch (error) {
-    console.log(`FAILED  ${promise}`);
-    throw error;
-  }
-}
-
-/** @throws Error that shows the answer when its status is another */
-function expectStatus<Body>(answer: Answer<Body>, status: number): Answer<Body> {
-  if (answer.status === status) return answer;
-  throw new Error(`answered ${answer.status} where ${status} was due: ${answer.text.slice(0, 500)}`);
-}
-
-function expectThat(holds: boolean, otherwise: string): void {
-  if (!holds) throw new Error(otherwise);
-}
-
-/**
- * Sends again, as a new request, while the answer is one that a moment may cure: 503 of a service that has just come up
- * and, with newsOnTheirWay, 400 for what another service is about to hear of.
- */
-async function eventually<Body>(send: () => Promise<Answer<Body>>, status: number, newsOnTheirWay = false) {
-  const mayPass = (answer: Answer<Body>) => answer.status === 503 || (newsOnTheirWay && answer.status === 400);
-  const describe = (answer: Answer<Body>) => `answered ${answer.status}: ${answer.text.slice(0, 500)}`;
-  return expectStatus(await askUntil(send, (answer) => !mayPass(answer), describe, patienceMs), status);
 }
 
 async function makeAccount(manage: Send): Promise<{ account: string; keyId: string; key: string }> {
@@ -201,26 +169,6 @@ async function checkWebhook(call: Send, options: Entrances, act: () => Promise<s
   }
 }
 
-/** Makes a deal and an order of the contact, and declines the order. */
-async function trade(call: Send, contact: string): Promise<void> {
-  await step('a deal can be made, and won', async () => {
-    const body = { title: 'Black box', contact, value_minor: 5_000 };
-    const deal = await eventually(() => call<{ id: string }>('POST', '/v1/crm/deals', { body }), 201, true);
-    const won = expectStatus(await call<{ status: string }>('POST', `/v1/crm/deals/${deal.body.id}/win`), 200).body;
-    expectThat(won.status === 'won', `its status is ${won.status}: it should be won`);
-  });
-  await step('an order can be made, and declined', async () => {
-    const items = [{ sku: 'box', name: 'A box', quantity: 2, unit_price_minor: 1_250 }];
-    const send = () =>
-      call<{ id: string; total_minor: number }>('POST', '/v1/catalogue/orders', { body: { contact, items } });
-    const order = (await eventually(send, 201, true)).body;
-    expectThat(order.total_minor === 2_500, `its total is ${order.total_minor}: it should be 2500`);
-    const path = `/v1/catalogue/orders/${order.id}/decline`;
-    const declined = expectStatus(await call<{ status: string }>('POST', path, { body: {} }), 200).body;
-    expectThat(declined.status === 'declined', `its status is ${declined.status}: it should be declined`);
-  });
-}
-
 async function checkRecord(call: Send, endpoint: string, sent: { headers: Record<string, string | undefined> }) {
   const list = await askUntil(
     async () => expectStatus(await call<{ data: Delivery[] }>('GET', `/v1/webhooks/${endpoint}/deliveries`), 200),
@@ -260,6 +208,7 @@ async function main(): Promise<void> {
   const want = await prepareBooking(call);
   await checkWebhook(call, options, () => book(call, want));
   await trade(call, want.contact);
+  await converse(call, want.contact, options);
   await step('a revoked key is refused within a second', async () => {
     expectStatus(await manage('DELETE', `/admin/keys/${keyId}`), 204);
     const describe = ({ status }: Answer<unknown>) => `answered ${status}`;

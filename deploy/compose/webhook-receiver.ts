@@ -9,7 +9,7 @@ export interface Received {
   body: string;
 }
 
-/** An endpoint that keeps what it is sent and answers 200. */
+/** A server that keeps what it is sent, and answers 200 where it is told no other. */
 export interface Receiver {
   port: number;
   received: Received[];
@@ -17,7 +17,10 @@ export interface Receiver {
 }
 
 /** Listens on a free port of the host's address; bodies beyond 1 MiB are cut off. */
-export async function startReceiver(host: string): Promise<Receiver> {
+export async function startReceiver(
+  host: string,
+  answer: (request: Received) => { status: number; body: string } = () => ({ status: 200, body: 'thank you' }),
+): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -29,8 +32,10 @@ export async function startReceiver(host: string): Promise<Receiver> {
     });
     request.on('end', () => {
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-      received.push({ path: request.url ?? '', headers, body: Buffer.concat(chunks).toString() });
-      response.writeHead(200, { 'content-type': 'text/plain' }).end('thank you');
+      const got = { path: request.url ?? '', headers, body: Buffer.concat(chunks).toString() };
+      received.push(got);
+      const { status, body } = answer(got);
+      response.writeHead(status, { 'content-type': 'text/plain' }).end(body);
     });
   });
   await new Promise<void>((resolve, reject) => {
