@@ -122,7 +122,7 @@ async function writeResults(foundation: Foundation, ended: readonly EndedTry[]):
     );
     await wakeReceipts(tx, accepted, now);
     const receipts = accepted.flatMap(({ account_id, channel, providerId, receipts = [] }) =>
-      receipts.map((receipt) => ({ account_id, channel, providerId, ...receipt })),
+      receipts.map((status) => ({ account_id, channel, providerId, status, at: now })),
     );
     await insertReceipts(tx, receipts, now);
   });

@@ -41,7 +41,7 @@ export interface MessageState {
 
 /** What one try of an attempt came to. Postponed is none: it was not begun, since something that it needs was away. */
 export type TryResult = { address?: string } & (
-  | { outcome: 'accepted'; providerId: string; receipts?: { status: ReceiptStatus; at: Date }[] }
+  | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
   | { outcome: 'rejected'; message: string }
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string }

@@ -17,11 +17,11 @@ export interface Outgoing {
 }
 
 /**
- * What came of a call: accepted with the provider's id; rejected for good; unavailable for now, so that it may be tried again;
+ * What came of a call: accepted with the provider's id, and with `receipts` that it gives at once; rejected for good; unavailable for now, so that it may be tried again;
  * or unknown, because it may have been taken: that is never tried again. `message` is for people.
  */
 export type SendResult =
-  | { outcome: 'accepted'; providerId: string; receipts?: Omit<Receipt, 'providerId'>[] }
+  | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
   | { outcome: 'rejected'; message: string }
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string };

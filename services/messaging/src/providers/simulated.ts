@@ -23,8 +23,7 @@ export const provider: Provider<z.output<typeof settings>> = {
     const ending = endingOf(to);
     if (ending === '03')
       return { outcome: 'rejected', message: 'The simulated provider refuses addresses ending in 03' };
-    const at = new Date();
-    const receipts = (receiptsOf[ending] ?? ['delivered']).map((status) => ({ status, at }));
+    const receipts = receiptsOf[ending] ?? ['delivered'];
     return { outcome: 'accepted', providerId: `simulated-${attemptId}`, receipts };
   },
 };
