@@ -8,16 +8,20 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import postgres from 'postgres';
+import { type OwnProvider, startOwnProvider } from './own-provider.ts';
 import { patientClient } from './setup.ts';
 
 let platform: ProcessPlatform;
 let receiver: Receiver;
+let provider: OwnProvider;
 let client: Client;
 let key: string;
 
 beforeAll(async () => {
   platform = await startProcessPlatform();
   receiver = await startReceiver();
+  provider = await startOwnProvider();
   ({ key } = await platform.account());
   client = patientClient(platform.gatewayUrl, key);
   await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
@@ -25,6 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform?.stop();
   await receiver?.stop();
+  await provider?.stop();
 }, 60_000);
 
 let count = 0;
@@ -57,6 +62,77 @@ it('takes writes while NATS is away; their events arrive when it is back', async
   expect(written.some(({ name }) => told(name))).toBe(false);
   await platform.startServer('nats');
   await waitFor('the events', () => written.every(({ name }) => told(name)), 30_000);
+});
+
+/** What happens while a process neither answers nor ends. */
+async function whileHanging(name: string, work: () => Promise<void>): Promise<void> {
+  const pid = await waitFor(`${name} to run`, () => platform.pidOf(name));
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await work();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
+
+const withStatus = async (message_id: string, status: string) =>
+  await waitFor(`a message that is ${status}`, async () => {
+    const message = await client.getMessage({ params: { message_id } });
+    return message.status === status && message;
+  });
+
+it('shows a message whole within a second while webhooks hang, and says that they cannot be asked', async () => {
+  await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
+  const channels = [{ channel: 'sms' as const, body: 'Hello' }];
+  const { id } = await client.sendMessage({ body: { to: '+4930901820', channels } });
+  const whole = await withStatus(id, 'sent');
+  expect(whole.webhooks_unavailable).toBeUndefined();
+  await whileHanging('webhooks', async () => {
+    const startedAtMs = performance.now();
+    const shown = await client.getMessage({ params: { message_id: id } });
+    expect(performance.now() - startedAtMs).toBeLessThan(1_000);
+    expect(shown).toEqual({ ...whole, webhooks: [], webhooks_unavailable: true });
+  });
+  await waitFor('webhooks to say again', async () => {
+    return (await client.getMessage({ params: { message_id: id } })).webhooks_unavailable === undefined;
+  });
+});
+
+/** Whether a message is to be tried again later, which no answer shows. */
+async function isPutOff(message: string): Promise<boolean> {
+  const sql = postgres(platform.databaseUrl, { max: 1 });
+  try {
+    const rows = await sql`
+      select 1 from messaging.attempts where message_id = ${message} and started_at is not null and due_at > now()`;
+    return rows.length === 1;
+  } finally {
+    await sql.end();
+  }
+}
+
+it('sends what a contact is to know while customer data hang; what needs their consent waits for them', async () => {
+  const contact = await client.createContact({ body: { name: 'Carla', phone: '+4930901821' } });
+  const consent = { channel: 'sms' as const, purpose: 'marketing' as const, state: 'granted' as const };
+  await client.recordConsent({ params: { contact_id: contact.id }, body: consent });
+  const send = async (purpose: 'service' | 'marketing', body: string) => {
+    const channels = [{ channel: 'sms' as const, body }];
+    return (await client.sendMessage({ body: { contact: contact.id, purpose, channels } })).id;
+  };
+  await withStatus(await send('service', 'Known'), 'sent');
+  const got = () => provider.sent().flatMap(({ to, body }) => (to === contact.phone ? [body] : []));
+  let offer = '';
+  await whileHanging('cdp', async () => {
+    offer = await send('marketing', 'An offer');
+    await waitFor('it to be put off', () => isPutOff(offer));
+    const notice = await send('service', 'A notice');
+    expect(await withStatus(notice, 'sent')).toMatchObject({ to: contact.phone, contact: { name: 'Carla' } });
+    expect([got(), (await withStatus(offer, 'sending')).attempts]).toMatchObject([
+      ['Known', 'A notice'],
+      [{ status: 'sending', reason: null }],
+    ]);
+  });
+  expect((await withStatus(offer, 'sent')).attempts).toMatchObject([{ number: 1, status: 'sent', reason: null }]);
+  expect(got()).toEqual(['Known', 'A notice', 'An offer']);
 });
 
 it('answers 503 with Retry-After while PostgreSQL is away, and recovers without a restart of its own', async () => {

@@ -305,9 +305,11 @@ function replied(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** Lets this process trust the certificate of the mail servers above. */
-export function trustTestCertificate(): void {
-  setDefaultCACertificates([...getCACertificates('default'), testCertificate]);
+/** Lets this process, which other tests share, trust the certificate of the mail servers above until what it answers is called. */
+export function trustTestCertificate(): () => void {
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, testCertificate]);
+  return () => setDefaultCACertificates(before);
 }
 
 /** A self-signed certificate for localhost and 127.0.0.1, good for a hundred years; its key is public and of use in tests alone. */

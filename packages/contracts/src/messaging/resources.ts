@@ -79,7 +79,6 @@ export const attemptReason = z.enum([
   'no_answer',
   'undelivered',
   'not_needed',
-  'too_late',
 ]);
 export type AttemptReason = z.infer<typeof attemptReason>;
 

@@ -45,7 +45,7 @@ export type TryResult = { address?: string } & (
   | { outcome: 'rejected'; message: string }
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string }
-  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' | 'too_late' }
+  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' }
   | { outcome: 'postponed'; waitMs: number }
 );
 
@@ -104,7 +104,6 @@ const skipMessages = {
   not_set_up: 'The channel is not set up',
   no_address: 'The contact has no address on this channel',
   no_consent: 'The contact has not granted it',
-  too_late: 'What it was about had passed',
 };
 
 /** Takes a receipt; the same one again changes nothing. Answers whether it is new. */

@@ -139,6 +139,25 @@ describe('a scheduled message', () => {
   });
 });
 
+describe('a message to a contact that is deleted before it is sent', () => {
+  it.each(['sms', 'email'])('goes to nobody by %s', async (channel) => {
+    const { client } = shop.account;
+    if (channel === 'email')
+      await client.putChannel({ params: { channel }, body: { provider: 'http', settings: { url: sms.url } } });
+    const contact = await client.createContact({ body: { name: 'Ada', phone: to, email: 'ada@example.com' } });
+    const send_at = new Date(platform.clock.now().getTime() + 60_000).toISOString();
+    const { id } = await send({ contact: contact.id, channels: [{ channel, body: 'Hello' }], send_at });
+    await client.deleteContact({ params: { contact_id: contact.id } });
+    const sql = platform.database('messaging');
+    await waitFor('the copy to know', async () => {
+      return (await sql`select 1 from contacts where id = ${contact.id} and deleted`).length === 1;
+    });
+    platform.clock.advance(61_000);
+    expect((await message(shop.account, id, withStatus('failed'))).error?.code).toBe('no_address');
+    expect(sms.received).toEqual([]);
+  });
+});
+
 describe('marketing', () => {
   it('goes by the channels that the contact has granted, as customer data says at that moment', async () => {
     const contact = await shop.account.client.createContact({ body: { name: 'Ada', phone: to } });

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   type MailServer,
   mailLogin,
@@ -14,7 +14,11 @@ const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
-beforeAll(trustTestCertificate);
+let trustAsBefore: () => void;
+beforeAll(() => {
+  trustAsBefore = trustTestCertificate();
+});
+afterAll(() => trustAsBefore());
 
 const message = { channel: 'email' as const, to: 'ada@example.com', subject: 'Grüße', body: 'Grüße\n.\nEnd' };
 const base = { host: 'localhost', security: 'starttls' as const, from: 'Shop <hello@shop.example>' };

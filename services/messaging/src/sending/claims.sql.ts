@@ -17,7 +17,7 @@ export interface Claim extends Lane, MessageRef {
   step: MessageStep;
   purpose: string;
   contact_id: string | null;
-  /** Where it goes as far as this service knows; "" where customer data has to be asked. */
+  /** Where it goes as far as this service knows; "" where customer data has to be asked, and for a contact that was deleted. */
   address: string;
   is_simulated: boolean;
   /** Null where the channel is not set up. */
@@ -73,7 +73,8 @@ export async function claimTries(
       limit ${most}
     ), addressed as (
       select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id, coalesce(m.given_to,
-        case when m.step ->> 'channel' = 'email' then '' else coalesce(survivor.phone, c.phone, '') end) as to_address
+        case when m.step ->> 'channel' = 'email' or coalesce(survivor.deleted, c.deleted) then ''
+          else coalesce(survivor.phone, c.phone, '') end) as to_address
       from picked m ${joinContact(sql, 'm')}
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel'
     ), begun as (

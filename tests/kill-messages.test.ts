@@ -1,0 +1,155 @@
+import { type Client, eachOf } from '@customer-platform/client';
+import type { MessageDetail } from '@customer-platform/contracts/messaging';
+import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import postgres from 'postgres';
+import { callHook, idOf, type OwnProvider, type Sent, sentBy, startOwnProvider } from './own-provider.ts';
+import { patientClient } from './setup.ts';
+
+const kills = 4;
+const writers = 6;
+/** How long the provider takes for a message: whenever the process is killed some are under way. */
+const answerMs = 250;
+
+let platform: ProcessPlatform;
+let provider: OwnProvider;
+let client: Client;
+let sql: postgres.Sql;
+let whatsappHook: string;
+
+beforeAll(async () => {
+  platform = await startProcessPlatform();
+  provider = await startOwnProvider();
+  sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
+  client = patientClient(platform.gatewayUrl, (await platform.account()).key);
+  const set = await client.putChannel({ params: { channel: 'whatsapp' }, body: provider.settings });
+  whatsappHook = new URL(set.hook_url).pathname;
+  await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
+}, 120_000);
+afterAll(async () => {
+  await sql?.end();
+  await platform?.stop();
+  await provider?.stop();
+}, 60_000);
+
+/** Kills Messages and sees it back. */
+async function killAndSeeBack(): Promise<void> {
+  const before = await waitFor('Messages to run', () => platform.pidOf('messaging'));
+  platform.kill('messaging');
+  await waitFor('Messages to be back', () => ![undefined, before].includes(platform.pidOf('messaging')), 20_000);
+}
+
+/** Reports that a message was delivered until that is answered for, as a provider does. */
+async function reportDelivered(sent: Sent): Promise<void> {
+  const receipt = { type: 'receipt', id: idOf(sent), status: 'delivered', at: new Date().toISOString() };
+  await waitFor(
+    'the receipt to be taken',
+    async () => (await callHook(platform.gatewayUrl, whatsappHook, provider.secret, receipt)).status === 200,
+    20_000,
+  );
+}
+
+it(`sends nothing twice and loses nothing when it is killed ${kills} times while it sends`, async () => {
+  const reports: Promise<void>[] = [];
+  const delivered = new Set<string>();
+  provider.answer = (request, response) => {
+    const sent = sentBy(request);
+    setTimeout(() => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: idOf(sent) }));
+      // Every other one that goes by WhatsApp arrives; the others go on by SMS when their time is over.
+      if (sent.channel !== 'whatsapp' || !sent.body.endsWith('0')) return;
+      delivered.add(sent.message);
+      reports.push(reportDelivered(sent));
+    }, answerMs);
+  };
+
+  const accepted = new Map<string, string>();
+  let isOver = false;
+  let next = 0;
+  const send = async (send_at?: string) => {
+    const reference = `key-${next++}`;
+    const body = `${reference} ${next % 2}`;
+    const channels = [
+      { channel: 'whatsapp' as const, body, fallback_after_seconds: 10 },
+      { channel: 'sms' as const, body, fallback_after_seconds: 10 },
+    ];
+    const message = await client.sendMessage({
+      body: { to: '+4930901820', channels, reference, ...(send_at ? { send_at } : {}) },
+      idempotencyKey: reference,
+    });
+    accepted.set(reference, message.id);
+    return message.id;
+  };
+  const sendAt = new Date(Date.now() + 4_000);
+  const scheduled = await Promise.all(Array.from({ length: 20 }, () => send(sendAt.toISOString())));
+  const writing = Array.from({ length: writers }, async () => {
+    while (!isOver) await send();
+  });
+  for (let kill = 0; kill < kills; kill++) {
+    const before = provider.received.length;
+    await waitFor('messages to go out', () => provider.received.length > before + writers, 20_000);
+    await killAndSeeBack();
+  }
+  isOver = true;
+  await Promise.all(writing);
+  await waitFor('the last kill to be over', async () => (await send()) !== undefined);
+
+  // What a killed process had begun counts as lost after 45 s: they are made to have passed. No process that runs has these.
+  await sql`
+    update messaging.attempts set running_since = running_since - interval '1 minute'
+    where running_since < now() - interval '2 seconds'`;
+  await waitFor('every attempt to be over', async () => (await unfinished()) === 0, 40_000);
+  await Promise.all(reports);
+
+  const listed = new Map<string, string[]>();
+  for await (const { id, reference } of eachOf((page) => client.listMessages({ query: { limit: 100, ...page } })))
+    listed.set(reference!, [...(listed.get(reference!) ?? []), id]);
+  // Every message that was accepted is there, once.
+  expect(listed).toEqual(new Map([...accepted].map(([reference, id]) => [reference, [id]])));
+
+  const sent = provider.sent();
+  // No attempt reached the provider twice, and none did that nobody knows of.
+  expect(sent.length - new Set(sent.map(({ attempt }) => attempt)).size).toBe(0);
+  const messages: MessageDetail[] = [];
+  for (const message_id of accepted.values()) messages.push(await client.getMessage({ params: { message_id } }));
+  const attempts = messages.flatMap((message) =>
+    message.attempts.map((attempt) => ({ ...attempt, message: message.id })),
+  );
+  const tried = new Set(attempts.map(({ message, channel }) => `${message} ${channel}`));
+  expect(sent.filter(({ message, channel }) => !tried.has(`${message} ${channel}`))).toEqual([]);
+  // What shows as taken was; what a kill cut off shows as unknown, with its reason, and is never made again.
+  const ends = new Set(attempts.map(({ status, reason }) => `${status} ${reason}`));
+  expect([...ends].sort()).toEqual(['delivered null', 'sent null', 'unknown no_answer']);
+  const reached = new Set(sent.map(({ message, channel }) => `${message} ${channel}`));
+  const taken = attempts.filter(({ status }) => status !== 'unknown');
+  expect(taken.filter(({ message, channel }) => !reached.has(`${message} ${channel}`))).toEqual([]);
+  // A message that nobody is known to have taken has failed, and says why.
+  for (const { status, error, attempts } of messages) {
+    const isTaken = attempts.some(({ status }) => status !== 'unknown');
+    const isDelivered = attempts.some(({ status }) => status === 'delivered');
+    expect([status, error?.code]).toEqual([
+      isDelivered ? 'delivered' : isTaken ? 'sent' : 'failed',
+      isTaken ? undefined : 'no_answer',
+    ]);
+  }
+  // Timers survived: whoever was not reached by WhatsApp was written to by SMS. Receipts did: whoever was, was not.
+  for (const { id, attempts } of messages) {
+    const isKnown = attempts[0]!.provider_id !== null;
+    const isReached = delivered.has(id) && isKnown;
+    expect([id, attempts.length, attempts[0]!.status === 'delivered']).toEqual([id, isReached ? 1 : 2, isReached]);
+  }
+  // Schedules did: each of those is among what was sent, none of them early.
+  for (const id of scheduled) {
+    const [first] = messages.find((message) => message.id === id)!.attempts;
+    expect(new Date(first!.started_at).getTime()).toBeGreaterThanOrEqual(sendAt.getTime());
+  }
+}, 120_000);
+
+/** How many attempts still wait for something. */
+async function unfinished(): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int from messaging.attempts
+    where due_at is not null or running_since is not null or falls_back_at is not null
+      or exists (select 1 from messaging.messages where status = 'scheduled')`;
+  return row!.count;
+}

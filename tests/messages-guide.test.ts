@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  attemptReason,
+  attemptStatus,
+  messageStatus,
+  placeholders,
+  receiptStatus,
+  templateNames,
+} from '@customer-platform/contracts/messaging';
+import {
+  type Platform,
+  type Receiver,
+  rawRequest,
+  startPlatform,
+  startReceiver,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Sent } from './own-provider.ts';
+
+/** docs/messages.md, held to what it says: its calls are made and its code is run. */
+const page = readFileSync(new URL('../docs/messages.md', import.meta.url), 'utf8');
+
+interface Shown {
+  createProvider(secret: string, send: (message: Sent) => Promise<string>): Server;
+  report(hookUrl: string, secret: string, content: object): Promise<number>;
+}
+
+let platform: Platform;
+let api: Receiver;
+let account: TestAccount;
+let shown: Shown;
+
+beforeAll(async () => {
+  api = await startReceiver();
+  // What the page sends by Twilio or WhatsApp stays here.
+  platform = await startPlatform({
+    services: ['cdp', 'messaging'],
+    env: { MESSAGING_TWILIO_URL: api.url, MESSAGING_WHATSAPP_URL: api.url },
+  });
+  account = await platform.account();
+  const code = /```js\n([\s\S]*?)```/.exec(page)![1]!;
+  shown = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as Shown;
+}, 60_000);
+afterAll(async () => {
+  await platform?.stop();
+  await api?.stop();
+});
+
+it('every call of the page is answered with 2xx', async () => {
+  const contact = await account.client.createContact({ body: { name: 'Carla', phone: '+4930901820' } });
+  const calls = [...page.matchAll(/^call ([A-Z]+) "?([^\s"]+)"?(?: '([^']*)')?$/gm)];
+  expect(calls).toHaveLength(page.match(/^call [A-Z]/gm)!.length);
+  expect(calls.length).toBeGreaterThan(10);
+  let message = '';
+  const answers = [];
+  for (const [, method, path, body] of calls) {
+    // Secrets are the reader's own.
+    const named = (text: string) =>
+      text.replace('CONTACT', contact.id).replace('MESSAGE', message).replaceAll('…', 'x');
+    const rawBody = body === undefined ? {} : { rawBody: named(body) };
+    const answer = await account.request(method!, named(path!), rawBody);
+    if (path === '/v1/messages' && message === '') message = answer.body.id;
+    const isTaken = answer.status >= 200 && answer.status < 300;
+    answers.push(isTaken ? 'taken' : `${method} ${path} answered ${answer.text}`);
+  }
+  expect(answers).toEqual(calls.map(() => 'taken'));
+});
+
+it('the page names every status, reason, template and placeholder', () => {
+  const names = [messageStatus, attemptStatus, attemptReason, receiptStatus].flatMap(({ options }) => options);
+  const words = new Set(page.split(/[^a-z_]+/));
+  // Too late is said of an appointment, not of a channel.
+  expect(names.filter((name) => !words.has(name))).toEqual([]);
+  expect(templateNames.filter((name) => !page.includes(`\`${name}\``) && !page.includes(`"${name}"`))).toEqual([]);
+  expect(placeholders.filter((name) => !page.includes(`\`{{${name}}}\``))).toEqual([]);
+});
+
+it('the provider that the page shows sends, refuses, reports receipts and what customers write', async () => {
+  const { client } = account;
+  const asked: Sent[] = [];
+  let failure: (Error & { isPermanent?: boolean }) | undefined;
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  const provider = shown.createProvider(secret, async (message) => {
+    asked.push(message);
+    if (failure) throw failure;
+    return `mine-${asked.length}`;
+  });
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  try {
+    const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    const body = { provider: 'http', settings: { url, secret } };
+    const { hook_url } = await client.putChannel({ params: { channel: 'sms' }, body });
+    const hook = platform.gatewayUrl + new URL(hook_url).pathname;
+    const send = async () => {
+      const channels = [{ channel: 'sms' as const, body: 'Grüße ☎' }];
+      return (await client.sendMessage({ body: { to: '+4930901821', channels } })).id;
+    };
+    const withStatus = async (message_id: string, status: string) =>
+      await waitFor(`a message that is ${status}`, async () => {
+        const message = await client.getMessage({ params: { message_id } });
+        return message.status === status && message;
+      });
+
+    const id = await send();
+    expect((await withStatus(id, 'sent')).attempts).toMatchObject([{ provider_id: 'mine-1' }]);
+    expect(asked).toMatchObject([{ message: id, channel: 'sms', to: '+4930901821', body: 'Grüße ☎' }]);
+    const at = new Date().toISOString();
+    for (const status of ['delivered', 'read'])
+      expect(await shown.report(hook, secret, { type: 'receipt', id: 'mine-1', status, at })).toBe(200);
+    await withStatus(id, 'read');
+    expect(await shown.report(hook, secret.replace('whsec_Bw', 'whsec_Cw'), { type: 'receipt' })).toBe(401);
+
+    const written = { type: 'inbound', id: 'in-1', from: '+4930901899', name: 'Nora', body: 'Is it open?', at };
+    expect(await shown.report(hook, secret, written)).toBe(200);
+    const { data } = await platform.event(account.id, 'message.received');
+    expect(data).toMatchObject({ message: { from: '+4930901899', body: 'Is it open?' }, contact: { name: 'Nora' } });
+
+    failure = Object.assign(new Error('No such number'), { isPermanent: true });
+    const failed = await withStatus(await send(), 'failed');
+    expect(failed.error).toEqual({ code: 'rejected', message: expect.stringContaining('No such number') });
+    failure = undefined;
+
+    const forged = await rawRequest(url, 'POST', '/', { body: { attempt: 'x' } });
+    expect([forged.status, asked.length]).toEqual([401, 2]);
+  } finally {
+    provider.closeAllConnections();
+    await new Promise((resolve) => provider.close(resolve));
+  }
+});
