@@ -7,13 +7,14 @@ import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
 import { gatewayBench } from './gateway.ts';
 import { listsBench } from './lists.ts';
+import { messagesBench } from './messages.ts';
 import { ordersBench } from './orders.ts';
 import { stopPlatforms } from './platform.ts';
 import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
   ...[gatewayBench, bookingBench, freeTimesBench, webhooksBench],
-  ...[customerDataBench, listsBench, ordersBench],
+  ...[customerDataBench, listsBench, ordersBench, messagesBench],
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

@@ -60,6 +60,7 @@ export function controlPlane(
     authenticate: () => operator,
     askFor: (account) => askAs(bus, account.id),
     eventsCommitted: foundation.eventsCommitted,
+    requests: foundation.requests,
     seal: new AnswerSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);

@@ -30,8 +30,14 @@ export interface BindingContext<Resources> {
   askFor(account: AccountContext): Ask;
   /** Called after a commit that wrote events. */
   eventsCommitted(): void;
+  requests: RequestCount;
   /** Encrypts stored answers that show a secret. */
   seal: AnswerSeal;
+}
+
+/** How many requests a process is working on at this moment. */
+export interface RequestCount {
+  underWay: number;
 }
 
 /** Largest body in bytes, where the operation says no other. */
@@ -52,16 +58,16 @@ export function bindOperations<Resources>(
   context: BindingContext<Resources>,
 ): void {
   const waiters = new KeyWaiters();
-  let running = 0;
+  const { requests } = context;
   const inTurn = async (work: () => Promise<number>) => {
-    if (running >= maxConcurrentRequests) {
+    if (requests.underWay >= maxConcurrentRequests) {
       throw serviceUnavailable('Too many requests are being worked on; try again shortly');
     }
-    running++;
+    requests.underWay++;
     try {
       return await work();
     } finally {
-      running--;
+      requests.underWay--;
     }
   };
   const methods = new Map<string, string[]>();
@@ -181,7 +187,9 @@ function answerer<Resources>(
   ) {
     const now = context.clock();
     const events: OutboxRow[] = [];
-    const outcome = await inTransaction(sql, async (tx): Promise<Outcome | 'running'> => {
+    const isByItself = claim === undefined && implementation.isOneStatement === true;
+    const within: typeof inTransaction = isByItself ? (pool, work) => work(pool) : inTransaction;
+    const outcome = await within(sql, async (tx): Promise<Outcome | 'running'> => {
       const known = claim && (await claimKey(tx, claim, now));
       if (known === 'running') return known;
       if (known) return { ...opened(known), replayed: true };

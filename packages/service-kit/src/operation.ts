@@ -69,6 +69,11 @@ export interface Implementation<O extends Operation, Found, Resources> {
   handle(call: HandlerCall<O, Found, Resources>): Promise<Answer<O>>;
   /** Runs after the commit of a write that was not a replay: to wake work, never to change data. */
   committed?(resources: Resources): void;
+  /**
+   * All that it writes is one statement, and it emits nothing: without an Idempotency-Key it commits by itself, and two round trips to
+   * the database are saved.
+   */
+  isOneStatement?: EventsOf<O> extends never ? true : never;
 }
 
 /** An operation with its implementation, ready to be bound. */

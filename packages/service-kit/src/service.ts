@@ -11,7 +11,7 @@ import { type BaseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';
 import { bindHooks, type Hook } from './hooks.ts';
-import { bindOperations } from './http.ts';
+import { bindOperations, type RequestCount } from './http.ts';
 import { AnswerSeal, forgetAnswers } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
@@ -30,6 +30,8 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
   accounts: AccountDirectory;
+  /** What the process is working on: for work of its own that can wait for it. */
+  requests: Readonly<RequestCount>;
 }
 
 /** One service: its table of contents. */
@@ -75,6 +77,7 @@ export async function startFoundation<Config extends BaseConfig>(
   void bus.watch();
   const relay = new OutboxRelay(sql, bus, log);
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
+  const requests: RequestCount = { underWay: 0 };
   const foundation: Foundation<Config> = {
     config,
     log,
@@ -83,6 +86,7 @@ export async function startFoundation<Config extends BaseConfig>(
     clock,
     eventsCommitted: () => relay.wake(),
     accounts,
+    requests,
   };
   const stop = async () => {
     await relay.stop();
@@ -106,7 +110,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     definition.migrations,
     options.clock ?? (() => new Date()),
   );
-  const { sql, log, bus, clock, eventsCommitted, accounts } = foundation;
+  const { sql, log, bus, clock, eventsCommitted, accounts, requests } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts };
   const readContext = contextReader(config.CONTEXT_SECRET);
@@ -114,6 +118,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   addHealth(app, async () => await sql`select 1`);
   bindOperations(app, definition.operations, {
     ...work,
+    requests,
     authenticate: (request) => readContext(request.header(contextHeader), Date.now()),
     askFor: (account) => askAs(bus, account.id),
     seal: new AnswerSeal(config.CONTEXT_SECRET),

@@ -18,16 +18,6 @@ export async function channelsOf(sql: Sql, accountId: string): Promise<Channel[]
   return rows.map(({ channel }) => channel);
 }
 
-/** Which channels these accounts have set up. */
-export async function selectSetUp(
-  sql: Sql,
-  accountIds: readonly string[],
-): Promise<Pick<ChannelRow, 'account_id' | 'channel'>[]> {
-  return await sql<
-    ChannelRow[]
-  >`select account_id, channel from channels where account_id = any(${accountIds}::uuid[])`;
-}
-
 /** At most `limit`, in the order of their names, after the channel `after`. */
 export async function selectChannels(
   sql: Sql,

@@ -26,6 +26,7 @@ export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingReso
         // Who writes is what an email can say at least.
         steps: [{ channel, body, subject: account.name, fallback_after_seconds: 300 }],
         is_simulated: account.mode === 'test',
+        needs_channels: false,
         send_at: null,
         key,
         trace: trace.traceparent ? trace : null,

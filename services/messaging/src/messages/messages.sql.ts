@@ -37,41 +37,46 @@ export const messageNeighbours = (sql: Sql) => sql`
 export type NewMessage = Pick<MessageRow, 'account_id' | 'reference' | 'given_to' | 'purpose' | 'steps' | 'send_at'> & {
   contact_id: string | null;
   is_simulated: boolean;
+  /** Whether it is taken only where all its channels are set up. */
+  needs_channels: boolean;
   key: string | null;
   trace: TraceHeaders | null;
 };
 
 /**
- * Stores messages with the first attempt of each, in one statement: due now, or waiting for its `send_at`. One whose key the account
- * has already is left out.
+ * Stores messages with the first attempt of each, in one statement: due now, or waiting for its `send_at`. Left out are one whose key the
+ * account has already, and one that `needs_channels` and has a step on a channel that is not set up. Answers where each goes first.
  */
 export async function insertMessages(
   tx: Sql,
   messages: readonly NewMessage[],
   now: Date,
-): Promise<{ id: string; key: string | null }[]> {
-  return await tx<{ id: string; key: string | null }[]>`
+): Promise<{ id: string; key: string | null; address: string }[]> {
+  return await tx<{ id: string; key: string | null; address: string }[]>`
     with given as (
       select * from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given (
         account_id uuid, reference text, contact_id uuid, given_to text, purpose text, steps jsonb, is_simulated boolean,
-        send_at timestamptz, key uuid, trace jsonb)
+        needs_channels boolean, send_at timestamptz, key uuid, trace jsonb)
     ), stored as (
       insert into messages (account_id, reference, status, contact_id, given_to, purpose, steps, is_simulated, send_at, created_at, key, trace)
       select account_id, reference, case when send_at is null then 'queued' else 'scheduled' end, contact_id, given_to, purpose,
         steps, is_simulated, send_at, ${now}, key, trace
       from given
+      where not needs_channels or not exists (
+        select from jsonb_array_elements(steps) as step
+        where not exists (select from channels c where c.account_id = given.account_id and c.channel = step ->> 'channel'))
       on conflict (account_id, key) where key is not null do nothing
-      returning account_id, id, key, contact_id, given_to, steps, send_at
+      returning account_id, id, key, contact_id, given_to, steps -> 0 ->> 'channel' as channel, send_at
     ), begun as (
       insert into attempts (account_id, message_id, number, channel, address, status, due_at)
-      select s.account_id, s.id, 1, s.steps -> 0 ->> 'channel', coalesce(s.given_to, case when s.steps -> 0 ->> 'channel' = 'email' then ''
-        else (select coalesce(survivor.phone, c.phone) from contacts c
+      select s.account_id, s.id, 1, s.channel, coalesce(s.given_to, case when s.channel <> 'email' then (
+          select coalesce(survivor.phone, c.phone) from contacts c
           left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into
           where c.account_id = s.account_id and c.id = s.contact_id) end, ''),
         'queued', case when s.send_at is null then ${now}::timestamptz end
-      from stored s
+      from stored s returning message_id, address
     )
-    select id, key from stored`;
+    select s.id, s.key, b.address from stored s join begun b on b.message_id = s.id`;
 }
 
 /** The message that an id stands for; undefined where the account has none. */

@@ -5,7 +5,21 @@ import { channelsOf } from '../channels/channels.sql.ts';
 import { implement } from '../resources.ts';
 import { addressFor } from './address.ts';
 import { toMessage } from './message.ts';
-import { insertMessages, selectMessage } from './messages.sql.ts';
+import { insertMessages, type MessageRow } from './messages.sql.ts';
+
+/** What has not become of a message that is new. */
+const untouched = {
+  ...{
+    step: 0,
+    sent_at: null,
+    delivered_at: null,
+    read_at: null,
+    failed_at: null,
+    error_code: null,
+    error_message: null,
+  },
+  event_ids: [],
+} satisfies Partial<MessageRow>;
 
 export const sendMessage = implement(contract.sendMessage, {
   async handle(call) {
@@ -18,17 +32,11 @@ export const sendMessage = implement(contract.sendMessage, {
     if (send_at && send_at <= now) return fail('invalid_request', 'send_at must be in the future', 'send_at');
     const named = steps.map(({ channel }) => channel);
     const givenTo = to === undefined ? null : addressFor(to, named, account);
-    const isSimulated = account.mode === 'test';
-    const setUp = isSimulated ? named : await channelsOf(tx, account.id);
-    const missing = named.findIndex((channel) => !setUp.includes(channel));
-    if (missing >= 0) {
-      const message = `channels[${missing}].channel must be set up first: PUT /v1/messages/channels/${named[missing]}`;
-      return fail('invalid_request', message, 'channels');
-    }
     const known = contact === undefined ? undefined : await contactOfAccount(call, contact);
     if (known?.phone === '' && !named.includes('email'))
       return fail('invalid_request', 'contact must have a phone number for these channels', 'contact');
     const trace = traceHeaders();
+    const isSimulated = account.mode === 'test';
     const message = {
       account_id: account.id,
       reference: reference ?? null,
@@ -36,12 +44,27 @@ export const sendMessage = implement(contract.sendMessage, {
       given_to: givenTo,
       ...{ purpose, steps },
       is_simulated: isSimulated,
+      needs_channels: !isSimulated,
       send_at: send_at ?? null,
       key: null,
       trace: trace.traceparent ? trace : null,
     };
     const [stored] = await insertMessages(tx, [message], now);
-    return toMessage((await selectMessage(tx, account.id, stored!.id))!, account);
+    const status = send_at ? 'scheduled' : 'queued';
+    const [contact_name, contact_phone] = [known?.name ?? null, known?.phone ?? null];
+    if (stored)
+      return toMessage(
+        { ...untouched, ...message, ...stored, status, contact_name, contact_phone, created_at: now },
+        account,
+      );
+    const setUp = await channelsOf(tx, account.id);
+    const missing = Math.max(
+      0,
+      named.findIndex((channel) => !setUp.includes(channel)),
+    );
+    const text = `channels[${missing}].channel must be set up first: PUT /v1/messages/channels/${named[missing]}`;
+    return fail('invalid_request', text, 'channels');
   },
   committed: ({ dispatcher }) => dispatcher.wake(),
+  isOneStatement: true,
 });

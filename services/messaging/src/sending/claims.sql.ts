@@ -58,19 +58,22 @@ export async function claimTries(
       select n.account_id, n.channel, l.place + 1
       from lanes l cross join lateral (${next(sql, sql`(l.account_id, l.channel)`)}) as n
       where l.place < ${maxLanes}
-    ), picked as (
+    ), due as (
       select due.* from lanes l
       left join unnest(${busy.map(({ account_id }) => account_id)}::uuid[], ${busy.map(({ channel }) => channel)}::text[],
         ${busy.map(({ free }) => free)}::integer[]) as busy (account_id, channel, free)
         on busy.account_id = l.account_id and busy.channel = l.channel
       cross join lateral (
-        select a.account_id, a.message_id, a.number, m.contact_id, m.given_to, m.purpose, m.steps -> (a.number - 1) as step, m.is_simulated,
-          m.trace
-        from attempts a join messages m on m.account_id = a.account_id and m.id = a.message_id
+        select a.account_id, a.message_id, a.number from attempts a
         where a.account_id = l.account_id and a.channel = l.channel and a.due_at <= ${now}
-        order by a.due_at limit coalesce(busy.free, ${perLane}) for update of a, m skip locked
+        order by a.due_at limit coalesce(busy.free, ${perLane}) for update skip locked
       ) as due
       limit ${most}
+    ), picked as (
+      select due.*, m.contact_id, m.given_to, m.purpose, m.steps -> (due.number - 1) as step, m.is_simulated, m.trace
+      -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
+      from due cross join lateral (
+        select * from messages where account_id = due.account_id and id = due.message_id for update skip locked) as m
     ), addressed as (
       select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id, coalesce(m.given_to,
         case when m.step ->> 'channel' = 'email' or coalesce(survivor.deleted, c.deleted) then ''

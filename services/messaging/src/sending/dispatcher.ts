@@ -10,6 +10,8 @@ export interface DispatcherOptions extends SendContext {
   maxPerLane: number;
   /** Tries under way at most that began within the last second; four times as many in all. */
   maxInFlight: number;
+  /** Requests that the process works on. */
+  requests: { readonly underWay: number };
   /** Writes what tries came to, with all that follows. */
   write(ended: EndedTry[]): Promise<void>;
 }
@@ -24,6 +26,10 @@ const slowMs = 1_000;
 const sweepMs = 50;
 const maxUnwritten = 1_000;
 const stopMs = 16_000;
+/** With so many requests under way the process is at its limit: taking messages goes before sending them, which then keeps to this pace. */
+const busyRequests = 4;
+const busyEveryMs = 50;
+const busyMost = 8;
 /** A lane gets so many of one claim: many lanes begin before one of them has more. */
 const perLaneAndClaim = 20;
 
@@ -50,6 +56,7 @@ export class Dispatcher {
   #underWay = 0;
   #slow = 0;
   #after: Lane | undefined;
+  #claimedAt = 0;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -75,8 +82,11 @@ export class Dispatcher {
   }
 
   async #claim(): Promise<boolean> {
-    const { sql, clock, maxPerLane, maxInFlight } = this.#options;
-    const free = Math.min(maxInFlight - (this.#underWay - this.#slow), maxInFlight * 4 - this.#underWay);
+    const { sql, clock, maxPerLane, maxInFlight, requests } = this.#options;
+    const isBusy = requests.underWay >= busyRequests;
+    if (isBusy && performance.now() - this.#claimedAt < busyEveryMs) return false;
+    const slots = Math.min(maxInFlight - (this.#underWay - this.#slow), maxInFlight * 4 - this.#underWay);
+    const free = isBusy ? Math.min(slots, busyMost) : slots;
     if (this.#isStopping || free <= 0 || this.#writer.waiting > maxUnwritten) return false;
     const busy = [...this.#lanes.values()].map(({ account_id, channel, running }) => {
       return { account_id, channel, free: Math.min(maxPerLane - running, perLaneAndClaim) };
@@ -84,8 +94,9 @@ export class Dispatcher {
     const perLane = Math.min(maxPerLane, perLaneAndClaim);
     const { claims, last } = await claimTries(sql, clock(), { most: free, perLane, busy, after: this.#after });
     this.#after = last;
+    this.#claimedAt = performance.now();
     for (const claim of claims) void this.#send(claim);
-    return claims.length > 0 || last !== undefined;
+    return !isBusy && (claims.length > 0 || last !== undefined);
   }
 
   async #send(claim: Claim): Promise<void> {

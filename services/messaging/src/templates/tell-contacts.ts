@@ -4,7 +4,6 @@ import type { EventData, EventDefinition } from '@customer-platform/contracts/co
 import type { Channel, TemplateName } from '@customer-platform/contracts/messaging';
 import type { Consumer, ReceivedEvent, WorkCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
-import { selectSetUp } from '../channels/channels.sql.ts';
 import { insertMessages, type NewMessage } from '../messages/messages.sql.ts';
 import type { MessagingResources } from '../resources.ts';
 import { appointmentText } from './appointment-text.ts';
@@ -51,7 +50,6 @@ async function tell<Data extends Due>(
   const contacts = ahead.map(({ account, data }) => ({ account_id: account, ...data.appointment.contact }));
   await keepGivenContacts(tx, contacts);
   const ownTexts = await selectOwnTexts(tx, [...accounts.keys()]);
-  const setUp = await selectSetUp(tx, [...accounts.keys()]);
   const messages = ahead.flatMap(({ id, account: accountId, data, trace }): NewMessage[] => {
     const { appointment, channel } = data;
     const account = accounts.get(accountId);
@@ -59,8 +57,6 @@ async function tell<Data extends Due>(
       log.error({ account: accountId, appointment: appointment.id }, 'an appointment belongs to no account');
       return [];
     }
-    const isSetUp = setUp.some((one) => one.account_id === accountId && one.channel === channel);
-    if (!isSetUp && account.mode === 'live') return [];
     const name = textOf(data);
     const own = ownTexts.find((text) => text.account_id === accountId && text.name === name);
     const text = appointmentText(name, account, own, appointment);
@@ -73,6 +69,7 @@ async function tell<Data extends Due>(
         purpose: 'service',
         steps: [{ channel, ...text, fallback_after_seconds: 300 }],
         is_simulated: account.mode === 'test',
+        needs_channels: account.mode === 'live',
         send_at: null,
         key: id,
         trace: trace ?? null,

@@ -1,0 +1,35 @@
+import { startChild } from './child-process.ts';
+
+/** A message that the provider was called for; `at` in ms. */
+export interface Arrival {
+  /** Which channel of whom: what the provider's URL was set to. */
+  path: string;
+  attempt: string;
+  message: string;
+  body: string;
+  at: number;
+}
+
+/** A provider of channels, in a process of its own: takes each message at once. */
+export interface MessageProvider {
+  url: string;
+  /** What came since this was last asked. */
+  arrivals(): Promise<Arrival[]>;
+  /** What comes to paths with this beginning gets no answer from now on. */
+  hang(prefix: string): Promise<void>;
+  /** Answers all that hangs, and hangs no more. */
+  release(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startMessageProvider(): Promise<MessageProvider> {
+  const { url, stop } = await startChild('provider.ts');
+  const ask = async (path: string) => (await (await fetch(`${url}${path}`)).json()) as Arrival[];
+  return {
+    url,
+    arrivals: () => ask('/report'),
+    hang: async (prefix) => void (await ask(`/hang?prefix=${encodeURIComponent(prefix)}`)),
+    release: async () => void (await ask('/release')),
+    stop,
+  };
+}
