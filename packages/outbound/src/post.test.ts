@@ -4,10 +4,10 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { parseAddressRanges } from './address-ranges.ts';
 import { createPoster, isSuccess, type Poster, type PosterOptions } from './post.ts';
-import { testCertificate, testCertificateKey } from './test-certificate.ts';
 
 const dayMs = 86_400_000;
 const servers: Server[] = [];

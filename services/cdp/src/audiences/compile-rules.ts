@@ -1,13 +1,7 @@
 import type { AudienceRules, Condition, NestedRules } from '@customer-platform/contracts/cdp';
-import { fieldTest } from './field-test.ts';
+import { type Bind, fieldTest, type Value } from './field-test.ts';
 
 const dayMs = 86_400_000;
-
-/** What is bound to a placeholder. */
-export type Value = string | number | Date | readonly string[];
-
-/** Binds a value of a statement and answers its placeholder. */
-export type Bind = (value: Value, type: string) => string;
 
 /** Whom rules are asked about, and when. */
 export interface Scope {

@@ -1,5 +1,10 @@
 import type { Condition } from '@customer-platform/contracts/cdp';
-import type { Bind } from './compile-rules.ts';
+
+/** What is bound to a placeholder. */
+export type Value = string | number | Date | readonly string[];
+
+/** Binds a value of a statement and answers its placeholder. */
+export type Bind = (value: Value, type: string) => string;
 
 export type FieldCondition = Extract<Condition, { type: 'field' }>;
 

@@ -1,6 +1,7 @@
 import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
-import { compileFlips, compileRules, type Scope, type Value } from './compile-rules.ts';
+import { compileFlips, compileRules, type Scope } from './compile-rules.ts';
+import type { Value } from './field-test.ts';
 
 /** An audience to be worked out. */
 export interface Target {
