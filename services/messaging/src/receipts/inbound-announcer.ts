@@ -1,4 +1,5 @@
 import { findOrCreateContact } from '@customer-platform/contracts/cdp';
+import { email } from '@customer-platform/contracts/core';
 import { messageReceived } from '@customer-platform/contracts/messaging';
 import { type Foundation, formatInstant, inWorkTransaction, WakeLoop } from '@customer-platform/service-kit';
 import { claimInbound, endInbound, type InboundRow, postponeInbound } from './inbound.sql.ts';
@@ -67,8 +68,10 @@ export class InboundAnnouncer {
   }
 }
 
-/** Undefined for a short code or a name, of which no contact can be made. */
+/** As contacts keep it; undefined for a short code or a name, of which no contact can be made. */
 function addressOf(sender: string): { phone: string } | { email: string } | undefined {
-  if (sender.includes('@')) return { email: sender };
-  return /^\+\d{7,15}$/.test(sender) ? { phone: sender } : undefined;
+  const address = email.safeParse(sender);
+  if (address.success) return { email: address.data };
+  const number = sender.replace(/[\s()./-]/g, '');
+  return /^\+[1-9]\d{6,14}$/.test(number) ? { phone: number } : undefined;
 }
