@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
  * that Standard Webhooks allows.
  */
 export function signingKeyOf(secret: string): Buffer {
-  const text = secret.startsWith('whsec_') ? secret.slice(6) : '';
+  const text = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
   const key = Buffer.from(text, 'base64');
   if (key.length < 24 || key.length > 64) throw new RangeError('a secret must be whsec_ + base64 of 24 to 64 bytes');
   return key;

@@ -225,7 +225,7 @@ function answerer<Resources>(
   }
 
   async function write(request: Request, account: AccountContext): Promise<Outcome> {
-    const key = idempotencyKey(request.header('idempotency-key'));
+    const key = request.method === 'PUT' ? undefined : idempotencyKey(request.header('idempotency-key'));
     const path = request.path;
     const claim = key && {
       accountId: account.id,

@@ -97,6 +97,7 @@ create table attempts (
   running_since timestamptz,
   falls_back_at timestamptz,
   primary key (account_id, message_id, number),
+  unique (account_id, id),
   foreign key (account_id, message_id) references messages (account_id, id),
   check (due_at is null or running_since is null)
 );

@@ -66,7 +66,7 @@ export interface MessagingResources {
 export const implement = implementer<MessagingResources>();
 
 /** Answers longer than this are cut: a provider may repeat the whole message. */
-const keptBytes = 32 * 1024;
+const keptBytes = 64 * 1024;
 
 /** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
 export async function makeResources(foundation: Foundation<MessagingConfig>) {

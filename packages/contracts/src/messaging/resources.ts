@@ -6,10 +6,17 @@ import { channel } from './channel.ts';
 export const messagePurpose = z.enum(['service', 'marketing'], { error: 'must be service or marketing' });
 
 /** scheduled → queued → sending → sent → delivered → read; it ends failed, cancelled or refused where it does not get there. */
-export const messageStatus = z.enum(
-  ['scheduled', 'queued', 'sending', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'refused'],
-  { error: 'must be a status of messages' },
-);
+export const messageStatus = z.enum([
+  'scheduled',
+  'queued',
+  'sending',
+  'sent',
+  'delivered',
+  'read',
+  'failed',
+  'cancelled',
+  'refused',
+]);
 export type MessageStatus = z.infer<typeof messageStatus>;
 
 const reference = text(100);
@@ -51,7 +58,7 @@ export const Message = z
     status: messageStatus,
     contact: ContactSummary.nullable(),
     to: z.string().meta({ description: 'The address on the channel that it is at; "" until that is known.' }),
-    channel: channel.meta({ description: 'The channel that it is at.' }),
+    channel: channel.meta({ description: 'The channel that it is at, or that reached somebody.' }),
     purpose: messagePurpose,
     body: z.string().meta({ description: 'What it says on that channel.' }),
     send_at: timestamp.nullable(),

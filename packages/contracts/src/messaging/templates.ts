@@ -30,7 +30,7 @@ const subject = withKnownNames(text(255));
 const body = withKnownNames(text(4_096, 1));
 
 /** The text of a message that the platform sends by itself; null in a change brings the default of the account's language back. */
-const TemplateChange = z.object({ subject: subject.optional(), body: body.optional() });
+const TemplateChange = z.object({ subject: subject.nullable().optional(), body: body.nullable().optional() });
 const Template = z.object({
   subject: z.string(),
   body: z.string(),

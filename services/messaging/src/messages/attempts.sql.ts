@@ -16,38 +16,51 @@ export interface MessageRef {
   message_id: string;
 }
 
-/** Attempts with their receipts, of one message or of several, each first to last. */
-export async function selectAttempts(sql: Sql, refs: readonly MessageRef[]): Promise<AttemptRow[]> {
-  const rows = await sql<(AttemptRow & { receipts: { at: string }[] | null })[]>`
-    select a.*, (
-      select jsonb_agg(jsonb_build_object('status', r.status, 'at', r.at, 'applied', r.applied) order by r.id)
-      from receipts r where r.account_id = a.account_id and r.message_id = a.message_id and r.number = a.number) as receipts
-    from (select distinct * from ${unnested(sql, refs)}) as named
-    join attempts a on a.account_id = named.account_id and a.message_id = named.message_id
-    order by a.account_id, a.message_id, a.number`;
-  return rows.map((row) => ({
-    ...row,
-    receipts: (row.receipts ?? []).map((receipt) => ({ ...receipt, at: new Date(receipt.at) })),
+/** Attempts as JSON has them, first to last, of the message `m`. */
+const attemptsOf = (sql: Sql) => sql`(
+  select jsonb_agg(to_jsonb(a) || jsonb_build_object('receipts', coalesce((
+    select jsonb_agg(jsonb_build_object('status', r.status, 'at', r.at, 'applied', r.applied) order by r.id)
+    from receipts r where r.account_id = a.account_id and r.message_id = a.message_id and r.number = a.number), '[]')) order by a.number)
+  from attempts a where a.account_id = m.account_id and a.message_id = m.id)`;
+
+/** Of JSON, which has instants as text. */
+function datedAttempts(attempts: readonly AttemptRow[]): AttemptRow[] {
+  const dated = (instant: Date | null) => instant && new Date(instant);
+  return attempts.map((attempt) => ({
+    ...attempt,
+    started_at: dated(attempt.started_at),
+    finished_at: dated(attempt.finished_at),
+    due_at: dated(attempt.due_at),
+    running_since: dated(attempt.running_since),
+    falls_back_at: dated(attempt.falls_back_at),
+    receipts: attempt.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })),
   }));
 }
 
-/** A message under its lock, with its attempts. */
-export interface LockedMessage extends MessageRow {
+/** A message with its attempts as they are at one moment; undefined where the account has none with this id. */
+export async function selectMessage(sql: Sql, accountId: string, id: string): Promise<WholeMessage | undefined> {
+  const [row] = await sql<WholeMessage[]>`
+    select ${messageColumns(sql)}, ${attemptsOf(sql)} as attempts from messages m ${messageNeighbours(sql)}
+    where m.account_id = ${accountId} and m.id = ${id}`;
+  return row && { ...row, attempts: datedAttempts(row.attempts) };
+}
+
+/** A message with its attempts. */
+export interface WholeMessage extends MessageRow {
   attempts: AttemptRow[];
 }
 
 /** Locks messages in the order of their ids, and reads them as they are then. */
-export async function lockMessages(tx: Sql, refs: readonly MessageRef[]): Promise<LockedMessage[]> {
+export async function lockMessages(tx: Sql, refs: readonly MessageRef[]): Promise<WholeMessage[]> {
   const locked = tx`
     select 1 from (select distinct * from ${unnested(tx, refs)}) as named
     join messages m on m.account_id = named.account_id and m.id = named.message_id
     order by m.account_id, m.id for update of m`.execute();
-  const messages = tx<MessageRow[]>`
-    select ${messageColumns(tx)} from (select distinct * from ${unnested(tx, refs)}) as named
+  const messages = tx<WholeMessage[]>`
+    select ${messageColumns(tx)}, ${attemptsOf(tx)} as attempts from (select distinct * from ${unnested(tx, refs)}) as named
     join messages m on m.account_id = named.account_id and m.id = named.message_id ${messageNeighbours(tx)}`.execute();
-  const [, rows, attempts] = await Promise.all([locked, messages, selectAttempts(tx, refs)]);
-  const byMessage = Map.groupBy(attempts, ({ account_id, message_id }) => `${account_id} ${message_id}`);
-  return rows.map((row) => ({ ...row, attempts: byMessage.get(`${row.account_id} ${row.id}`) ?? [] }));
+  const [, rows] = await Promise.all([locked, messages]);
+  return rows.map((row) => ({ ...row, attempts: datedAttempts(row.attempts) }));
 }
 
 const unnested = (sql: Sql, refs: readonly MessageRef[]) => sql`
@@ -55,7 +68,7 @@ const unnested = (sql: Sql, refs: readonly MessageRef[]) => sql`
     as given (account_id, message_id)`;
 
 /** Writes what changed of locked messages, of all of them in one statement a table. */
-export async function saveMessages(tx: Sql, messages: readonly LockedMessage[]): Promise<void> {
+export async function saveMessages(tx: Sql, messages: readonly WholeMessage[]): Promise<void> {
   const rows = messages.map(({ attempts: _, steps: __, trace: ___, ...row }) => row);
   const attempts = messages.flatMap((message) =>
     message.attempts.map((attempt) => ({ ...attempt, account_id: message.account_id, message_id: message.id })),

@@ -1,11 +1,11 @@
 import * as contract from '@customer-platform/contracts/messaging';
 import { implement } from '../resources.ts';
-import { type LockedMessage, lockMessages, saveMessages } from './attempts.sql.ts';
+import { lockMessages, saveMessages, type WholeMessage } from './attempts.sql.ts';
 import { toMessage } from './message.ts';
 import { cancel } from './message-state.ts';
 
 export const cancelMessage = implement(contract.cancelMessage, {
-  async find({ account, params, tx }): Promise<LockedMessage | undefined> {
+  async find({ account, params, tx }): Promise<WholeMessage | undefined> {
     const [message] = await lockMessages(tx, [{ account_id: account.id, message_id: params.message_id }]);
     return message;
   },

@@ -6,12 +6,12 @@ import {
   messageSent,
 } from '@customer-platform/contracts/messaging';
 import type { WorkCall } from '@customer-platform/service-kit';
-import { type LockedMessage, lockMessages, type MessageRef, saveMessages } from './attempts.sql.ts';
-import { toMessageWithAttempts } from './message.ts';
+import { lockMessages, type MessageRef, saveMessages, type WholeMessage } from './attempts.sql.ts';
+import { toMessage, toMessageWithAttempts } from './message.ts';
 
 /** One change of one message; it changes what it is given. */
 export interface MessageChange extends MessageRef {
-  apply(message: LockedMessage): void;
+  apply(message: WholeMessage): void;
 }
 
 const events = {
@@ -29,7 +29,7 @@ const events = {
 export async function changeMessages(
   { tx, emit, findAccounts }: Pick<WorkCall<unknown>, 'tx' | 'emit' | 'findAccounts'>,
   changes: readonly MessageChange[],
-): Promise<LockedMessage[]> {
+): Promise<WholeMessage[]> {
   if (changes.length === 0) return [];
   const accounts = findAccounts(changes.map(({ account_id }) => account_id));
   const messages = await lockMessages(tx, changes);
@@ -37,18 +37,23 @@ export async function changeMessages(
   for (const { account_id, message_id, apply } of changes) {
     const message = byId.get(`${account_id} ${message_id}`);
     if (!message) continue;
-    const before = message.status;
-    apply(message);
-    message.address = message.attempts.at(-1)!.address;
-    const event = message.status === before ? undefined : events[message.status as keyof typeof events];
     const account = accounts.get(account_id);
-    if (!event || !account) continue;
-    const data = {
-      message: toMessageWithAttempts(message, message.attempts, account),
-      previous: { status: before } satisfies Partial<Message>,
-    };
+    const before = account && toMessage(message, account);
+    apply(message);
+    message.address = message.attempts[message.step]!.address;
+    const event = message.status === before?.status ? undefined : events[message.status as keyof typeof events];
+    if (!event || !account || !before) continue;
+    const shown = toMessageWithAttempts(message, message.attempts, account);
+    const data = { message: shown, previous: changedValues(before, shown) };
     message.event_ids.push(emit(event, account, data, message.trace ?? undefined));
   }
   await saveMessages(tx, messages);
   return messages;
+}
+
+/** The former values of what a change replaced. */
+function changedValues(before: Message, after: Message): Partial<Message> {
+  const names = Object.keys(before) as (keyof Message)[];
+  const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  return Object.fromEntries(changed.map((name) => [name, before[name]]));
 }

@@ -4,18 +4,15 @@ import * as contract from '@customer-platform/contracts/messaging';
 import { findDeliveries } from '@customer-platform/contracts/webhooks';
 import { type Ask, formatInstant } from '@customer-platform/service-kit';
 import { implement } from '../resources.ts';
-import { selectAttempts } from './attempts.sql.ts';
+import { selectMessage } from './attempts.sql.ts';
 import { toMessageWithAttempts } from './message.ts';
-import { type MessageRow, selectMessage } from './messages.sql.ts';
+import type { MessageRow } from './messages.sql.ts';
 
 export const getMessage = implement(contract.getMessage, {
   find: ({ account, params, tx }) => selectMessage(tx, account.id, params.message_id),
-  async handle({ account, found, tx, ask }) {
-    const [attempts, told] = await Promise.all([
-      selectAttempts(tx, [{ account_id: account.id, message_id: found.id }]),
-      toldOf(found, account, ask),
-    ]);
-    return { ...toMessageWithAttempts(found, attempts, account), ...told };
+  async handle({ account, found, ask }) {
+    const told = await toldOf(found, account, ask);
+    return { ...toMessageWithAttempts(found, found.attempts, account), ...told };
   },
 });
 

@@ -47,13 +47,13 @@ export async function listMessageRows(
     select ${messageColumns(sql)} from (${cut}) as m ${messageNeighbours(sql)} order by m.id desc`;
 }
 
-const pattern = (q: string) => `%${q.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+const pattern = (q: string) => `%${q.replace(/[\\%_]/g, '\\$&')}%`;
 
 /** Whether the message `m` has the text in its reference, the address that it was given, or its contact as it is now. */
-const says = (sql: Sql, q: string) => sql`(m.search like ${pattern(q)} or exists (
+const says = (sql: Sql, q: string) => sql`(m.search like lower(${pattern(q)}) or exists (
   select 1 from (select m.account_id, m.contact_id) as x ${joinContact(sql, 'x')}
   cross join lateral (select ${contactColumns(sql)}) as shown
-  where lower(shown.contact_name) like ${pattern(q)} or shown.contact_phone like ${pattern(q)}))`;
+  where lower(shown.contact_name) like lower(${pattern(q)}) or shown.contact_phone like lower(${pattern(q)})))`;
 
 const pageOfText = (sql: Sql, among: Fragment, accountId: string, q: string, limit: number) => sql`
   with newest as materialized (
@@ -62,10 +62,10 @@ const pageOfText = (sql: Sql, among: Fragment, accountId: string, q: string, lim
     select m.* from newest m where ${says(sql, q)} order by m.id desc limit ${limit}
   ), people as materialized (
     select id from contacts c where c.account_id = ${accountId} and c.merged_into is null
-      and (lower(c.name) like ${pattern(q)} or c.phone like ${pattern(q)}) and (select count(*) from near) < ${limit}
+      and (lower(c.name) like lower(${pattern(q)}) or c.phone like lower(${pattern(q)})) and (select count(*) from near) < ${limit}
   ), older as materialized (
     (select m.* from messages m
-     where ${among} and m.search like ${pattern(q)} and m.id < (select id from newest order by id limit 1)
+     where ${among} and m.search like lower(${pattern(q)}) and m.id < (select id from newest order by id limit 1)
        and (select count(*) from near) < ${limit}
      order by m.id desc limit ${limit})
     union

@@ -87,6 +87,16 @@ describe('receipts', () => {
     );
   });
 
+  it('that come while the next channel is being tried end it: it is not tried again', () => {
+    const state = accepted(2);
+    takeTimer(state, 1, at(301));
+    begin(state);
+    takeReceipt(state, 1, { status: 'delivered', at: at(302) }, at(302));
+    takeResult(state, 2, { outcome: 'unavailable', message: 'busy' }, at(303));
+    expect(state.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
+    expect([state.status, state.step]).toEqual(['delivered', 0]);
+  });
+
   it('that race the fallback timer lead to one outcome: a next channel, or none', () => {
     const deliveredFirst = accepted(2);
     takeReceipt(deliveredFirst, 1, { status: 'delivered', at: at(300) }, at(301));
@@ -176,6 +186,19 @@ describe('a try', () => {
     expect(now).toBeLessThan(30);
     expect(state.attempts[0]).toMatchObject({ status: 'failed', reason: 'unavailable', tries: 3, due_at: null });
     expect(state.attempts[1]).toMatchObject({ status: 'queued', due_at: at(now) });
+  });
+
+  it('that takes long to be refused is made again within 30 s of the first, or not at all', () => {
+    const state = message(1);
+    const starts: number[] = [];
+    for (let now = 0; state.attempts[0]!.due_at !== null; ) {
+      now = (state.attempts[0]!.due_at.getTime() - start.getTime()) / 1_000;
+      starts.push(now);
+      begin(state);
+      takeResult(state, 1, { outcome: 'unavailable', message: 'busy' }, at(now + 13));
+    }
+    expect(starts).toEqual([0, 15, 29.5]);
+    expect(state.status).toBe('failed');
   });
 
   it('whose outcome is unknown is not made again: the timer starts, and the message fails where there is no other channel', () => {

@@ -28,7 +28,7 @@ export interface AttemptState {
 export interface MessageState {
   status: MessageStatus;
   steps: MessageStep[];
-  /** The step that its latest attempt is at, from 0. */
+  /** The step that it is at, from 0: its latest attempt's, or that of the attempt that reached somebody. */
   step: number;
   attempts: AttemptState[];
   sent_at: Date | null;
@@ -49,9 +49,10 @@ export type TryResult = { address?: string } & (
   | { outcome: 'postponed'; waitMs: number }
 );
 
-/** The waits before the second and the third try: all three begin within 30 s. */
+/** The waits before the second and the third try; all three begin within 30 s of the first, however long they take. */
 const retryWaitsMs = [2_000, 8_000];
 const maxRetryWaitMs = 13_000;
+const lastTryAfterMs = 29_500;
 const ranks = { scheduled: 0, queued: 0, sending: 1, sent: 2, delivered: 3, read: 4 };
 
 /** Takes what the try that runs came to. A result of a try that is over already changes nothing, but for what it says of an unknown one. */
@@ -62,18 +63,20 @@ export function takeResult(message: MessageState, number: number, result: TryRes
   } else if (attempt.running_since === null) return;
   attempt.running_since = null;
   attempt.address = result.address ?? attempt.address;
+  const isOver = wasReached(message) || isFinal(message);
+  if (isOver && (result.outcome === 'postponed' || result.outcome === 'unavailable')) {
+    drop(attempt, now);
+    return;
+  }
   switch (result.outcome) {
     case 'postponed':
       attempt.tries--;
       attempt.due_at = new Date(now.getTime() + result.waitMs);
       return;
-    case 'unavailable': {
-      const waitMs = retryWaitsMs[attempt.tries - 1];
-      if (waitMs === undefined) fail(message, attempt, 'unavailable', result.message, now);
-      else
-        attempt.due_at = new Date(now.getTime() + Math.min(Math.max(waitMs, result.retryAfterMs ?? 0), maxRetryWaitMs));
+    case 'unavailable':
+      attempt.due_at = retryAt(attempt, result.retryAfterMs ?? 0, now);
+      if (attempt.due_at === null) fail(message, attempt, 'unavailable', result.message, now);
       return;
-    }
     case 'accepted':
       attempt.status = 'sent';
       attempt.reason = null;
@@ -87,7 +90,7 @@ export function takeResult(message: MessageState, number: number, result: TryRes
       attempt.status = 'unknown';
       attempt.reason = 'no_answer';
       attempt.finished_at = now;
-      attempt.falls_back_at = fallbackAt(message, now);
+      attempt.falls_back_at = isOver ? null : fallbackAt(message, now);
       return;
     case 'skipped':
       attempt.status = 'skipped';
@@ -98,6 +101,15 @@ export function takeResult(message: MessageState, number: number, result: TryRes
     case 'rejected':
       fail(message, attempt, 'rejected', result.message, now);
   }
+}
+
+/** When a try that was unavailable is made again; null where it was the third one, or too much time has gone. */
+function retryAt({ tries, started_at }: AttemptState, retryAfterMs: number, now: Date): Date | null {
+  const waitMs = retryWaitsMs[tries - 1];
+  if (waitMs === undefined) return null;
+  const last = (started_at ?? now).getTime() + lastTryAfterMs;
+  const wanted = now.getTime() + Math.min(Math.max(waitMs, retryAfterMs), maxRetryWaitMs);
+  return last < now.getTime() ? null : new Date(Math.min(wanted, last));
 }
 
 const skipMessages = {
@@ -118,7 +130,11 @@ export function takeReceipt(
   if (attempt.receipts.some((known) => known.status === status)) return false;
   const applied = isHigher(attempt, status) && !isFinal(message);
   attempt.receipts.push({ status, at, applied });
-  if (attempt.status !== 'failed' && status === 'delivered' && !isFinal(message)) message.delivered_at ??= at;
+  const arrived = status === 'delivered' || status === 'read';
+  // What was read was delivered, by then at the latest.
+  if (arrived && attempt.status !== 'failed' && !isFinal(message)) {
+    message.delivered_at = message.delivered_at && message.delivered_at < at ? message.delivered_at : at;
+  }
   if (!applied) return true;
   attempt.running_since = null;
   if (status === 'failed') {
@@ -130,7 +146,10 @@ export function takeReceipt(
   message.sent_at ??= at;
   if (status === 'read') message.read_at ??= at;
   raise(message, status);
-  if (status !== 'sent') dropWork(message);
+  if (status === 'sent') return true;
+  // It shows the channel that reached somebody.
+  message.step = attempt.number - 1;
+  dropWork(message);
   return true;
 }
 
@@ -197,11 +216,15 @@ export function newAttempt(number: number, channel: Channel, dueAt: Date | null)
 function dropWork(message: MessageState): void {
   for (const attempt of message.attempts) {
     attempt.falls_back_at = null;
-    if (attempt.due_at === null) continue;
-    attempt.due_at = null;
-    attempt.status = 'skipped';
-    attempt.reason = 'not_needed';
+    if (attempt.due_at !== null) drop(attempt, null);
   }
+}
+
+function drop(attempt: AttemptState, now: Date | null): void {
+  attempt.due_at = null;
+  attempt.status = 'skipped';
+  attempt.reason = 'not_needed';
+  attempt.finished_at = now;
 }
 
 function raise(message: MessageState, status: 'sent' | 'delivered' | 'read'): void {

@@ -12,7 +12,7 @@ export interface MessageRow extends Omit<MessageState, 'attempts'> {
   contact_name: string | null;
   contact_phone: string | null;
   given_to: string | null;
-  /** Where the latest attempt goes; "" until that is known. */
+  /** Where the attempt of its step goes; "" until that is known. */
   address: string;
   purpose: Message['purpose'];
   send_at: Date | null;
@@ -25,13 +25,13 @@ export interface MessageRow extends Omit<MessageState, 'attempts'> {
 export const messageColumns = (sql: Sql) => sql`
   m.account_id, m.id, m.reference, m.status, m.given_to, m.purpose, m.steps, m.step, m.send_at, m.created_at, m.sent_at,
   m.delivered_at, m.read_at, m.failed_at, m.error_code, m.error_message, m.event_ids, m.trace,
-  latest.address, ${contactColumns(sql)}`;
+  shown.address, ${contactColumns(sql)}`;
 
 export const messageNeighbours = (sql: Sql) => sql`
   ${joinContact(sql, 'm')}
   cross join lateral (
-    select address from attempts a where a.account_id = m.account_id and a.message_id = m.id
-    order by a.number desc limit 1) as latest`;
+    select address from attempts a
+    where a.account_id = m.account_id and a.message_id = m.id and a.number = m.step + 1) as shown`;
 
 /** What is stored of a new message. */
 export type NewMessage = Pick<MessageRow, 'account_id' | 'reference' | 'given_to' | 'purpose' | 'steps' | 'send_at'> & {
@@ -77,14 +77,6 @@ export async function insertMessages(
       from stored s returning message_id, address
     )
     select s.id, s.key, b.address from stored s join begun b on b.message_id = s.id`;
-}
-
-/** The message that an id stands for; undefined where the account has none. */
-export async function selectMessage(sql: Sql, accountId: string, id: string): Promise<MessageRow | undefined> {
-  const [row] = await sql<MessageRow[]>`
-    select ${messageColumns(sql)} from messages m ${messageNeighbours(sql)}
-    where m.account_id = ${accountId} and m.id = ${id}`;
-  return row;
 }
 
 /** The message that was stored under a key of whoever asked within the platform. */

@@ -84,7 +84,8 @@ describe('a message', () => {
     const failed = await message(shop.account, id, withStatus('failed'));
     expect([failed.error?.code, failed.failed_at === null]).toEqual(['rejected', false]);
     const { data } = await platform.event(shop.account.id, 'message.failed');
-    expect(data).toEqual({ message: { ...failed, webhooks: undefined }, previous: { status: 'sending' } });
+    const previous = { status: 'sending', failed_at: null, error: null };
+    expect(data).toEqual({ message: { ...failed, webhooks: undefined }, previous });
   });
 
   it('that nobody is reached with in time goes on by the next channel', async () => {

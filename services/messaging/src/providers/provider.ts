@@ -28,6 +28,7 @@ export type SendResult =
 
 /** What a provider reports about a message that it took. */
 export interface Receipt {
+  /** The provider's id of the message, or the attempt's own. */
   providerId: string;
   status: ReceiptStatus;
   at: Date;

@@ -180,7 +180,7 @@ class Transmission {
       return { outcome: 'unknown', message: 'The mail server did not confirm the message: it may have been sent' };
     }
     if (error instanceof ConnectError) return resultOfDial(error);
-    const said = quoted(response ?? '', [this.#settings.password ?? '']);
+    const said = quoted(response ?? '', loginsOf(this.#settings));
     if (isAnswered && said === '') return { outcome: 'rejected', message: refusalWithoutWords(code, command) };
     if (isAnswered && responseCode >= 500) return { outcome: 'rejected', message: `The mail server answered ${said}` };
     if (said !== '') return { outcome: 'unavailable', message: `The mail server answered ${said}` };
@@ -248,6 +248,13 @@ function senderOf(from: string): { name: string; address: string } | undefined {
 function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1);
   return domainToASCII(domain) || domain;
+}
+
+/** What a server that repeats a login would say: the password, and how the ways to log in write it. */
+function loginsOf({ username = '', password = '' }: Settings): string[] {
+  if (password === '') return [];
+  const written = [`\0${username}\0${password}`, `${username}\0${username}\0${password}`, password];
+  return [...written.map((text) => Buffer.from(text).toString('base64')), password];
 }
 
 /** Whether it is an address, or a name that can stand in a URL; one that reads as a number has to be an address. */

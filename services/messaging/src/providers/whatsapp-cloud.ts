@@ -42,6 +42,8 @@ const statusEntry = z.object({
   id: providerId,
   status: z.enum(['sent', 'delivered', 'read', 'failed']),
   timestamp: z.unknown(),
+  // The attempt's id, as it was sent along: it tells whose receipt it is though the answer to the send was lost.
+  biz_opaque_callback_data: providerId.optional().catch(undefined),
 });
 
 const shown = z.string().catch('');
@@ -118,7 +120,9 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
   const values = changes.map((change) => (isObject(change) ? change.value : undefined));
   const receipts = values.flatMap((value) =>
     fitting(statusEntry, listIn(value, 'statuses')).map(
-      ({ id, status, timestamp }): Receipt => ({ providerId: id, status, at: dateOf(timestamp, now) }),
+      ({ id, status, timestamp, biz_opaque_callback_data: attemptId }): Receipt => {
+        return { providerId: attemptId ?? id, status, at: dateOf(timestamp, now) };
+      },
     ),
   );
   const messages = values.flatMap((value) => {

@@ -21,7 +21,11 @@ export const applyReceipts: Job<MessagingResources> = {
       call,
       known.map((receipt) => {
         const { account_id, message_id, number } = receipt;
-        return { account_id, message_id, apply: (message) => void takeReceipt(message, number, receipt, now) };
+        return {
+          ...{ account_id, message_id },
+          apply: (message) =>
+            void takeReceipt(message, number, { ...receipt, at: within(receipt.at, message, now) }, now),
+        };
       }),
     );
     const others = arrived.filter(({ message_id }) => message_id === null);
@@ -34,6 +38,12 @@ export const applyReceipts: Job<MessagingResources> = {
     return arrived.length === batchSize;
   },
 };
+
+/** A provider's clock is not believed beyond what can be: not before the message was made, nor ahead. */
+function within(at: Date, { created_at }: { created_at: Date }, now: Date): Date {
+  if (at < created_at) return created_at;
+  return at > now ? now : at;
+}
 
 type Known = ArrivedReceipt & { message_id: string; number: number };
 

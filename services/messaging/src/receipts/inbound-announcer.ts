@@ -2,6 +2,7 @@ import { findOrCreateContact } from '@customer-platform/contracts/cdp';
 import { email } from '@customer-platform/contracts/core';
 import { messageReceived } from '@customer-platform/contracts/messaging';
 import { type Foundation, formatInstant, inWorkTransaction, WakeLoop } from '@customer-platform/service-kit';
+import { toE164 } from '../messages/address.ts';
 import { claimInbound, endInbound, type InboundRow, postponeInbound } from './inbound.sql.ts';
 
 /** How late something is looked for that no wake told of. */
@@ -51,9 +52,16 @@ export class InboundAnnouncer {
     return claimed.length === batchSize;
   }
 
+  /** The country as one of which the account's numbers are read. */
+  async #countryOf(accountId: string): Promise<string> {
+    const { accounts } = this.#foundation;
+    if (accounts.known(accountId) === undefined) await accounts.learn([accountId]);
+    return accounts.known(accountId)?.country ?? '';
+  }
+
   async #announceOne(row: InboundRow): Promise<void> {
     const { bus, log } = this.#foundation;
-    const address = addressOf(row.sender);
+    const address = addressOf(row.sender, await this.#countryOf(row.account_id));
     if (!address) log.info({ inbound: row.id }, 'the sender of an inbound message is no address: nobody can answer it');
     const answer =
       address && (await bus.ask(findOrCreateContact, row.account_id, { ...address, name: row.sender_name }));
@@ -69,9 +77,10 @@ export class InboundAnnouncer {
 }
 
 /** As contacts keep it; undefined for a short code or a name, of which no contact can be made. */
-function addressOf(sender: string): { phone: string } | { email: string } | undefined {
+function addressOf(sender: string, country: string): { phone: string } | { email: string } | undefined {
   const address = email.safeParse(sender);
   if (address.success) return { email: address.data };
-  const number = sender.replace(/[\s()./-]/g, '');
-  return /^\+[1-9]\d{6,14}$/.test(number) ? { phone: number } : undefined;
+  const number = sender.trim().replace(/^whatsapp:/, '');
+  const phone = toE164(number, country) ?? number.replace(/[\s()./-]/g, '');
+  return /^\+[1-9]\d{6,14}$/.test(phone) ? { phone } : undefined;
 }

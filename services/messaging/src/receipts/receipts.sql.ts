@@ -44,14 +44,28 @@ export async function insertInbound(
     on conflict do nothing`;
 }
 
-/** Takes receipts that are due, in the order in which they came: nobody else has them until this transaction ends. */
+const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
+
+/**
+ * Takes receipts that are due, in the order in which they came: nobody else has them until this transaction ends. One names the provider's
+ * id of its message, or the attempt's own, which is known though the provider's answer was lost.
+ */
 export async function takeArrivedReceipts(tx: Sql, now: Date, limit: number): Promise<ArrivedReceipt[]> {
   return await tx<ArrivedReceipt[]>`
     with due as (
       select * from arrived_receipts where due_at <= ${now} order by due_at, id limit ${limit} for update skip locked
     )
     select due.account_id, due.id, due.provider_id as "providerId", due.status, due.at, due.arrived_at, a.message_id, a.number
-    from due left join attempts a on a.account_id = due.account_id and a.channel = due.channel and a.provider_id = due.provider_id
+    from due left join lateral (
+      select message_id, number from (
+        select message_id, number from attempts
+        where account_id = due.account_id and channel = due.channel and provider_id = due.provider_id
+        union all
+        select message_id, number from attempts
+        where account_id = due.account_id and channel = due.channel
+          and id = case when due.provider_id ~ ${uuidForm} then due.provider_id::uuid end
+      ) as named order by message_id desc limit 1
+    ) as a on true
     order by due.id`;
 }
 

@@ -13,7 +13,9 @@ export const updateTemplates = implement(contract.updateTemplates, {
       const change = changes[name];
       if (change === undefined) continue;
       const standard = defaultText(name, account.language);
-      const { subject = shown[name].subject, body = shown[name].body } = change ?? standard;
+      const given = change === null ? standard : { ...shown[name], ...change };
+      const subject = given.subject ?? standard.subject;
+      const body = given.body ?? standard.body;
       const own = {
         subject: subject === standard.subject ? null : subject,
         body: body === standard.body ? null : body,
