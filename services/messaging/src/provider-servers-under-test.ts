@@ -264,8 +264,9 @@ export async function startMailServer(
     onAuth({ username, password }, _session, done) {
       if (login === 'broken') return done(replied(454, '4.7.0 Temporary authentication failure'));
       const isRight = username === mailLogin.username && password === mailLogin.password;
-      if (isRight) done(null, { user: username });
-      else done(replied(535, `5.7.8 Authentication failed for ${username} with ${password}`));
+      if (isRight) return done(null, { user: username });
+      const line = Buffer.from(`\0${username}\0${password}`).toString('base64');
+      done(replied(535, `5.7.8 Authentication failed for ${username} with ${password}: AUTH PLAIN ${line}`));
     },
     onMailFrom({ address }, _session, done) {
       done(address.startsWith('banned@') ? replied(553, '5.1.8 Sender is banned') : null);

@@ -131,7 +131,7 @@ describe('what becomes of it', () => {
     const asked = await started('starttls', 'asked');
     expect(await send(asked.port, {}, { username: 'shop', password: 'wrong' })).toEqual({
       outcome: 'rejected',
-      message: 'The mail server answered 535 5.7.8 Authentication failed for shop with [secret]',
+      message: 'The mail server answered 535 5.7.8 Authentication failed for shop with [secret]: AUTH PLAIN [secret]',
     });
     expect((await send(asked.port)).outcome).toBe('rejected');
     const broken = await started('starttls', 'broken');
