@@ -11,6 +11,7 @@ import { databaseUrl, provision } from '@customer-platform/deploy/provision';
 import { redisServer } from '@customer-platform/deploy/redis';
 import { createSupervisor } from '@customer-platform/deploy/supervisor';
 import { rawRequest } from './platform.ts';
+import { waitFor } from './wait-for.ts';
 
 export type ServerName = 'postgres' | 'nats' | 'redis';
 
@@ -58,7 +59,8 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   };
   const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
   const start = async (name: ServerName) => {
-    started.set(name, await startServer(servers[name]));
+    // After a kill the server's own processes, which end a moment later, still have its memory.
+    started.set(name, await waitFor(`${name} to start`, () => startServer(servers[name]), 20_000));
   };
   const supervisor = createSupervisor({ write: (line) => output.push(line) });
   const stop = async () => {
