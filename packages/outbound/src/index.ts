@@ -1,8 +1,6 @@
 export { type AddressRange, parseAddressRanges } from './address-ranges.ts';
 export {
   ConnectError,
-  type ConnectFailure,
-  checkTargetUrl,
   createGuardedConnector,
   type TargetGuard,
 } from './guarded-connector.ts';
@@ -11,11 +9,10 @@ export {
   isSuccess,
   type PostError,
   type Poster,
-  type PostRequest,
   type PostResult,
 } from './post.ts';
 export { refusePrivateTarget } from './refuse-private-target.ts';
-export { createNameResolver, type ResolveName } from './resolve-name.ts';
+export { createNameResolver } from './resolve-name.ts';
 export { decryptSecret, encryptSecret, newSigningSecret, parseSecretKeys, type SecretKeys } from './secret.ts';
 export { allowedRangesSetting, parsed } from './settings.ts';
 export { isSigned, signatureHeader, signingKeyOf } from './signature.ts';

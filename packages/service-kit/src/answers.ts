@@ -3,6 +3,11 @@ import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseAway, isTemporaryFailure, serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
 
+/** A path template of the contracts as Express has it: `{name}` is `:name`. */
+export function routePattern(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
 /** OPTIONS answers which methods a path has; any other one is none of them. */
 export function refuseOtherMethods(app: Express, path: string, allow: string): void {
   app.all(path, (request: Request, response: Response) => {

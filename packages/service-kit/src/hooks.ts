@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
-import { refuseOtherMethods, sendError } from './answers.ts';
+import { refuseOtherMethods, routePattern, sendError } from './answers.ts';
 import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { type Logger, withWorkContext } from './logging.ts';
@@ -54,10 +54,11 @@ export function bindHooks<Resources>(
           }
         }),
       );
-    const route = app.route(path.replace(/\{(\w+)\}/g, ':$1'));
+    const pattern = routePattern(path);
+    const route = app.route(pattern);
     route.get(serve);
     route.post(readBody, serve);
-    refuseOtherMethods(app, path.replace(/\{(\w+)\}/g, ':$1'), 'GET, HEAD, POST, OPTIONS');
+    refuseOtherMethods(app, pattern, 'GET, HEAD, POST, OPTIONS');
   }
 }
 

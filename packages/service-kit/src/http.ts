@@ -1,6 +1,6 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import express, { type Express, type Request, type Response } from 'express';
-import { refuseOtherMethods, send, sendError } from './answers.ts';
+import { refuseOtherMethods, routePattern, send, sendError } from './answers.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import {
   type AnswerSeal,
@@ -74,7 +74,7 @@ export function bindOperations<Resources>(
   for (const bound of operations) {
     const answer = answerer(bound, context, waiters);
     const { operation } = bound;
-    const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
+    const path = routePattern(operation.path);
     const serve = (request: Request, response: Response) =>
       traced(operation, request, async () => {
         const began = performance.now();

@@ -29,8 +29,8 @@ const events = {
 export async function changeMessages(
   { tx, emit, findAccounts }: Pick<WorkCall<unknown>, 'tx' | 'emit' | 'findAccounts'>,
   changes: readonly MessageChange[],
-): Promise<WholeMessage[]> {
-  if (changes.length === 0) return [];
+): Promise<void> {
+  if (changes.length === 0) return;
   const accounts = findAccounts(changes.map(({ account_id }) => account_id));
   const messages = await lockMessages(tx, changes);
   const byId = new Map(messages.map((message) => [`${message.account_id} ${message.id}`, message]));
@@ -48,7 +48,6 @@ export async function changeMessages(
     message.event_ids.push(emit(event, account, data, message.trace ?? undefined));
   }
   await saveMessages(tx, messages);
-  return messages;
 }
 
 /** The former values of what a change replaced. */
