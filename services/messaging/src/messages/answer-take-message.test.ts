@@ -23,16 +23,14 @@ beforeEach(async () => {
 
 const phone = '+4930901820';
 const addContact = async (body: object = { name: 'Carla', phone }) => (await account.client.createContact({ body })).id;
-const hand = async (contact: string, more: object = {}, accountId = account.id) => {
-  const message = {
-    key: randomUUID(),
-    contact,
-    channel: 'sms' as const,
-    body: 'Sold out',
-    reference: 'order-1',
-    ...more,
-  };
-  return (await bus.ask(takeMessage, accountId, message)).message;
+const ask = async (contact: string, more: object = {}, accountId = account.id) => {
+  const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1' };
+  return (await bus.ask(takeMessage, accountId, { key: randomUUID(), ...given, ...more })).message;
+};
+/** Hands a message over as its askers do: with its key until there is an answer. */
+const hand = (contact: string, more: object = {}, accountId = account.id) => {
+  const keyed = { key: randomUUID(), ...more };
+  return waitFor('an answer', () => ask(contact, keyed, accountId));
 };
 const all = async () => (await account.client.listMessages({})).data;
 const get = (message_id: string) => account.client.getMessage({ params: { message_id } });
@@ -126,6 +124,6 @@ describe('a message that is handed over', () => {
   });
 
   it('for an account that there is not is refused', async () => {
-    await expect(hand(randomUUID(), {}, randomUUID())).rejects.toMatchObject({ code: 'service_unavailable' });
+    await expect(ask(randomUUID(), {}, randomUUID())).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 });
