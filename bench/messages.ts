@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { createClient } from '@customer-platform/client';
+import { signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import { manyReminders } from './due-reminders.ts';
@@ -15,6 +17,7 @@ const acceptMs = 8_000;
 const sendsPerSecond = 200;
 const steadyMs = 10_000;
 const warmingMs = 2_000;
+const phone = '+4930901820';
 const serviceNames = ['gateway', 'messaging', 'webhooks'];
 
 /** An account with two channels, each at a path of the provider that is of no other, and what sends on them. */
@@ -22,6 +25,8 @@ interface Sender {
   id: string;
   sms: Buffer;
   whatsapp: Buffer;
+  /** What its customer writes on the channel sms, signed as the channel's provider does. */
+  inbound(): Buffer;
 }
 
 interface Setting {
@@ -47,6 +52,7 @@ export const messagesBench: Bench = {
       return [
         ...(await accepting(setting)),
         ...(await latency(setting)),
+        ...(await answeringHooks(setting)),
         ...(await manyReminders(platform, provider, sql)),
       ];
     } finally {
@@ -62,11 +68,47 @@ async function sender(platform: ProcessPlatform, provider: MessageProvider, inde
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
   const sendOn = async (channel: 'sms' | 'whatsapp') => {
     const settings = { url: `${provider.url}/${channel}/${index}` };
-    await client.putChannel({ params: { channel }, body: { provider: 'http', settings } });
-    const body = JSON.stringify({ to: '+4930901820', channels: [{ channel, body: 'Your parcel is on its way.' }] });
-    return requestBytes(platform.gatewayUrl, 'POST', '/v1/messages', { authorization: `Bearer ${key}` }, body);
+    const channelSet = await client.putChannel({ params: { channel }, body: { provider: 'http', settings } });
+    const body = JSON.stringify({ to: phone, channels: [{ channel, body: 'Your parcel is on its way.' }] });
+    const send = requestBytes(platform.gatewayUrl, 'POST', '/v1/messages', { authorization: `Bearer ${key}` }, body);
+    return { send, hookUrl: channelSet.hook_url, secret: String(channelSet.settings.secret) };
   };
-  return { id, sms: await sendOn('sms'), whatsapp: await sendOn('whatsapp') };
+  const [sms, whatsapp] = [await sendOn('sms'), await sendOn('whatsapp')];
+  return { id, sms: sms.send, whatsapp: whatsapp.send, inbound: () => inboundRequest(platform.gatewayUrl, sms) };
+}
+
+function inboundRequest(gatewayUrl: string, { hookUrl, secret }: { hookUrl: string; secret: string }): Buffer {
+  const at = new Date();
+  const id = randomUUID();
+  const body = JSON.stringify({ type: 'inbound', from: phone, body: 'When does it come?', id, at: at.toISOString() });
+  const seconds = Math.floor(at.getTime() / 1_000);
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatureHeader(id, seconds, body, [signingKeyOf(secret)]),
+  };
+  return requestBytes(gatewayUrl, 'POST', new URL(hookUrl).pathname, headers, body);
+}
+
+/** What customers write at a steady rate, until each of it is answered and has become an event. */
+async function answeringHooks({ platform, sql, senders }: Setting): Promise<Figure[]> {
+  const latenciesMs: number[] = [];
+  let made = 0;
+  const load = { url: platform.gatewayUrl, connections, next: () => senders[made++ % accounts]!.inbound() };
+  for (const [round, forMs] of [warmingMs, steadyMs].entries()) {
+    const result = await openLoop(load, sendsPerSecond, forMs);
+    if (result.statuses[200] !== result.answers) {
+      throw new Error(`not all that was written was taken: ${JSON.stringify(result.statuses)}`);
+    }
+    if (round > 0) latenciesMs.push(...result.latenciesMs);
+  }
+  const waiting = () => sql`select 1 from messaging.inbound_messages where due_at is not null limit 1`;
+  await waitFor('all that was written to be an event', async () => (await waiting()).length === 0, 30_000);
+  const what = `${sendsPerSecond} inbound messages/s, to the answer of the hook`;
+  return [
+    told(`${what}: p50`, percentile(latenciesMs, 0.5), 'ms'),
+    atMost(`${what}: p99`, percentile(latenciesMs, 0.99), 100, 'ms'),
+  ];
 }
 
 /** As many sends as go; each round's processor time counts until all of them have been sent and their events are gone. */

@@ -39,7 +39,11 @@ const rooms: Room[] = [
   {
     folder: 'bench',
     name: 'bench',
-    mayImport: within(contracts, kit, `${scope}client`, `${scope}deploy`, `${scope}testkit`, `${scope}gateway`),
+    mayImport: within(
+      contracts,
+      kit,
+      ...['client', 'deploy', 'gateway', 'outbound', 'testkit'].map((name) => `${scope}${name}`),
+    ),
   },
   {
     folder: 'tests',
