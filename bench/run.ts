@@ -6,6 +6,7 @@ import { customerDataBench } from './customer-data.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
 import { gatewayBench } from './gateway.ts';
+import { knowledgeBench } from './knowledge.ts';
 import { listsBench } from './lists.ts';
 import { messagesBench } from './messages.ts';
 import { ordersBench } from './orders.ts';
@@ -14,7 +15,7 @@ import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
   ...[gatewayBench, bookingBench, freeTimesBench, webhooksBench],
-  ...[customerDataBench, listsBench, ordersBench, messagesBench],
+  ...[customerDataBench, listsBench, ordersBench, messagesBench, knowledgeBench],
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

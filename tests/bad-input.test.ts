@@ -12,7 +12,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { Seed } from './seed.ts';
+import { bodyOf } from './body-of.ts';
+import { endSeeds, Seed } from './seed.ts';
 
 /** Whatever is sent, every operation answers with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
 let platform: Platform;
@@ -31,7 +32,10 @@ beforeAll(async () => {
   adminIds = { account_id: tried.id, key_id: keys.body.data[0].id, member_id: member.body.id };
   seed = new Seed(account, platform.clock.now());
 }, 60_000);
-afterAll(() => platform?.stop());
+afterAll(async () => {
+  await endSeeds();
+  await platform?.stop();
+});
 
 function expectSound(answer: RawAnswer): void {
   expect(answer.status).toBeGreaterThanOrEqual(200);
@@ -185,7 +189,7 @@ describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => 
     const schema = schemaOf(operation.body!);
     await fc.assert(
       fc.asyncProperty(fc.oneof(almost(schema), valid(schema), hostile), async (body) =>
-        expectSound(await send(operation, { body })),
+        expectSound(await send(operation, bodyOf(operation, body))),
       ),
       { numRuns: 40 },
     );
@@ -198,7 +202,7 @@ describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => 
     );
     for (const [name, { maxLength }] of texts) {
       const body = { ...required(operation), [name]: '😀'.repeat(maxLength! + 1) };
-      const answer = await send(operation, { body });
+      const answer = await send(operation, bodyOf(operation, body));
       expect([answer.status, answer.body.error?.field]).toEqual([400, name]);
     }
   });

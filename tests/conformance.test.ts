@@ -2,7 +2,8 @@ import { operations } from '@customer-platform/contracts';
 import { ErrorEnvelope, moduleNames, type Operation } from '@customer-platform/contracts/core';
 import { type Platform, type RawAnswer, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Seed } from './seed.ts';
+import { bodyOf } from './body-of.ts';
+import { endSeeds, Seed } from './seed.ts';
 
 /** What every operation promises, from its contract alone: a new operation is tested here without a line. */
 let platform: Platform;
@@ -20,7 +21,10 @@ beforeAll(async () => {
   });
   seed = new Seed(owner, platform.clock.now());
 }, 60_000);
-afterAll(() => platform?.stop());
+afterAll(async () => {
+  await endSeeds();
+  await platform?.stop();
+});
 
 async function accountWithMember(settings: Record<string, unknown>): Promise<TestAccount> {
   const account = await platform.account({ timezone: 'UTC', ...settings });
@@ -38,8 +42,8 @@ function expectRefusal(answer: RawAnswer, status: number, code: string, field?: 
 }
 
 const some = async (operation: Operation, account = owner, path?: string) => {
-  const body = operation.method === 'GET' ? undefined : {};
-  return await account.request(operation.method, path ?? (await seed.path(operation.path)), { body });
+  const options = operation.method === 'GET' ? {} : bodyOf(operation, {});
+  return await account.request(operation.method, path ?? (await seed.path(operation.path)), options);
 };
 const isWrite = (operation: Operation) => ['POST', 'PATCH', 'DELETE'].includes(operation.method);
 const hasPathId = (operation: Operation) => operation.errors.includes('not_found');
@@ -59,7 +63,7 @@ const each = (
 
 it('reads the contracts of every module that stands', () => {
   expect(new Set(operations.map((operation) => operation.service))).toEqual(
-    new Set(['gateway', 'cdp', 'calendar', 'catalogue', 'crm', 'messaging', 'webhooks']),
+    new Set(['gateway', 'agents', 'cdp', 'calendar', 'catalogue', 'crm', 'messaging', 'webhooks']),
   );
   expect(new Set(operations.map((operation) => operation.key)).size).toBe(operations.length);
 });
@@ -140,8 +144,10 @@ function isList(operation: Operation): boolean {
 each('repeats its first answer for the same Idempotency-Key, byte by byte', isWrite, async (operation) => {
   const account = await accountWithMember({});
   const path = await new Seed(account, platform.clock.now()).path(operation.path);
-  const send = (body: unknown) =>
-    account.request(operation.method, path, { body, headers: { 'idempotency-key': 'once' } });
+  const send = (given: unknown) => {
+    const { headers, ...body } = bodyOf(operation, given);
+    return account.request(operation.method, path, { ...body, headers: { ...headers, 'idempotency-key': 'once' } });
+  };
   const first = await send({});
   const second = await send({});
   expect(first.headers.get('idempotent-replayed')).toBeNull();

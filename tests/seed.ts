@@ -1,4 +1,5 @@
 import { type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type OwnAi, startOwnAi } from './own-ai.ts';
 
 /** An endpoint address that is allowed and where nobody listens: for tests in which no delivery matters. */
 const nowhere = 'http://127.0.0.1:9/';
@@ -7,6 +8,15 @@ const nowhere = 'http://127.0.0.1:9/';
 export function nextMonday(now: Date, weeks = 0): Date {
   const days = ((8 - now.getUTCDay()) % 7 || 7) + weeks * 7;
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + days, 10));
+}
+
+/** Plans for the seeds' agents; started when the first plan is asked for. */
+let ai: Promise<OwnAi> | undefined;
+
+/** Stops what seeds have started. */
+export async function endSeeds(): Promise<void> {
+  await (await ai)?.stop();
+  ai = undefined;
 }
 
 type Id = string | number;
@@ -49,6 +59,11 @@ const everybody = {
   match: 'all' as const,
   conditions: [{ type: 'tag' as const, op: 'has_not' as const, tag: 'none' }],
 };
+
+async function publish(client: TestAccount['client'], params: { agent_id: number }): Promise<void> {
+  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
+  await client.publishWorkflow({ params });
+}
 
 const makers: Record<string, Make> = {
   contact_id: async (client) => (await client.createContact({ body: contact })).id,
@@ -96,6 +111,38 @@ const makers: Record<string, Make> = {
   pipeline_id: async (client) => (await client.listPipelines()).data[0]!.id,
   deal_id: async (client, id) => {
     return (await client.createDeal({ body: { title: 'Seed', contact: String(await id('contact_id')) } })).id;
+  },
+  agent_id: async (client, id) => {
+    const body = { name: 'Seed', role: 'Answers', pipelines: [Number(await id('pipeline_id'))] };
+    return (await client.createAgent({ body })).id;
+  },
+  number: async (client, id) => {
+    const params = { agent_id: Number(await id('agent_id')) };
+    await publish(client, params);
+    await publish(client, params);
+    return 1;
+  },
+  // An agent and a contact of its own: what becomes of the others keeps it from no plan.
+  plan_id: async (client) => {
+    ai ??= startOwnAi();
+    await client.updateAgentSettings({ body: { ...(await ai).settings, daily_budget: null } });
+    const params = { agent_id: (await client.createAgent({ body: { name: 'Planning seed', role: 'Plans' } })).id };
+    await publish(client, params);
+    await client.goLiveAgent({ params });
+    const { id } = await client.createContact({ body: contact });
+    const { id: plan_id } = await client.requestPlan({ params, body: { contact: id } });
+    return await waitFor('the plan to be made', async () => {
+      const plan = await client.getPlan({ params: { plan_id } });
+      if (plan.status === 'failed') throw new Error(plan.last_error ?? '');
+      return plan.status === 'awaiting_approval' && plan_id;
+    });
+  },
+  step_id: async (client, id) => {
+    return (await client.getPlan({ params: { plan_id: Number(await id('plan_id')) } })).steps[0]!.id;
+  },
+  collection_id: async (client) => (await client.createCollection({ body: { name: 'Seed' } })).id,
+  source_id: async (client) => {
+    return (await client.createSource({ body: { kind: 'article', title: 'Seed', body: '# Tea\n\nIt is green.' } })).id;
   },
   message_id: async (client) => {
     await client.putChannel({

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { consult } from './black-box-agents.ts';
 import { converse, trade } from './black-box-modules.ts';
 import { eventually, expectStatus, expectThat, patienceMs, step } from './black-box-steps.ts';
 import { type Answer, askUntil, type Send, sender } from './json-request.ts';
@@ -64,7 +65,7 @@ function readOptions(): Entrances {
   return { gateway, admin, adminToken, receiverHost, receiverListen: values['receiver-listen'] ?? receiverHost };
 }
 
-async function makeAccount(manage: Send): Promise<{ account: string; keyId: string; key: string }> {
+async function makeAccount(manage: Send): Promise<{ account: string; keyId: string; key: string; testKey: string }> {
   const account = await step('the control plane makes an account', async () => {
     const body = { name: `Black box ${new Date().toISOString()}`, timezone: 'Europe/Berlin', country: 'DE' };
     return (await eventually(() => manage<{ id: string }>('POST', '/admin/accounts', { body }), 201)).body.id;
@@ -72,11 +73,14 @@ async function makeAccount(manage: Send): Promise<{ account: string; keyId: stri
   await step('and a member of its team', async () =>
     expectStatus(await manage('POST', `/admin/accounts/${account}/members`, { body: staff }), 201),
   );
-  return step('and a key', async () => {
-    const body = { name: 'Black box', mode: 'live', scopes: ['*'] };
-    const answer = await manage<{ id: string; key: string }>('POST', `/admin/accounts/${account}/keys`, { body });
-    const made = expectStatus(answer, 201).body;
-    return { account, keyId: made.id, key: made.key };
+  return step('and a key, and one of its sandbox', async () => {
+    const makeKey = async (mode: 'live' | 'test') => {
+      const body = { name: 'Black box', mode, scopes: ['*'] };
+      const answer = await manage<{ id: string; key: string }>('POST', `/admin/accounts/${account}/keys`, { body });
+      return expectStatus(answer, 201).body;
+    };
+    const { id: keyId, key } = await makeKey('live');
+    return { account, keyId, key, testKey: (await makeKey('test')).key };
   });
 }
 
@@ -199,7 +203,7 @@ async function main(): Promise<void> {
       'the public port answers /admin/accounts',
     ),
   );
-  const { account, keyId, key } = await makeAccount(manage);
+  const { account, keyId, key, testKey } = await makeAccount(manage);
   const call = sender(options.gateway, key);
   await step('the key shows its account', async () => {
     const me = expectStatus(await call<{ account: { id: string } }>('GET', '/v1/me'), 200).body;
@@ -209,6 +213,7 @@ async function main(): Promise<void> {
   await checkWebhook(call, options, () => book(call, want));
   await trade(call, want.contact);
   await converse(call, want.contact, options);
+  await consult(sender(options.gateway, testKey));
   await step('a revoked key is refused within a second', async () => {
     expectStatus(await manage('DELETE', `/admin/keys/${keyId}`), 204);
     const describe = ({ status }: Answer<unknown>) => `answered ${status}`;

@@ -8,7 +8,7 @@ export interface Answer<Body> {
   body: Body;
 }
 
-/** Sends JSON to one address with one bearer token. Nothing is sent twice. */
+/** Sends JSON, or a form, to one address with one bearer token. Nothing is sent twice. */
 export type Send = <Body = unknown>(
   method: string,
   path: string,
@@ -18,14 +18,16 @@ export type Send = <Body = unknown>(
 /** A `Send` to the address; a request that takes over 15 s fails. */
 export function sender(url: string, token: string): Send {
   return async <Body>(method: string, path: string, options: Parameters<Send>[2] = {}) => {
+    const isForm = options.body instanceof FormData;
+    const body = isForm ? (options.body as FormData) : options.body && JSON.stringify(options.body);
     const answer = await fetch(`${url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${options.token ?? token}`,
-        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
         ...options.headers,
       },
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(body === undefined ? {} : { body }),
       signal: AbortSignal.timeout(15_000),
     });
     const text = await answer.text();

@@ -29,9 +29,16 @@ describe('the secrets of the containers', () => {
 
   it('are long, of their own each, and need no quoting in a URL or a shell', () => {
     writeSecrets(file, false);
-    const { COMPOSE_PROJECT_NAME: _, WEBHOOKS_SECRET_KEY, MESSAGING_SECRET_KEY, ...others } = values();
-    for (const key of [WEBHOOKS_SECRET_KEY, MESSAGING_SECRET_KEY]) expect(Buffer.from(key!, 'base64')).toHaveLength(32);
-    expect(MESSAGING_SECRET_KEY).not.toBe(WEBHOOKS_SECRET_KEY);
+    const {
+      COMPOSE_PROJECT_NAME: _,
+      AGENTS_SECRET_KEY,
+      MESSAGING_SECRET_KEY,
+      WEBHOOKS_SECRET_KEY,
+      ...others
+    } = values();
+    const keys = [AGENTS_SECRET_KEY, MESSAGING_SECRET_KEY, WEBHOOKS_SECRET_KEY];
+    for (const key of keys) expect(Buffer.from(key!, 'base64')).toHaveLength(32);
+    expect(new Set(keys).size).toBe(keys.length);
     expect(Object.values(others).filter((value) => !/^[A-Za-z0-9_-]{32,}$/.test(value))).toEqual([]);
     expect(new Set(Object.values(others)).size).toBe(Object.values(others).length);
   });

@@ -19,6 +19,7 @@ export function secretMakers(): Map<string, () => string> {
     ['CONTEXT_SECRET', () => randomBytes(32).toString('hex')],
     ['ADMIN_TOKEN', () => randomBytes(32).toString('base64url')],
     ['WEBHOOKS_SECRET_KEY', () => randomBytes(32).toString('base64')],
+    ['AGENTS_SECRET_KEY', () => randomBytes(32).toString('base64')],
     ['MESSAGING_SECRET_KEY', () => randomBytes(32).toString('base64')],
   ]);
 }

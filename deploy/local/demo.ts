@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Call, type DemoChannel, makeDemoAgent } from './demo-agent.ts';
 import { readJson, writeSecretJson } from './platform-directory.ts';
 
 /** What demo.json holds: where the platform is and how to get in. */
@@ -11,13 +12,17 @@ export interface Demo {
   account: string;
   keys: { live: string; test: string };
   /** Ids for the first request to try. */
-  try: { contact: string; booking_type: number };
+  try: { contact: string; phone: string; booking_type: number };
+  /** Where the contact writes by WhatsApp. */
+  whatsapp?: DemoChannel;
 }
 
 interface Entrances {
   gateway: string;
   admin: string;
   adminToken: string;
+  /** Of what stands in for the demo account's outside. */
+  simulated: string;
 }
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri'];
@@ -56,7 +61,7 @@ async function keyWorks(gateway: string, key: string): Promise<boolean> {
   return answer.status !== 401 && answer.status !== 403;
 }
 
-async function makeDemo({ gateway, admin, adminToken }: Entrances): Promise<Demo> {
+async function makeDemo({ gateway, admin, adminToken, simulated }: Entrances): Promise<Demo> {
   const manage = <T>(path: string, body: object) => request<T>('POST', `${admin}${path}`, adminToken, body);
   const account = await manage<{ id: string; sandbox_id: string }>('/admin/accounts', {
     name: 'Demo',
@@ -69,15 +74,16 @@ async function makeDemo({ gateway, admin, adminToken }: Entrances): Promise<Demo
   const makeKey = (mode: 'live' | 'test') =>
     manage<{ key: string }>(`/admin/accounts/${account.id}/keys`, { name: `Demo ${mode}`, mode, scopes: ['*'] });
   const [live, test] = [(await makeKey('live')).key, (await makeKey('test')).key];
-  const call = <T>(path: string, body: object) => request<T>('POST', `${gateway}${path}`, live, body);
-  const contact = await call<{ id: string }>('/v1/cdp/contacts', {
+  const call: Call = (method, path, body) => request(method, `${gateway}${path}`, live, body);
+  const phone = '+4930901820';
+  const contact = await call<{ id: string }>('POST', '/v1/cdp/contacts', {
     name: 'Casey Customer',
-    phone: '+4930901820',
+    phone,
     email: 'casey@customer.example',
   });
   const hours = Object.fromEntries(weekdays.map((day) => [day, [['09:00', '17:00']]]));
-  await call('/v1/calendar/staff', { email: dana.email, hours });
-  const bookingType = await call<{ id: number }>('/v1/calendar/booking-types', {
+  await call('POST', '/v1/calendar/staff', { email: dana.email, hours });
+  const bookingType = await call<{ id: number }>('POST', '/v1/calendar/booking-types', {
     name: 'Consultation',
     duration_minutes: 30,
     staff: [dana.email],
@@ -89,7 +95,8 @@ async function makeDemo({ gateway, admin, adminToken }: Entrances): Promise<Demo
     admin_token: adminToken,
     account: account.id,
     keys: { live, test },
-    try: { contact: contact.id, booking_type: bookingType.id },
+    try: { contact: contact.id, phone, booking_type: bookingType.id },
+    whatsapp: await makeDemoAgent(call, simulated, contact.id),
   };
 }
 
@@ -98,7 +105,7 @@ async function makeDemo({ gateway, admin, adminToken }: Entrances): Promise<Demo
  * asked again for patienceMs.
  * @throws Error with the answer's own message
  */
-async function request<T>(method: 'GET' | 'POST', url: string, token: string, body?: object): Promise<T> {
+async function request<T>(method: Parameters<Call>[0], url: string, token: string, body?: object): Promise<T> {
   const deadline = performance.now() + patienceMs;
   const headers = {
     authorization: `Bearer ${token}`,

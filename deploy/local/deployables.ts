@@ -48,6 +48,12 @@ export const gateway: Deployable = {
 const localTargets = () => ({ WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128' });
 
 export const services: Deployable[] = [
+  {
+    name: 'agents',
+    entry: 'services/agents/src/main.ts',
+    env: (platform) => ({ AGENTS_SECRET_KEY: platform.secrets.AGENTS_SECRET_KEY }),
+    defaults: localTargets,
+  },
   { name: 'calendar', entry: 'services/calendar/src/main.ts' },
   { name: 'catalogue', entry: 'services/catalogue/src/main.ts' },
   { name: 'cdp', entry: 'services/cdp/src/main.ts' },
@@ -113,7 +119,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
 /** The caller's environment (OTEL_… and the like) without npm's own and without what only one process may know. */
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
-    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|WEBHOOKS_SECRET_KEY$|MESSAGING_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
+    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
   const entries = Object.entries(process.env).filter(([key, value]) => value !== undefined && !hidden.test(key));
   return Object.fromEntries(entries) as Record<string, string>;
 }

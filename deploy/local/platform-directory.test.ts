@@ -107,6 +107,7 @@ describe('what a process is told', () => {
       ADMIN_TOKEN: 'admin-token',
       CONTEXT_SECRET: 'context-secret',
       WEBHOOKS_SECRET_KEY: 'webhooks-key',
+      AGENTS_SECRET_KEY: 'agents-key',
       MESSAGING_SECRET_KEY: 'messaging-key',
       roles: Object.fromEntries([gateway, ...services].map(({ name }) => [name, `${name}-password`])),
     },
@@ -130,6 +131,7 @@ describe('what a process is told', () => {
       expect(told).not.toContain('admin-token');
       expect(told).not.toContain('superuser-password');
       expect(told.includes('webhooks-key')).toBe(name === 'webhooks');
+      expect(told.includes('agents-key')).toBe(name === 'agents');
       expect(told.includes('messaging-key')).toBe(name === 'messaging');
     }
     expect(JSON.stringify(environmentOf('gateway'))).not.toContain('webhooks-key');

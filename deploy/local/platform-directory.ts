@@ -25,6 +25,7 @@ export interface Secrets {
   CONTEXT_SECRET: string;
   /** 32 bytes in base64, each. */
   WEBHOOKS_SECRET_KEY: string;
+  AGENTS_SECRET_KEY: string;
   MESSAGING_SECRET_KEY: string;
   /** Password of each service's database role, by the service's name. */
   roles: Record<string, string>;
@@ -93,6 +94,7 @@ export function loadSecrets(directory: string, roleNames: string[]): Secrets {
     ADMIN_TOKEN: found.ADMIN_TOKEN ?? randomBytes(32).toString('base64url'),
     CONTEXT_SECRET: found.CONTEXT_SECRET ?? randomBytes(32).toString('hex'),
     WEBHOOKS_SECRET_KEY: found.WEBHOOKS_SECRET_KEY ?? randomBytes(32).toString('base64'),
+    AGENTS_SECRET_KEY: found.AGENTS_SECRET_KEY ?? randomBytes(32).toString('base64'),
     MESSAGING_SECRET_KEY: found.MESSAGING_SECRET_KEY ?? randomBytes(32).toString('base64'),
     roles: { ...found.roles },
   };

@@ -10,6 +10,7 @@ import * as platformDirectory from './platform-directory.ts';
 import { postgresServer } from './postgres.ts';
 import { databaseUrl, provision } from './provision.ts';
 import { redisServer } from './redis.ts';
+import { describeSimulated, simulatedUrl } from './simulated.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -48,13 +49,19 @@ async function bringUp(supervisor: Supervisor, directory: string, options: Optio
   const platform = await startServers(supervisor, directory, options);
   rmSync(readyFile(platform), { force: true });
   if (process.env.DATABASE_URL && options.fresh) say('--fresh leaves the database at DATABASE_URL as it is');
-  await supervisor.start(services.map((service) => describeProcess(service, platform)));
+  const processes = services.map((service) => describeProcess(service, platform));
+  await supervisor.start(options.demo ? [...processes, describeSimulated(platform)] : processes);
   // Another start may have taken them since: its gateway must not be taken for ours.
   await requireFreePorts(options);
   await supervisor.start([describeProcess(gateway, platform)]);
   const { gateway: gatewayUrl, admin } = entrances(options);
   const demo = options.demo
-    ? await openDemo(directory, { gateway: gatewayUrl, admin, adminToken: platform.secrets.ADMIN_TOKEN })
+    ? await openDemo(directory, {
+        gateway: gatewayUrl,
+        admin,
+        adminToken: platform.secrets.ADMIN_TOKEN,
+        simulated: simulatedUrl(platform),
+      })
     : null;
   writeFileSync(readyFile(platform), '');
   if (!(await waitUntil(() => answersOk(`${gatewayUrl}/readyz`), 15_000))) {
@@ -78,7 +85,7 @@ async function requireFreePorts(options: Options): Promise<void> {
 
 /** Starts the servers that the environment does not name, and provisions the database. */
 async function startServers(supervisor: Supervisor, directory: string, options: Options): Promise<Platform> {
-  const ports = await platformDirectory.choosePorts(directory, ['postgres', 'nats', 'redis', ...names]);
+  const ports = await platformDirectory.choosePorts(directory, ['postgres', 'nats', 'redis', 'simulated', ...names]);
   const roleNames = [gateway.name, ...names];
   const secrets = platformDirectory.loadSecrets(directory, roleNames);
   const place = (name: string) => ({
@@ -133,6 +140,12 @@ async function welcome(options: Options, demo: Demo | null): Promise<string> {
     'Be told of it (any address of yours):',
     post('/v1/webhooks', { url: 'http://127.0.0.1:9000/', events: ['appointment.*'] }),
   );
+  if (demo.whatsapp)
+    lines.push(
+      'Ask its agent something, as a customer by WhatsApp, and see what it plans (AI and channel are simulated):',
+      '  npm run -s write-as-customer -- "Do you deliver on Saturdays?"',
+      `  curl '${url}/v1/agents/plans?status=awaiting' -H 'Authorization: Bearer ${demo.keys.live}'`,
+    );
   return [...lines, '', 'Ctrl-C stops everything; what it did is found again by the next npm start.', ''].join('\n');
 }
 

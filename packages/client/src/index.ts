@@ -102,9 +102,9 @@ async function send(operation: Operation, input: AnyInput, options: ClientOption
   const isWrite = operation.method !== 'GET';
   const headers: Record<string, string> = { authorization: `Bearer ${options.apiKey}` };
   if (isWrite) headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
-  if (input.body !== undefined) headers['content-type'] = 'application/json';
-  const request: RequestInit = { method: operation.method, headers };
-  if (input.body !== undefined) request.body = JSON.stringify(input.body);
+  const body = input.body === undefined ? undefined : await encoded(operation, input.body);
+  if (body) headers['content-type'] = body.type;
+  const request: RequestInit = { method: operation.method, headers, ...(body ? { body: body.bytes } : {}) };
   const url = addressOf(operation, input, options.baseUrl);
   for (let retriesLeft = options.retries ?? 2; ; retriesLeft--) {
     const timeout = AbortSignal.timeout(options.timeoutMs ?? 30_000);
@@ -123,6 +123,18 @@ async function send(operation: Operation, input: AnyInput, options: ClientOption
     }
     return await read(operation, response!, options);
   }
+}
+
+/** A body as it is sent, the same bytes on every try: a key stands for one body. */
+async function encoded(operation: Operation, body: unknown): Promise<{ type: string; bytes: string | ArrayBuffer }> {
+  if (operation.bodyType !== 'multipart') return { type: 'application/json', bytes: JSON.stringify(body) };
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body as Record<string, unknown>)) {
+    if (value instanceof Blob) form.append(name, value);
+    else if (value !== undefined) form.append(name, String(value));
+  }
+  const message = new Response(form);
+  return { type: message.headers.get('content-type')!, bytes: await message.arrayBuffer() };
 }
 
 async function read(operation: Operation, response: Response, options: ClientOptions): Promise<unknown> {

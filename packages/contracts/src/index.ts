@@ -1,5 +1,9 @@
 import * as accountEvents from './accounts/events.ts';
 import * as accounts from './accounts/operations.ts';
+import * as agentEvents from './agents/events.ts';
+import * as agentKnowledge from './agents/knowledge-operations.ts';
+import * as agents from './agents/operations.ts';
+import * as agentPlans from './agents/plan-operations.ts';
 import * as calendarEvents from './calendar/events.ts';
 import * as calendar from './calendar/operations.ts';
 import * as calendarSetup from './calendar/setup-operations.ts';
@@ -22,6 +26,9 @@ import * as webhooks from './webhooks/operations.ts';
 /** Every public operation under its key: what the client's methods are. A module comes in with two lines here. */
 export const operationsByKey = {
   ...accounts,
+  ...agents,
+  ...agentKnowledge,
+  ...agentPlans,
   ...cdp,
   ...cdpConsents,
   ...cdpAudiences,
@@ -40,6 +47,7 @@ export const operations: readonly Operation[] = Object.values(operationsByKey).f
 /** Every event, public and internal. */
 export const events: readonly EventDefinition[] = Object.values<unknown>({
   ...accountEvents,
+  ...agentEvents,
   ...cdpEvents,
   ...calendarEvents,
   ...catalogueEvents,

@@ -45,6 +45,7 @@ function publicEvents(): EventDefinition[] {
 
 function describe(operation: Operation): ZodOpenApiOperationObject {
   const { key, method, summary, description, scope, params, query, body, status, answer, gate } = operation;
+  const bodyType = operation.bodyType === 'multipart' ? 'multipart/form-data' : 'application/json';
   const header = method === 'GET' ? undefined : z.object({ 'Idempotency-Key': z.string().min(1).max(255).optional() });
   const requestParams = {
     ...(params ? { path: params } : {}),
@@ -60,7 +61,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     'x-scope': scope,
     ...(gate ? { 'x-module': gate } : {}),
     ...(Object.keys(requestParams).length > 0 ? { requestParams } : {}),
-    ...(body ? { requestBody: { required: isRequired(body), content: { 'application/json': { schema: body } } } } : {}),
+    ...(body ? { requestBody: { required: isRequired(body), content: { [bodyType]: { schema: body } } } } : {}),
     responses: {
       [status]: {
         description: 'Done.',

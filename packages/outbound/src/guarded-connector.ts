@@ -19,7 +19,12 @@ export class ConnectError extends Error {
 }
 
 /** What decides where a connection may lead: ranges allowed besides the public ones, and how names are resolved. */
-export type TargetGuard = { allowedRanges: AddressRange[]; resolve: ResolveName };
+export type TargetGuard = {
+  allowedRanges: AddressRange[];
+  resolve: ResolveName;
+  /** Plain http to public addresses too, as websites are read; left out: to allowed ranges alone. */
+  allowsPlainHttp?: true;
+};
 
 const maxUrlLength = 2048;
 /** A name with many addresses is tried at so many of them, so that one dial stays bounded. */
@@ -32,7 +37,7 @@ const checkTimeoutMs = 3000;
  * the name whose look-up decides.
  */
 export function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
-  const url = parseTargetUrl(text);
+  const url = parseTargetUrl(text, guard);
   if (typeof url === 'string') return { refusal: url };
   const host = hostOf(url);
   return isIP(host) ? { refusal: judgeAddresses(url, [host], guard) } : { name: host };
@@ -52,8 +57,16 @@ export async function checkTargetUrl(text: string, guard: TargetGuard): Promise<
   return judgeAddresses(new URL(text), addresses, guard);
 }
 
+/**
+ * Says why a URL must not be a page that is read (one sentence beginning with "url"), or null where it may be: as
+ * checkTargetUrl, with http as good as https.
+ */
+export function checkPageUrl(text: string, guard: TargetGuard): Promise<string | null> {
+  return checkTargetUrl(text, { ...guard, allowsPlainHttp: true });
+}
+
 function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): string | null {
-  if (url.protocol === 'http:') {
+  if (url.protocol === 'http:' && !guard.allowsPlainHttp) {
     const allowed = addresses.some((address) => isInRanges(address, guard.allowedRanges));
     return allowed
       ? null
@@ -66,13 +79,15 @@ function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): stri
   return `url leads to ${where}; it must lead to a public address`;
 }
 
-function parseTargetUrl(text: string): URL | string {
+function parseTargetUrl(text: string, { allowsPlainHttp }: TargetGuard): URL | string {
   if ([...text].length > maxUrlLength) return `url must be at most ${maxUrlLength} characters`;
   // The URL parser drops tabs and newlines silently; what is stored must be what is called.
   if (hasBlank(text)) return 'url must not contain spaces or control characters';
   const url = URL.parse(text);
-  if (!url) return 'url must be an absolute URL such as https://example.com/hook';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'url must begin with https://';
+  if (!url) return `url must be an absolute URL such as https://example.com/${allowsPlainHttp ? 'help' : 'hook'}`;
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return `url must begin with ${allowsPlainHttp ? 'https:// or http://' : 'https://'}`;
+  }
   if (url.username !== '' || url.password !== '') return 'url must not contain a user or a password';
   if (url.hostname === '' || url.port === '0') return 'url must name a host and a port from 1 to 65535';
   return url;
@@ -113,7 +128,7 @@ export type GuardedConnectorOptions = TargetGuard & {
 /**
  * Makes an undici connector that resolves the name itself, vets every address and dials vetted ones alone, one after the
  * other, pinned: nothing is resolved a second time. SNI and certificate check stay with the name. Plain http goes to
- * explicitly allowed ranges alone; another protocol, which begins TLS by itself, gets a plain socket. Fails with a ConnectError.
+ * explicitly allowed ranges alone, unless `allowsPlainHttp`; another protocol, which begins TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
   const { certificateAuthority: ca, connectTimeoutMs } = options;
@@ -147,7 +162,8 @@ async function vettedAddresses(target: buildConnector.Options, options: GuardedC
   const refused: string[] = [];
   const vetted = addresses.filter((address) => {
     const refusal = refusalOfAddress(address, options.allowedRanges);
-    const isPlain = target.protocol === 'http:' && !isInRanges(address, options.allowedRanges);
+    const isPlain =
+      target.protocol === 'http:' && !options.allowsPlainHttp && !isInRanges(address, options.allowedRanges);
     if (refusal || isPlain) refused.push(`${address} (${refusal ?? 'not allowed without TLS'})`);
     return refusal === null && !isPlain;
   });

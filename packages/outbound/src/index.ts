@@ -1,6 +1,8 @@
 export { type AddressRange, parseAddressRanges } from './address-ranges.ts';
+export { createGetter, type GetError, type GetRequest, type GetResult, type Getter } from './get.ts';
 export {
   ConnectError,
+  checkPageUrl,
   createGuardedConnector,
   type TargetGuard,
 } from './guarded-connector.ts';

@@ -1,5 +1,5 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
-import express, { type Express, type Request, type Response } from 'express';
+import type { Express, Request, Response } from 'express';
 import { refuseOtherMethods, routePattern, send, sendError } from './answers.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import {
@@ -12,11 +12,12 @@ import {
   type StoredAnswer,
   storeAnswer,
 } from './idempotency.ts';
-import { inputParser, parseJsonObject } from './input.ts';
+import { inputParser } from './input.ts';
 import { type Logger, withWorkContext } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
 import { Outside, OutsideNeeded } from './outside.ts';
+import { bodyBytes, bodyParser, bodyReader } from './request-body.ts';
 import { inSpan, meter, SpanKind } from './telemetry.ts';
 
 /** What binding needs of the process. */
@@ -40,9 +41,6 @@ export interface RequestCount {
   underWay: number;
 }
 
-/** Largest body in bytes, where the operation says no other. */
-const defaultBodyLimit = 1_048_576;
-const readBody = (limit: number) => express.raw({ type: () => true, limit, inflate: false });
 /** Most requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
 
@@ -88,7 +86,7 @@ export function bindOperations<Resources>(
     const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
     methods.set(path, [...(methods.get(path) ?? []), ...served]);
     if (operation.method === 'GET') route.get(serve);
-    else route[operation.method.toLowerCase() as 'post'](readBody(operation.bodyLimit ?? defaultBodyLimit), serve);
+    else route[operation.method.toLowerCase() as 'post'](bodyReader(operation), serve);
   }
   for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
 }
@@ -124,7 +122,7 @@ function answerer<Resources>(
   const { sql, log, resources } = context;
   const parseParams = inputParser(operation.params, 'text');
   const parseQuery = inputParser(operation.query, 'text');
-  const parseBody = inputParser(operation.body, 'json');
+  const parseBody = bodyParser(operation);
   const isWrite = operation.method !== 'GET';
 
   const isSecret = (stored: StoredAnswer) => operation.answersSecret && stored.status < 300 && stored.answer !== null;
@@ -167,9 +165,7 @@ function answerer<Resources>(
       if (isWrite) call.now = context.clock();
     }
     call.query = parseQuery(request.query as Record<string, unknown>) as typeof call.query;
-    call.body = (
-      operation.body ? parseBody(parseJsonObject(bytesOf(request), request.headers['content-type'])) : {}
-    ) as never;
+    call.body = (await parseBody(request)) as never;
     call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
       const row = outboxRow(event, account, data, call.now);
       events.push(row);
@@ -232,7 +228,7 @@ function answerer<Resources>(
       method: request.method,
       path,
       key,
-      fingerprint: fingerprintOf(bytesOf(request)),
+      fingerprint: fingerprintOf(bodyBytes(request)),
     };
     const outside = new Outside();
     const attempt = async (): Promise<Outcome | 'running'> => {
@@ -292,8 +288,4 @@ function resourceName(operation: Operation): string {
   const isNested = operation.path.endsWith('}') || segments.length < 4;
   const name = segments[isNested ? segments.length - 1 : segments.length - 2] ?? 'resource';
   return name.replaceAll('-', ' ').replace(/ies$/, 'y').replace(/s$/, '');
-}
-
-function bytesOf(request: Request): Buffer {
-  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 }

@@ -108,7 +108,7 @@ function nearest(issue: z.core.$ZodIssue, given: unknown): z.core.$ZodIssue {
   return { ...best, path: [...issue.path, ...best.path] };
 }
 
-/** Query and path values are text; those whose schema is a number become one where they are written as an integer. */
+/** Values of queries, paths and forms are text; those whose schema is a number or a boolean become one where they are written as one. */
 function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
   const prepared: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
@@ -117,8 +117,9 @@ function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): R
     }
     const field = schema.shape[name] as z.ZodType | undefined;
     const isNumber = field !== undefined && unwrapped(field) instanceof z.ZodNumber;
-    prepared[name] =
-      isNumber && typeof value === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(value) ? Number(value) : value;
+    const isBoolean = field !== undefined && unwrapped(field) instanceof z.ZodBoolean;
+    if (isNumber && typeof value === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(value)) prepared[name] = Number(value);
+    else prepared[name] = isBoolean && (value === 'true' || value === 'false') ? value === 'true' : value;
   }
   return prepared;
 }

@@ -45,9 +45,9 @@ export interface Call<O extends Operation, Resources = unknown> {
   };
   /**
    * For what a service learns from others on the way: the first time it is reached, the transaction is given up, `work` runs
-   * without one, and the handler starts over; the second time it does nothing.
+   * without one, and the handler starts over; from then on it answers what `work` did. A handler has one such piece of work.
    */
-  outsideOnce(work: (outside: OutsideWork) => Promise<void>): void;
+  outsideOnce<Answer>(work: (outside: OutsideWork) => Promise<Answer>): Answer;
 }
 
 export interface HandlerCall<O extends Operation, Found, Resources> extends Call<O, Resources> {

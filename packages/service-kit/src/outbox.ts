@@ -3,7 +3,7 @@ import type { AccountContext, Envelope, EventData, EventDefinition } from '@cust
 import type { Bus } from './bus.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
-import { inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
+import { activeTrace, inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 import { formatInstant } from './zoned-time.ts';
 
@@ -40,7 +40,7 @@ export function outboxRow(
   account: EventAccount,
   data: unknown,
   now: Date,
-  trace: TraceHeaders = traceHeaders(),
+  trace: TraceHeaders | null = activeTrace(),
 ): OutboxRow {
   const id = randomUUIDv7();
   const envelope: Envelope = {
@@ -57,7 +57,7 @@ export function outboxRow(
     kind: event.kind,
     audience: event.audience,
     envelope: JSON.stringify(envelope),
-    trace: trace.traceparent ? trace : null,
+    trace: trace?.traceparent ? trace : null,
   };
 }
 
@@ -86,7 +86,7 @@ export async function writeOutboxOf(
   rows: ReturnType<Sql>,
   now: Date,
 ): Promise<number> {
-  const trace = traceHeaders();
+  const trace = activeTrace();
   const { kind, audience } = event;
   const timestamp = formatInstant(now, account.timezone);
   // The keys that outboxRow gives an envelope, in their order; the id comes in front, the data at the end.
@@ -95,7 +95,7 @@ export async function writeOutboxOf(
     insert into outbox (account_id, id, kind, audience, envelope, trace)
     select ${account.id}, made.id, ${kind}, ${audience},
       '{"id":"' || made.id || '",' || ${rest}::text || ',"data":' || made.data::text || '}',
-      ${trace.traceparent ? JSON.stringify(trace) : null}::text::jsonb
+      ${trace && JSON.stringify(trace)}::text::jsonb
     from (select uuidv7() as id, each.data from (${rows}) as each) as made`;
   return result.count;
 }

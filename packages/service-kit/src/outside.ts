@@ -9,12 +9,15 @@ export class OutsideNeeded extends Error {
   }
 }
 
-/** Remembers for one request whether its work outside was done. */
+/** Remembers for one request what its work outside came to. */
 export class Outside {
-  #done = false;
-  readonly once = (work: (outside: OutsideWork) => Promise<void>): void => {
-    if (this.#done) return;
-    this.#done = true;
-    throw new OutsideNeeded(work);
+  #isDone = false;
+  #answer: unknown;
+  readonly once = <Answer>(work: (outside: OutsideWork) => Promise<Answer>): Answer => {
+    if (this.#isDone) return this.#answer as Answer;
+    this.#isDone = true;
+    throw new OutsideNeeded(async (outside) => {
+      this.#answer = await work(outside);
+    });
   };
 }

@@ -10,7 +10,7 @@ import { MovableClock } from './clock.ts';
 import { waitFor } from './wait-for.ts';
 
 /** The services that a platform under test can have. */
-export type TestedService = 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
+export type TestedService = 'agents' | 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
 
 /** An answer as it came: status, headers, JSON body (undefined where there was none), and the body's exact text. */
 export interface RawAnswer {
@@ -158,6 +158,7 @@ async function environment(names: string[], extra: Record<string, string>) {
     ADMIN_PORT: '0',
     ADMIN_TOKEN: `test-admin-token-${id}-${'x'.repeat(16)}`,
     WEBHOOKS_SECRET_KEY: randomBytes(32).toString('base64'),
+    AGENTS_SECRET_KEY: randomBytes(32).toString('base64'),
     MESSAGING_SECRET_KEY: randomBytes(32).toString('base64'),
     WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128',
     ...extra,

@@ -16,6 +16,7 @@ import { recordConsent } from './consents/record-consent.ts';
 import { onDomainEvent } from './contact-events/on-domain-event.ts';
 import { recordEvents } from './contact-events/record-events.ts';
 import { answerFindOrCreateContact } from './contacts/answer-find-or-create-contact.ts';
+import { answerGetContactProfile } from './contacts/answer-get-contact-profile.ts';
 import { answerGetContactReach } from './contacts/answer-get-contact-reach.ts';
 import { answerGetContactSummary } from './contacts/answer-get-contact-summary.ts';
 import { createContact } from './contacts/create-contact.ts';
@@ -42,7 +43,7 @@ export const cdp: ServiceDefinition<typeof baseConfig, undefined> = {
     ...[createAudience, listAudiences, getAudience, updateAudience, deleteAudience, refreshAudience],
     ...[previewAudience, explainAudience, listAudienceMembers],
   ],
-  requests: [answerGetContactSummary, answerGetContactReach, answerFindOrCreateContact],
+  requests: [answerGetContactSummary, answerGetContactProfile, answerGetContactReach, answerFindOrCreateContact],
   consumers: [onDomainEvent],
   jobs: [
     ...[lookForDuplicates(), retryStuckAudiences],

@@ -3,6 +3,7 @@ import { runProcess, type ServiceDefinition, startService } from '@customer-plat
 import { deleteChannel } from './channels/delete-channel.ts';
 import { listChannels } from './channels/list-channels.ts';
 import { putChannel } from './channels/put-channel.ts';
+import { answerGetConversation } from './messages/answer-get-conversation.ts';
 import { answerTakeMessage } from './messages/answer-take-message.ts';
 import { cancelMessage } from './messages/cancel-message.ts';
 import { getMessage } from './messages/get-message.ts';
@@ -29,7 +30,7 @@ export const messaging: ServiceDefinition<typeof messagingConfig, MessagingResou
     ...[getTemplates, updateTemplates],
     ...[sendMessage, listMessages, getMessage, cancelMessage],
   ],
-  requests: [answerTakeMessage],
+  requests: [answerTakeMessage, answerGetConversation],
   hooks: [takeHook],
   consumers: [contactConsumer, onConfirmationDue, onReminderDue],
   jobs: [releaseScheduledMessages, fallBack, endLostTries, applyReceipts],

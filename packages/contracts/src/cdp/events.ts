@@ -34,6 +34,14 @@ export const getContactSummary = internalRequest(
   z.object({ contact: ContactSummary.nullable() }),
 );
 
+/** Asks for all that is known of a contact, with its times in UTC; a merged one answers as its survivor; null where there is none. */
+export const getContactProfile = internalRequest(
+  'getContactProfile',
+  'cdp',
+  z.object({ contact: z.guid() }),
+  z.object({ contact: Contact.nullable() }),
+);
+
 /**
  * Asks where a contact is reached on a channel and what it last said about a purpose there; of a merged one the survivor. Each is null
  * where there is none.

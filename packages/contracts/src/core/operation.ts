@@ -19,6 +19,8 @@ export interface OperationSpec {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  /** How the body comes, where it is not JSON: as multipart/form-data, one part a field. */
+  readonly bodyType?: 'multipart';
   readonly status: 200 | 201 | 202 | 204;
   /** The answer's schema; left out for 204. */
   readonly answer?: z.ZodType;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
-import { internalRequest } from '../core/request.ts';
 import { Deal } from './resources.ts';
 
 const { publicEvent, internalEvent } = eventsOf('crm');
@@ -15,11 +14,3 @@ export const dealReopened = publicEvent('deal.reopened', changed);
 
 /** A deal was deleted: what names it no longer does. */
 export const dealDeleted = internalEvent('deal.deleted', z.object({ deal: z.object({ id: z.guid() }) }));
-
-/** Asks for a deal by id; null where the account has none. */
-export const getDealSummary = internalRequest(
-  'getDealSummary',
-  'crm',
-  z.object({ deal: z.guid() }),
-  z.object({ deal: Deal.nullable() }),
-);

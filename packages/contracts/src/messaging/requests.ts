@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../core/fields.ts';
 import { internalRequest } from '../core/request.ts';
 import { channel } from './channel.ts';
 
@@ -17,4 +18,16 @@ export const takeMessage = internalRequest(
     reference: z.string().meta({ description: 'What it is about, for people to find it by.' }),
   }),
   z.object({ message: z.guid() }),
+);
+
+/** Asks for the last messages from and to a contact, at most 50, oldest first, with their times in UTC. */
+export const getConversation = internalRequest(
+  'getConversation',
+  'messaging',
+  z.object({ contact: z.guid(), limit: z.int().min(1).max(50) }),
+  z.object({
+    messages: z.array(
+      z.object({ id: z.guid(), direction: z.enum(['in', 'out']), channel, body: z.string(), at: timestamp }),
+    ),
+  }),
 );

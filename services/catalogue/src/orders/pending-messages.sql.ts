@@ -1,6 +1,6 @@
 import { contactColumns, joinContact } from '@customer-platform/contact-copy';
 import type { Order } from '@customer-platform/contracts/catalogue';
-import { type JsonValue, type Sql, type TraceHeaders, traceHeaders } from '@customer-platform/service-kit';
+import { activeTrace, type JsonValue, type Sql, type TraceHeaders } from '@customer-platform/service-kit';
 
 /** A message to the contact of an order (of a merged one to the survivor) that messaging is to take. */
 export interface PendingMessage {
@@ -24,10 +24,10 @@ export async function insertPendingMessage(
   body: string,
   now: Date,
 ): Promise<void> {
-  const trace = traceHeaders();
+  const trace = activeTrace();
   await tx`
     insert into pending_messages (account_id, order_id, body, trace, due_at)
-    values (${accountId}, ${orderId}, ${body}, ${trace.traceparent ? tx.json(trace as JsonValue) : null}, ${now})`;
+    values (${accountId}, ${orderId}, ${body}, ${trace && tx.json(trace as JsonValue)}, ${now})`;
 }
 
 /** Claims at most `limit` messages that are due, earliest first: nobody else gets them before `leasedUntil`. */

@@ -5,7 +5,7 @@ import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-j
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
 /** A contact as the API shows it. */
-export function toContact(row: ContactRow, account: AccountContext): Contact {
+export function toContact(row: ContactRow, account: Pick<AccountContext, 'timezone'>): Contact {
   return {
     ...row,
     created_at: formatInstant(row.created_at, account.timezone),

@@ -25,8 +25,8 @@ export const createDeal = implement(contract.createDeal, {
       created_at: now,
       updated_at: now,
     };
-    const id = await insertDeal(tx, account.id, values);
-    const deal = toDeal({ id, ...values }, account.timezone);
+    const ids = await insertDeal(tx, account.id, values);
+    const deal = toDeal({ ...ids, ...values }, account.timezone);
     emit(contract.dealCreated, { deal });
     return deal;
   },

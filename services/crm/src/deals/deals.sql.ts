@@ -6,6 +6,8 @@ import type { Place } from '../pipelines/pipelines.sql.ts';
 /** A deal with what it shows of its pipeline, its stage and its contact (of a merged one the survivor; null: it has none). */
 export interface DealRow extends Place {
   id: string;
+  /** Within the account, from 1. */
+  number: number;
   title: string;
   status: DealStatus;
   value_minor: number;
@@ -21,7 +23,7 @@ export interface DealRow extends Place {
 }
 
 const columns = (tx: Sql) => tx`
-  d.id, d.title, d.pipeline_id, p.name as pipeline_name, d.stage_id, s.name as stage_name, d.status, d.value_minor,
+  d.id, d.number, d.title, d.pipeline_id, p.name as pipeline_name, d.stage_id, s.name as stage_name, d.status, d.value_minor,
   d.currency, d.notes, d.stage_entered_at, d.closed_at, d.created_at, d.updated_at, ${contactColumns(tx)}`;
 
 const neighbours = (tx: Sql) => tx`
@@ -84,15 +86,45 @@ export async function listDealRows(
 
 type Fragment = ReturnType<Sql>;
 
+/** The newest open deal of a contact in one of these pipelines; of a merged contact the survivor's. */
+export async function selectOpenDeal(
+  tx: Sql,
+  accountId: string,
+  contactId: string,
+  pipelines: number[],
+): Promise<DealRow | undefined> {
+  const [row] = await tx<DealRow[]>`
+    select ${columns(tx)} from deals d ${neighbours(tx)}
+    where d.account_id = ${accountId} and d.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))
+      and d.status = 'open' and d.pipeline_id = any(${pipelines}::bigint[])
+    order by d.id desc limit 1`;
+  return row;
+}
+
+/** Whether a request with this key was done. */
+export async function isTaken(tx: Sql, accountId: string, key: string): Promise<boolean> {
+  const rows = await tx`select 1 from taken_keys where account_id = ${accountId} and key = ${key}`;
+  return rows.length === 1;
+}
+
+/** Remembers the key of a request that is done. */
+export async function takeKey(tx: Sql, accountId: string, key: string, now: Date): Promise<void> {
+  await tx`insert into taken_keys (account_id, key, at) values (${accountId}, ${key}, ${now})`;
+}
+
 /** Whether the account has a deal with this id. */
 export async function hasDeal(tx: Sql, accountId: string, id: string): Promise<boolean> {
   const rows = await tx`select 1 from deals where account_id = ${accountId} and id = ${id}`;
   return rows.length === 1;
 }
 
-/** Adds a deal under the account's next number. Answers its id. */
-export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 'id'>): Promise<string> {
-  const [added] = await tx<{ id: string }[]>`
+/** Adds a deal under the account's next number. Answers its id and that number. */
+export async function insertDeal(
+  tx: Sql,
+  accountId: string,
+  row: Omit<DealRow, 'id' | 'number'>,
+): Promise<Pick<DealRow, 'id' | 'number'>> {
+  const [added] = await tx<Pick<DealRow, 'id' | 'number'>[]>`
     with next as (
       insert into deal_numbers as known (account_id, last) values (${accountId}, 1)
       on conflict (account_id) do update set last = known.last + 1
@@ -103,8 +135,8 @@ export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 
     select ${accountId}, last, ${row.title}, ${row.pipeline_id}, ${row.stage_id}, ${row.status}, ${row.value_minor},
       ${row.currency}, ${row.contact_id}, ${row.notes}, ${row.stage_entered_at}, ${row.closed_at}, ${row.created_at},
       ${row.updated_at}
-    from next returning id`;
-  return added!.id;
+    from next returning id, number`;
+  return added!;
 }
 
 /** Sets everything of a deal that can change. */

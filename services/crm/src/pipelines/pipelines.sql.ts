@@ -145,6 +145,19 @@ export async function holdPlace(
   return row;
 }
 
+/** Those of these pipelines, with their stages, and of these stages that there are. */
+export async function selectPlaces(tx: Sql, accountId: string, pipelines: number[], stages: number[]) {
+  const [foundPipelines, foundStages] = await Promise.all([
+    tx<Pipeline[]>`
+      select ${columns(tx)} from pipelines p
+      where p.account_id = ${accountId} and p.id = any(${pipelines}::bigint[]) order by p.id`,
+    tx<{ id: number; name: string; pipeline: number }[]>`
+      select id, name, pipeline_id as pipeline from stages
+      where account_id = ${accountId} and id = any(${stages}::bigint[]) order by id`,
+  ]);
+  return { pipelines: foundPipelines, stages: foundStages };
+}
+
 /** The id of the pipeline that a stage is of; undefined where the account has no such stage. */
 export async function selectPipelineOfStage(tx: Sql, accountId: string, stageId: number): Promise<number | undefined> {
   const [row] = await tx<{ pipeline_id: number }[]>`

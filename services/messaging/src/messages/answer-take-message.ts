@@ -1,6 +1,6 @@
 import { knownContact, learnContact } from '@customer-platform/contact-copy';
 import { takeMessage } from '@customer-platform/contracts/messaging';
-import { answerRequest, traceHeaders } from '@customer-platform/service-kit';
+import { activeTrace, answerRequest } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../resources.ts';
 import { insertMessages, selectIdByKey } from './messages.sql.ts';
 
@@ -13,7 +13,7 @@ export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingReso
     // The copy's number is what it goes to; of a contact that nobody knows it ends as one without an address.
     if (!(await knownContact(sql, accountId, contact)))
       await learnContact(contact)({ account: { id: accountId }, sql, ask: resources.askFor(accountId) });
-    const trace = traceHeaders();
+    const trace = activeTrace();
     const message = await change(async ({ tx, now, findAccounts }) => {
       const account = findAccounts([accountId]).get(accountId);
       if (!account) throw new Error(`there is no account ${accountId}`);
@@ -29,7 +29,7 @@ export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingReso
         needs_channels: false,
         send_at: null,
         key,
-        trace: trace.traceparent ? trace : null,
+        trace,
       };
       const [stored] = await insertMessages(tx, [given], now);
       // Stored meanwhile by one who asked at the same moment.

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/messaging';
-import { traceHeaders } from '@customer-platform/service-kit';
+import { activeTrace } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
 import { implement } from '../resources.ts';
 import { addressFor } from './address.ts';
@@ -35,7 +35,7 @@ export const sendMessage = implement(contract.sendMessage, {
     const known = contact === undefined ? undefined : await contactOfAccount(call, contact);
     if (known?.phone === '' && !named.includes('email'))
       return fail('invalid_request', 'contact must have a phone number for these channels', 'contact');
-    const trace = traceHeaders();
+    const trace = activeTrace();
     const isSimulated = account.mode === 'test';
     const message = {
       account_id: account.id,
@@ -47,7 +47,7 @@ export const sendMessage = implement(contract.sendMessage, {
       needs_channels: !isSimulated,
       send_at: send_at ?? null,
       key: null,
-      trace: trace.traceparent ? trace : null,
+      trace,
     };
     const [stored] = await insertMessages(tx, [message], now);
     const status = send_at ? 'scheduled' : 'queued';

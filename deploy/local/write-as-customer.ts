@@ -1,0 +1,39 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Demo } from './demo.ts';
+import { readJson } from './platform-directory.ts';
+
+const usage = 'usage: npm run -s write-as-customer -- "Do you deliver on Saturdays?"';
+
+/** Writes to the demo account as its customer Casey would by WhatsApp: the channel's hook, signed as its provider signs. */
+async function main(): Promise<string> {
+  const text = process.argv.slice(2).join(' ').trim();
+  if (text === '') throw new Error(usage);
+  const file = resolve(import.meta.dirname, '../../.platform/demo.json');
+  const demo = readJson<Demo>(file);
+  if (!demo?.whatsapp)
+    throw new Error('there is no demo account with a channel: npm start, or npm start -- --fresh, makes one');
+  const { hook_url, secret } = demo.whatsapp;
+  const id = randomUUID();
+  const body = JSON.stringify({ type: 'inbound', from: demo.try.phone, body: text, id, at: new Date().toISOString() });
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${mac}`,
+  };
+  const url = new URL(new URL(hook_url).pathname, demo.gateway);
+  const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(15_000) });
+  if (!answer.ok) throw new Error(`the hook answered ${answer.status} ${await answer.text()}`);
+  return `Casey wrote: ${text}`;
+}
+
+try {
+  console.log(await main());
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

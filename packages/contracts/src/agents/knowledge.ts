@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { integerId, text, timestamp, uuid } from '../core/fields.ts';
+
+export const sourceKind = z.enum(['article', 'faq', 'file', 'website']);
+export type SourceKind = z.infer<typeof sourceKind>;
+
+export const sourceStatus = z.enum(['processing', 'ready', 'failed']);
+export type SourceStatus = z.infer<typeof sourceStatus>;
+
+export const fileType = z.enum(['pdf', 'docx', 'txt', 'md', 'csv', 'html']);
+export type FileType = z.infer<typeof fileType>;
+
+export const crawl = z.enum(['page', 'sitemap']);
+export const refresh = z.enum(['never', 'daily', 'weekly']);
+export type Refresh = z.infer<typeof refresh>;
+
+const title = text(200, 1);
+const articleLength = 20_000;
+const answerLength = 2_000;
+const body = text(articleLength, 1);
+const alternates = z.array(text(200, 1)).max(20);
+const url = text(2_048, 1);
+const pages = z.array(url).min(1).max(50);
+
+export const Collection = z.object({ id: integerId, name: z.string() }).meta({ id: 'KnowledgeCollection' });
+export type Collection = z.infer<typeof Collection>;
+export const CollectionInput = z.object({ name: text(120, 1) });
+
+const common = {
+  id: z.guid(),
+  title: z.string().meta({ description: "A website's is its address without scheme." }),
+  collection: Collection,
+  status: sourceStatus,
+  error: z.string().meta({ description: 'Why it failed; empty otherwise.' }),
+  active: z.boolean().meta({ description: 'Whether agents use it.' }),
+  updated_at: timestamp,
+};
+
+export const KnowledgeSource = z
+  .discriminatedUnion('kind', [
+    z.object({ ...common, kind: z.literal('article'), body: z.string() }),
+    z.object({
+      ...common,
+      kind: z.literal('faq'),
+      body: z.string(),
+      alternates: z.array(z.string()),
+      answer_exactly: z.boolean(),
+    }),
+    z.object({ ...common, kind: z.literal('file'), file_type: fileType, size_bytes: z.int() }),
+    z.object({
+      ...common,
+      kind: z.literal('website'),
+      url: z.string(),
+      refresh,
+      crawl,
+      pages: z.int().meta({ description: 'How many pages it reads.' }),
+    }),
+  ])
+  .meta({ id: 'KnowledgeSource' });
+export type KnowledgeSource = z.infer<typeof KnowledgeSource>;
+
+/** An article has title and body; so has an FAQ, with its question and answer; a website has its url. */
+export const SourceInput = z
+  .object({
+    kind: z.enum(['article', 'faq', 'website'], {
+      error: 'must be article, faq or website; files are uploaded to POST /v1/agents/knowledge/files',
+    }),
+    collection: integerId.optional().meta({ description: 'Default: the collection General.' }),
+    active: z.boolean().default(true),
+    title: title.optional().meta({ description: 'Article, FAQ: required; unique among its kind, in any case.' }),
+    body: body.optional().meta({
+      description:
+        'Article: Markdown, required; its headings split it into passages. FAQ: the answer, up to 2,000 characters, required.',
+    }),
+    alternates: alternates.optional().meta({ description: 'FAQ: other ways to ask the question.' }),
+    answer_exactly: z.boolean().optional().meta({ description: 'FAQ: the answer is sent as it is written.' }),
+    url: url.optional().meta({ description: 'Website: required.' }),
+    pages: pages.optional().meta({ description: 'Website: the pages to read, of the same site; default: url alone.' }),
+    crawl: crawl.optional().meta({ description: 'Website: where the pages came from; default page.' }),
+    refresh: refresh.optional().meta({ description: 'Website: default never.' }),
+  })
+  .superRefine((source, context) => {
+    const missing = (source.kind === 'website' ? ['url'] : ['title', 'body']) as ('url' | 'title' | 'body')[];
+    for (const name of missing) {
+      if (source[name] === undefined)
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message: `must be given for a source of kind ${source.kind}`,
+        });
+    }
+    if (source.kind === 'faq' && source.body !== undefined && !text(answerLength).safeParse(source.body).success) {
+      context.addIssue({
+        code: 'custom',
+        path: ['body'],
+        message: `must be a text of 1 to ${answerLength} characters for an FAQ`,
+      });
+    }
+  });
+export type SourceInput = z.output<typeof SourceInput>;
+
+export const SourceChange = z.object({
+  collection: integerId.optional(),
+  active: z.boolean().optional(),
+  title: title.optional().meta({ description: 'Article, FAQ, file.' }),
+  body: body.optional().meta({ description: 'Article, FAQ: it is read anew.' }),
+  alternates: alternates.optional().meta({ description: 'FAQ.' }),
+  answer_exactly: z.boolean().optional().meta({ description: 'FAQ.' }),
+  pages: pages.optional().meta({ description: 'Website: it is read anew.' }),
+  refresh: refresh.optional().meta({ description: 'Website.' }),
+});
+
+/** The largest file that is taken, in bytes. */
+export const maxFileBytes = 20 * 1_048_576;
+
+export const FileInput = z.object({
+  file: z.file().meta({ description: 'At most 20 MiB of pdf, docx, txt, md, csv or html, told by its content.' }),
+  title: title.optional().meta({ description: "Default: the file's name." }),
+  collection: integerId.optional().meta({ description: 'Default: the collection General.' }),
+  active: z.boolean().default(true),
+});
+
+export const SearchInput = z.object({
+  query: text(500, 1),
+  collection: integerId.optional(),
+  limit: z.int().min(1).max(20).default(10),
+});
+
+export const SearchResult = z
+  .object({
+    text: z.string(),
+    score: z.number().meta({ description: 'Greater is better; of one answer only.' }),
+    heading_path: z.array(z.string()).meta({ description: 'The headings above the passage, outermost first.' }),
+    source: z.object({ id: z.guid(), kind: sourceKind, title: z.string() }),
+  })
+  .meta({ id: 'KnowledgePassage' });
+export type SearchResult = z.infer<typeof SearchResult>;
+
+export const sourcePath = z.object({ source_id: uuid });
+export const collectionPath = z.object({ collection_id: integerId });

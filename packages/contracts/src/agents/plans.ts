@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { integerId, text, timestamp, uuid } from '../core/fields.ts';
+import { channel } from '../messaging/channel.ts';
+import { AgentSummary, agentAction, approvalMode } from './agents.ts';
+
+export const planStatus = z.enum([
+  'awaiting_approval',
+  'running',
+  'completed',
+  'rejected',
+  'expired',
+  'cancelled',
+  'failed',
+]);
+export type PlanStatus = z.infer<typeof planStatus>;
+
+export const planTrigger = z.enum(['inbound_message', 'follow_up', 'manual']);
+export type PlanTrigger = z.infer<typeof planTrigger>;
+
+export const stepStatus = z.enum(['pending', 'awaiting_approval', 'running', 'done', 'skipped', 'cancelled', 'failed']);
+export type StepStatus = z.infer<typeof stepStatus>;
+
+const messageBody = text(4_096, 1);
+const noteBody = text(2_000, 1);
+const goal = text(500, 1);
+
+export const SendMessageParams = z.object({
+  channel,
+  body: messageBody,
+  channel_locked: z.boolean().meta({ description: 'It answers a message that came on this channel.' }),
+});
+export const AddNoteParams = z.object({ body: noteBody });
+export const FollowUpParams = z.object({ goal });
+export const MoveStageParams = z.object({ stage: integerId });
+
+export const PlanStep = z
+  .object({
+    id: integerId,
+    order: z.int().meta({ description: 'From 1: a step begins when it is due and all before it have ended.' }),
+    action: agentAction,
+    title: z.string(),
+    body: z.string().nullable().meta({ description: 'What it sends or writes.' }),
+    detail: z.string().nullable().meta({ description: 'The channel, the goal of a follow-up, or the stage.' }),
+    reason: z.string(),
+    run_at: timestamp,
+    requires_approval: z.boolean(),
+    status: stepStatus,
+    result: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'What came of it: {message}, {deal}, {plan}, or {error}.' }),
+    editable: z.array(z.string()).meta({ description: 'The params that can be changed until it is decided.' }),
+    params: z.union([SendMessageParams, AddNoteParams, FollowUpParams, MoveStageParams]),
+  })
+  .meta({ id: 'PlanStep' });
+export type PlanStep = z.infer<typeof PlanStep>;
+
+export const Plan = z
+  .object({
+    id: integerId,
+    agent: AgentSummary,
+    scope: z.enum(['contact']),
+    campaign_id: z.int().nullable(),
+    contact: z.object({
+      id: z.int().meta({ description: "The contact's number." }),
+      uuid: z.guid(),
+      name: z.string(),
+      msisdn: z.string(),
+    }),
+    deal: z
+      .object({ id: z.int().meta({ description: "The deal's number." }), title: z.string(), stage: z.string() })
+      .nullable()
+      .meta({ description: 'As it was when the plan was made; null where the contact had no open deal.' }),
+    pipeline: z.object({ id: integerId, name: z.string() }).nullable(),
+    trigger: planTrigger,
+    trigger_excerpt: z.string().meta({ description: 'The beginning of the text that led to it.' }),
+    goal: z.string(),
+    rationale: z.string(),
+    status: planStatus.meta({ description: 'running without steps: the agent is still thinking.' }),
+    approval_mode: approvalMode,
+    approval_reasons: z.array(z.string()),
+    created: timestamp,
+    expires_at: timestamp.nullable().meta({ description: 'When it lapses if nobody decides.' }),
+    next_run_at: timestamp.nullable(),
+    tokens: z.int().meta({ description: 'AI tokens used to make it.' }),
+    model: z.string(),
+    decided_by: z.string().nullable(),
+    decision_note: z.string().nullable(),
+    last_error: z.string().nullable(),
+    steps: z.array(PlanStep),
+    audience: z.null(),
+    story_id: z.null(),
+  })
+  .meta({ id: 'Plan' });
+export type Plan = z.infer<typeof Plan>;
+
+export const PlanInput = z.object({ contact: uuid, goal: goal.optional() });
+
+const note = text(500).optional();
+export const Decision = z.object({ note });
+
+export const StepChange = z.object({
+  body: messageBody.optional(),
+  channel: channel.optional(),
+  goal: goal.optional(),
+  stage: integerId.optional(),
+});
+
+export const planPath = z.object({ plan_id: integerId });
+export const stepPath = planPath.extend({ step_id: integerId });

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { integerId } from '../core/fields.ts';
+import { AgentSummary } from './agents.ts';
+
+const tokens = z.int();
+const cost = z.number().nullable().meta({ description: "USD; null where a model's price is not in the settings." });
+
+const ranges = [7, 14, 30];
+export const usageDays = z.int().refine((days) => ranges.includes(days), { error: 'must be 7, 14 or 30' });
+
+export const AgentUsage = z
+  .object({
+    range_days: z.int(),
+    totals: z.object({
+      tokens,
+      prompt_tokens: tokens,
+      completion_tokens: tokens,
+      calls: z.int(),
+      plans: z.int(),
+      estimated_cost_usd: cost,
+    }),
+    days: z.array(z.object({ date: z.string(), by_agent: z.record(z.string(), tokens) })).meta({
+      description: "One for every day, oldest first, of the account's zone; by_agent has tokens by agent id.",
+    }),
+    agents: z.array(
+      z.object({
+        agent: AgentSummary,
+        model: z.string(),
+        tokens_today: tokens,
+        daily_limit: z.int().nullable(),
+        tokens,
+        calls: z.int(),
+        plans: z.int(),
+      }),
+    ),
+    pipelines: z.array(
+      z.object({ id: integerId, name: z.string(), tokens_today: tokens, daily_budget: z.int().nullable(), tokens }),
+    ),
+    models: z.array(
+      z.object({ provider: z.string(), model: z.string(), tokens, calls: z.int(), estimated_cost_usd: cost }),
+    ),
+    uses: z
+      .array(z.object({ agent: z.string(), kind: z.string(), label: z.string(), tokens, calls: z.int() }))
+      .meta({ description: 'What tokens were for, biggest first.' }),
+    account: z.object({ tokens_today: tokens, daily_budget: z.int().nullable() }),
+  })
+  .meta({ id: 'AgentUsage' });
+export type AgentUsage = z.infer<typeof AgentUsage>;

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { email, integerId, text, timestamp } from '../core/fields.ts';
+import { agentAction, agentPath } from './agents.ts';
+
+export const blockKind = z.enum(['ai', 'condition', 'action']);
+
+export const WorkflowBlock = z
+  .object({
+    id: text(100, 1).meta({ description: 'Unique within the workflow.' }),
+    kind: blockKind,
+    action: agentAction.optional().meta({ description: 'What an action block does; required there.' }),
+    teammate: email.optional(),
+    pipeline: integerId.optional(),
+    stage: integerId.optional(),
+    collection: integerId.optional(),
+    params: z.record(z.string(), z.unknown()).default({}),
+  })
+  .refine(({ kind, action }) => kind !== 'action' || action !== undefined, {
+    error: 'must name its action',
+    path: ['action'],
+  })
+  .meta({ id: 'WorkflowBlock' });
+export type WorkflowBlock = z.output<typeof WorkflowBlock>;
+
+export const WorkflowDraftInput = z.object({
+  blocks: z
+    .array(WorkflowBlock)
+    .min(1)
+    .max(200)
+    .refine((blocks) => new Set(blocks.map(({ id }) => id)).size === blocks.length, {
+      error: 'must not have two blocks with one id',
+    }),
+});
+
+export const WorkflowDraft = z
+  .object({ blocks: z.array(WorkflowBlock), updated_at: timestamp })
+  .meta({ id: 'WorkflowDraft' });
+
+export const WorkflowVersion = z
+  .object({
+    number: z.int(),
+    note: z.string(),
+    by: z.string().nullable().meta({ description: 'Who published it; null: through the API.' }),
+    at: timestamp,
+    blocks: z.int(),
+    ai_blocks: z.int(),
+    live: z.boolean(),
+    running: z.int().meta({ description: 'Open plans that were made under it.' }),
+  })
+  .meta({ id: 'WorkflowVersion' });
+export type WorkflowVersion = z.infer<typeof WorkflowVersion>;
+
+export const PublishInput = z.object({ note: text(500).default('') });
+
+export const versionPath = agentPath.extend({ number: integerId });

@@ -1,0 +1,104 @@
+import { Readable, type Transform } from 'node:stream';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
+
+const maxEncodings = 3;
+/** The window that a zstd body on the web may have at most (RFC 9659): what it says is what a decoder allocates. */
+const zstdWindowLog = 23;
+
+const decoders: Record<string, (firstByte: number) => Transform> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  // Servers send "deflate" with and without the zlib header.
+  deflate: (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw()),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } }),
+};
+
+/** A body that is larger than was asked for. */
+export class BodyTooLarge extends Error {}
+
+/** A body in an encoding that is not known. */
+export class UnknownEncoding extends Error {}
+
+/**
+ * Reads a body whole, inflating it on the way by its Content-Encoding. At most `maxBytes` of it are ever held, before and after
+ * inflating, and of a bomb no more than that is inflated. Throws BodyTooLarge beyond it, or answers the beginning where `cut`; throws
+ * UnknownEncoding, and whatever the source or a decoder throws.
+ */
+export async function readBody(
+  source: AsyncIterable<Buffer>,
+  contentEncoding: string,
+  { maxBytes, cut }: { maxBytes: number; cut: boolean },
+): Promise<Buffer> {
+  const encodings = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity');
+  if (encodings.length > maxEncodings || encodings.some((name) => !Object.hasOwn(decoders, name))) {
+    throw new UnknownEncoding(contentEncoding);
+  }
+  let stream = encodings.length === 0 ? source : bounded(source, maxBytes);
+  for (const encoding of encodings.reverse()) stream = decoded(stream, decoders[encoding]!);
+  let held: Buffer = Buffer.allocUnsafeSlow(Math.min(firstBytes, maxBytes));
+  let size = 0;
+  for await (const chunk of stream) {
+    const wanted = size + chunk.length;
+    if (wanted > maxBytes && !cut) throw new BodyTooLarge();
+    if (wanted > held.length) held = grown(held, size, Math.min(maxBytes, Math.max(wanted, held.length * 2)));
+    size += chunk.copy(held, size);
+    if (wanted > maxBytes) break;
+  }
+  return held.subarray(0, size);
+}
+
+/** Chunks are copied on as they come: kept until the end, they would be too old to be freed soon. */
+const firstBytes = 65_536;
+
+function grown(held: Buffer, size: number, bytes: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(bytes);
+  held.copy(larger, 0, 0, size);
+  return larger;
+}
+
+async function* bounded(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const chunk of source) {
+    size += chunk.length;
+    if (size > maxBytes) throw new BodyTooLarge();
+    yield chunk;
+  }
+}
+
+/** Inflates by what is asked for: a decoder that nobody reads from stops. */
+async function* decoded(
+  source: AsyncIterable<Buffer>,
+  decoderFor: (firstByte: number) => Transform,
+): AsyncGenerator<Buffer> {
+  const iterator = source[Symbol.asyncIterator]();
+  let first = await iterator.next();
+  while (!first.done && first.value.length === 0) first = await iterator.next();
+  if (first.done) return;
+  const whole = async function* () {
+    yield first.value as Buffer;
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+  };
+  const decoder = decoderFor(first.value.readUInt8(0));
+  const input = Readable.from(whole(), { objectMode: false, highWaterMark: 16_384 });
+  input.on('error', (error) => decoder.destroy(error));
+  input.pipe(decoder);
+  try {
+    yield* decoder as AsyncIterable<Buffer>;
+  } finally {
+    input.destroy();
+    decoder.destroy();
+    await iterator.return?.();
+  }
+}

@@ -1,0 +1,204 @@
+import type { Dispatcher } from 'undici';
+import { createConnectionPools, type PoolEntry } from './connection-pools.ts';
+import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
+import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
+
+/** Why nothing was got. `redirects`: too many; `stopped`: by the caller's signal or rule. */
+export type GetError =
+  | 'timeout'
+  | 'dns'
+  | 'tls'
+  | 'refused'
+  | 'blocked'
+  | 'too_large'
+  | 'redirects'
+  | 'stopped'
+  | 'http';
+
+/**
+ * What came of one GET: an answer of any status but a redirect that was followed, its body inflated; header names in lower case, `url`
+ * after redirects. Or why there is none: `message` is for people ("it did not answer in time") and names no address.
+ */
+export type GetResult =
+  | { status: number; headers: Record<string, string>; body: Buffer; url: string; error?: undefined }
+  | { error: GetError; message: string };
+
+/** One GET; requests with the same `poolKey` and origin share connections. */
+export type GetRequest = {
+  poolKey: string;
+  url: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** Less than what the getter takes of a body. */
+  maxBodyBytes?: number;
+  /** Answers the beginning of a body that is longer, in place of too_large. */
+  cutsBody?: true;
+  /** Asked before a redirect is followed: null, or why it must not be. */
+  refusalOf?: (url: string) => Promise<string | null>;
+};
+
+export type GetterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs' | 'allowsPlainHttp'> & {
+  userAgent: string;
+  /** One deadline over name look-ups, connections, TLS, headers and bodies of all redirects; 15 s where it is left out. */
+  timeoutMs?: number;
+  /** Counted after decompression; 5 MiB where it is left out. */
+  maxBodyBytes?: number;
+  maxSocketsPerPool: number;
+  maxSockets: number;
+};
+
+export type Getter = {
+  /** Never rejects: every outcome is a GetResult. */
+  get(request: GetRequest): Promise<GetResult>;
+  openSockets(): number;
+  /** Ends every connection; what is on the way ends with error http. */
+  close(): Promise<void>;
+};
+
+const defaultTimeoutMs = 15_000;
+const defaultMaxBodyBytes = 5 * 1_048_576;
+const maxRedirects = 5;
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+
+/** The end of a GET that led to no answer. */
+class GetFailure extends Error {
+  readonly error: GetError;
+
+  constructor(error: GetError, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.error = error;
+  }
+}
+
+/**
+ * Makes the reader of pages that customers name: https and http, guarded at every dial, one deadline, at most five redirects, each judged
+ * anew, and no more of a body in memory than it may have.
+ */
+export function createGetter(options: GetterOptions): Getter {
+  const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes, userAgent } = options;
+  const pools = createConnectionPools({
+    connect: createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs }),
+    maxSocketsPerPool: options.maxSocketsPerPool,
+    maxSockets: options.maxSockets,
+    keepAliveMs: 4_000,
+  });
+  const headersOf = (request: GetRequest) => ({
+    'user-agent': userAgent,
+    'accept-encoding': 'gzip, deflate, br, zstd',
+    ...request.headers,
+  });
+
+  /** One answer, or where it redirects to. */
+  async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
+    const entry = pools.take(request.poolKey, url.origin);
+    try {
+      const target = { path: url.pathname + url.search, method: 'GET' as const, headers: headersOf(request), signal };
+      const answer = await requestOn(entry, target);
+      const location = answer.headers.location;
+      if (redirectStatuses.has(answer.statusCode) && typeof location === 'string') {
+        answer.body.on('error', () => undefined).destroy();
+        return redirectTarget(location, url);
+      }
+      const body = await readBody(answer.body, headerText(answer.headers['content-encoding']), {
+        maxBytes: Math.min(request.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
+        cut: request.cutsBody ?? false,
+      }).finally(() => answer.body.on('error', () => undefined).destroy());
+      const headers = Object.entries(answer.headers).map(([name, value]) => [name, headerText(value)]);
+      return { status: answer.statusCode, headers: Object.fromEntries(headers), body, url: url.href };
+    } finally {
+      pools.giveBack(entry);
+    }
+  }
+
+  async function follow(request: GetRequest, signal: AbortSignal): Promise<GetResult> {
+    let url = pageUrl(request.url);
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const answer = await getOnce(request, url, signal);
+      if (!(answer instanceof URL)) return answer;
+      url = answer;
+      const refusal = await request.refusalOf?.(url.href);
+      if (refusal) throw new GetFailure('stopped', refusal);
+    }
+    throw new GetFailure('redirects', `it redirects more than ${maxRedirects} times`);
+  }
+
+  return {
+    async get(request) {
+      const stop = new AbortController();
+      const late = new GetFailure('timeout', 'it did not answer in time');
+      const timer = setTimeout(() => stop.abort(late), timeoutMs);
+      const end = () => stop.abort(new GetFailure('stopped', 'reading was stopped'));
+      request.signal?.addEventListener('abort', end);
+      if (request.signal?.aborted) end();
+      try {
+        const aborted = new Promise<never>((_, reject) => {
+          stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error));
+        });
+        stop.signal.throwIfAborted();
+        return await Promise.race([follow(request, stop.signal), aborted]);
+      } catch (error) {
+        return resultOf(error);
+      } finally {
+        clearTimeout(timer);
+        request.signal?.removeEventListener('abort', end);
+        // Whatever is still on the way is cut off.
+        stop.abort(late);
+      }
+    },
+    openSockets: pools.openSockets,
+    close: pools.close,
+  };
+}
+
+/** Asks once more where a connection that had been kept turned out to be closed before any byte of an answer. */
+async function requestOn(entry: PoolEntry, target: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+  const dialsBefore = entry.dials;
+  try {
+    return await entry.pool.request(target);
+  } catch (error) {
+    const isLost = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+    if (!isLost || entry.dials !== dialsBefore) throw error;
+    return await entry.pool.request(target);
+  }
+}
+
+function redirectTarget(location: string, from: URL): URL {
+  const target = URL.parse(location, from.href);
+  if (!target) throw new GetFailure('http', 'it redirects to what is no URL');
+  return pageUrl(target.href);
+}
+
+function pageUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') {
+    throw new GetFailure('blocked', 'it leads to what is neither http nor https');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new GetFailure('blocked', 'it leads to a URL with a user or a password');
+  }
+  url.hash = '';
+  return url;
+}
+
+function headerText(header: string | string[] | undefined): string {
+  return Array.isArray(header) ? header.join(', ') : (header ?? '');
+}
+
+/** What people are told of a connection that did not come about. */
+const connectMessages: Record<ConnectError['failure'], string> = {
+  blocked: 'it leads to an address that is not public',
+  dns: 'its name cannot be resolved',
+  refused: 'it refuses connections',
+  timeout: 'it did not answer in time',
+  tls: 'no secure connection could be made; its certificate may be wrong',
+  http: 'it broke off the connection',
+};
+
+function resultOf(error: unknown): GetResult {
+  if (error instanceof GetFailure) return { error: error.error, message: error.message };
+  if (error instanceof ConnectError) return { error: error.failure, message: connectMessages[error.failure] };
+  if (error instanceof BodyTooLarge) return { error: 'too_large', message: 'it is larger than what is read of a page' };
+  if (error instanceof UnknownEncoding)
+    return { error: 'http', message: 'it answers in an encoding that is not known' };
+  return { error: 'http', message: 'its answer is broken' };
+}

@@ -1,0 +1,82 @@
+import type { Agent } from '@customer-platform/contracts/agents';
+import type { Pipeline } from '@customer-platform/contracts/crm';
+import type { Database } from '@customer-platform/service-kit';
+import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
+import { expect } from '@jest/globals';
+
+/** An account with a pipeline, and short ways to its agents. */
+export interface Crew {
+  account: TestAccount;
+  /** Sales, with which every account with Pipelines begins. */
+  pipeline: Pipeline;
+  /** Makes an agent, whatever comes. */
+  post(body: unknown): Promise<RawAnswer>;
+  /** Makes an agent named Ada who sells. */
+  agent(more?: Record<string, unknown>): Promise<Agent>;
+  get(id: number): Promise<Agent>;
+  patch(id: number, body: unknown): Promise<RawAnswer>;
+  /** POSTs to an agent's path, whatever comes. */
+  act(id: number, action: string, body?: unknown): Promise<RawAnswer>;
+  remove(id: number): Promise<RawAnswer>;
+  putDraft(id: number, blocks: unknown): Promise<RawAnswer>;
+  /** An agent that makes plans. */
+  liveAgent(more?: Record<string, unknown>): Promise<Agent>;
+}
+
+export const blocks = [
+  { id: 'think', kind: 'ai' },
+  { id: 'answer', kind: 'action', action: 'send_message' },
+];
+
+export async function openCrew(platform: Platform, settings: Record<string, unknown> = {}): Promise<Crew> {
+  const account = await platform.account(settings);
+  const { data } = await account.client.listPipelines();
+  const request = (method: string, path: string, body?: unknown) =>
+    account.request(method, `/v1/agents${path}`, body === undefined ? {} : { body });
+  const crew: Crew = {
+    account,
+    pipeline: data[0]!,
+    post: (body) => request('POST', '', body),
+    agent: (more = {}) => account.client.createAgent({ body: { name: 'Ada', role: 'Sells', ...more } }),
+    get: (id) => account.client.getAgent({ params: { agent_id: id } }),
+    patch: (id, body) => request('PATCH', `/${id}`, body),
+    act: (id, action, body = {}) => request('POST', `/${id}/${action}`, body),
+    remove: (id) => request('DELETE', `/${id}`),
+    putDraft: (id, given) => request('PUT', `/${id}/workflow/draft`, { blocks: given }),
+    async liveAgent(more) {
+      const { id } = await crew.agent(more);
+      await crew.putDraft(id, blocks);
+      await account.client.publishWorkflow({ params: { agent_id: id }, body: {} });
+      return await account.client.goLiveAgent({ params: { agent_id: id }, body: {} });
+    },
+  };
+  return crew;
+}
+
+/** What an answer is that refuses one input. */
+export const invalid = (field: string, message = /./) => ({
+  status: 400,
+  body: { error: { code: 'invalid_request', field, message: expect.stringMatching(message) } },
+});
+export const conflict = (message: RegExp) => ({
+  status: 409,
+  body: { error: { code: 'invalid_state', message: expect.stringMatching(message) } },
+});
+export const missing = { status: 404, body: { error: { code: 'not_found' } } };
+
+/** Adds an open plan of an agent by statement, and answers its id. */
+export async function addPlan(
+  database: Database,
+  accountId: string,
+  agentId: number,
+  more: { version?: number; status?: string; at?: Date; pipeline?: { id: number; name: string } } = {},
+): Promise<number> {
+  const { version = 1, status = 'running', at = new Date(), pipeline } = more;
+  const [row] = await database<{ id: number }[]>`
+    insert into plans (account_id, agent_id, workflow_version, contact_id, trigger, trigger_text, goal, status, created_at,
+      pipeline_id, pipeline_name)
+    values (${accountId}, ${agentId}, ${version}, uuidv7(), 'manual', 'x', 'x', ${status}, ${at},
+      ${pipeline?.id ?? null}, ${pipeline?.name ?? null})
+    returning id`;
+  return row!.id;
+}

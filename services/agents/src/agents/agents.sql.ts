@@ -1,0 +1,148 @@
+import type { AgentAction, AgentStatus, ApprovalMode } from '@customer-platform/contracts/agents';
+import type { Sql } from '@customer-platform/service-kit';
+
+/** A pipeline with the name that it had when it was given to an agent. */
+export interface AgentPipeline {
+  id: number;
+  name: string;
+}
+
+/** What can be given to an agent. */
+export interface AgentValues {
+  name: string;
+  role: string;
+  /** Its own; empty where it uses that of the settings. */
+  model: string;
+  daily_limit: number | null;
+  approval_mode: ApprovalMode;
+  approval_timeout_seconds: number;
+  pipelines: AgentPipeline[];
+  actions: AgentAction[];
+  collections: number[];
+}
+
+export interface AgentRow extends AgentValues {
+  account_id: string;
+  id: number;
+  status: AgentStatus;
+  /** Its own model, else that of the settings; empty where there is none. */
+  used_model: string;
+  has_draft: boolean;
+  live_version: number | null;
+  /** The greatest number that a version of its workflow has; 0 where nothing was published. */
+  last_version: number;
+  was_live: boolean;
+  created_at: Date;
+}
+
+const columns = (tx: Sql) => tx`
+  a.account_id, a.id, a.name, a.role, a.status, a.model, a.daily_limit, a.approval_mode, a.approval_timeout_seconds, a.actions,
+  a.collections, a.draft is not null as has_draft, a.live_version, a.last_version, a.was_live, a.created_at,
+  coalesce(nullif(a.model, ''), (select s.model from settings s where s.account_id = a.account_id), '') as used_model,
+  (select coalesce(json_agg(json_build_object('id', p.pipeline_id, 'name', p.name) order by p.position, p.pipeline_id), '[]')
+   from agent_pipelines p where p.account_id = a.account_id and p.agent_id = a.id) as pipelines`;
+
+/** An archived one too; undefined where the account has none with this id. */
+export async function selectAgent(tx: Sql, accountId: string, id: number): Promise<AgentRow | undefined> {
+  const [row] = await tx<AgentRow[]>`
+    select ${columns(tx)} from agents a where a.account_id = ${accountId} and a.id = ${id}`;
+  return row;
+}
+
+/** Locks the agent against other changes of it and its workflow, then reads it. What refers to it can still be written. */
+export async function lockAgent(tx: Sql, accountId: string, id: number): Promise<AgentRow | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`
+    select 1 from agents where account_id = ${accountId} and id = ${id} for no key update`.execute();
+  const [, row] = await Promise.all([locked, selectAgent(tx, accountId, id)]);
+  return row;
+}
+
+/** Newest first, without archived ones, after the one with id `beforeId`. */
+export async function listAgentRows(
+  tx: Sql,
+  accountId: string,
+  beforeId: number | undefined,
+  limit: number,
+): Promise<AgentRow[]> {
+  return await tx<AgentRow[]>`
+    select ${columns(tx)} from agents a
+    where a.account_id = ${accountId} and a.status <> 'archived' ${beforeId === undefined ? tx`` : tx`and a.id < ${beforeId}`}
+    order by a.id desc limit ${limit}`;
+}
+
+/** Those that are not archived, and those with these ids; by id. */
+export async function selectAgentsFor(tx: Sql, accountId: string, ids: readonly number[]): Promise<AgentRow[]> {
+  return await tx<AgentRow[]>`
+    select ${columns(tx)} from agents a
+    where a.account_id = ${accountId} and (a.status <> 'archived' or a.id = any(${[...ids]}::bigint[])) order by a.id`;
+}
+
+const insertPipelines = (tx: Sql, agent: ReturnType<Sql>, pipelines: readonly AgentPipeline[]) => tx`
+  insert into agent_pipelines (account_id, agent_id, pipeline_id, name, position)
+  select agent.account_id, agent.id, given.id, given.name, given.position
+  from ${agent} as agent cross join unnest(
+    ${pipelines.map(({ id }) => id)}::bigint[], ${pipelines.map(({ name }) => name)}::text[]
+  ) with ordinality as given (id, name, position)`;
+
+/** Adds an agent as a draft. Answers its id. */
+export async function insertAgent(tx: Sql, accountId: string, values: AgentValues, now: Date): Promise<number> {
+  const { name, role, model, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = values;
+  const [row] = await tx<{ id: number }[]>`
+    with added as (
+      insert into agents (account_id, name, role, status, model, daily_limit, approval_mode, approval_timeout_seconds, actions,
+        collections, created_at)
+      values (${accountId}, ${name}, ${role}, 'draft', ${model}, ${daily_limit}, ${approval_mode}, ${approval_timeout_seconds},
+        ${actions}::text[], ${collections}::bigint[], ${now})
+      returning account_id, id
+    ), given as (${insertPipelines(tx, tx`added`, values.pipelines)})
+    select id from added`;
+  return row!.id;
+}
+
+/** Replaces all that can be given to an agent, which must be locked. */
+export async function updateAgentRow(tx: Sql, accountId: string, id: number, values: AgentValues): Promise<void> {
+  const { name, role, model, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = values;
+  const emptied = tx`delete from agent_pipelines where account_id = ${accountId} and agent_id = ${id}`.execute();
+  const replaced = tx`
+    with changed as (
+      update agents set name = ${name}, role = ${role}, model = ${model}, daily_limit = ${daily_limit},
+        approval_mode = ${approval_mode}, approval_timeout_seconds = ${approval_timeout_seconds},
+        actions = ${actions}::text[], collections = ${collections}::bigint[]
+      where account_id = ${accountId} and id = ${id} returning account_id, id
+    )
+    ${insertPipelines(tx, tx`changed`, values.pipelines)}`.execute();
+  await Promise.all([emptied, replaced]);
+}
+
+/** Makes an agent live or paused, which must be locked. */
+export async function updateAgentStatus(
+  tx: Sql,
+  accountId: string,
+  id: number,
+  status: 'live' | 'paused',
+): Promise<void> {
+  await tx`
+    update agents set status = ${status}, was_live = was_live or ${status} = 'live'
+    where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Switches an agent off for good, and takes it out of its pipelines. */
+export async function archiveAgentRow(tx: Sql, accountId: string, id: number): Promise<void> {
+  await tx`
+    with left_behind as (delete from agent_pipelines where account_id = ${accountId} and agent_id = ${id})
+    update agents set status = 'archived' where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Removes an agent that was never live, with its workflow. */
+export async function deleteAgentRow(tx: Sql, accountId: string, id: number): Promise<void> {
+  await tx`delete from agents where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Which of these are collections of the account. */
+export async function selectCollectionIds(tx: Sql, accountId: string, ids: readonly number[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx<{ id: number }[]>`
+    select id from collections where account_id = ${accountId} and id = any(${[...ids]}::bigint[])`;
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,8 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import type { AgentRow } from './agents.sql.ts';
+
+/** Throws invalid_state where the agent was deleted and is kept for the record only. */
+export function refuseArchived(agent: AgentRow): void {
+  if (agent.status !== 'archived') return;
+  throw new ApiError('invalid_state', `The agent ${agent.name} was deleted; what it did can be read, nothing changed`);
+}

@@ -1,0 +1,19 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { implement } from '../resources.ts';
+import { toAgent } from './agent.ts';
+import { insertAgent, selectAgent } from './agents.sql.ts';
+import { namedCollections, namedPipelines } from './named-places.ts';
+
+export const createAgent = implement(contract.createAgent, {
+  async handle(call) {
+    const { account, tx, body, now } = call;
+    const values = {
+      ...body,
+      actions: [...new Set(body.actions)],
+      collections: await namedCollections(tx, account.id, body.collections, []),
+      pipelines: namedPipelines(call, body.pipelines, []),
+    };
+    const id = await insertAgent(tx, account.id, values, now);
+    return toAgent((await selectAgent(tx, account.id, id))!, account.timezone);
+  },
+});

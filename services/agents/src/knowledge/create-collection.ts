@@ -1,0 +1,16 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { implement } from '../resources.ts';
+import { toCollection } from './collection.ts';
+import { insertCollection, openCollections } from './collections.sql.ts';
+
+export const createCollection = implement(contract.createCollection, {
+  async handle({ account, tx, body, fail }) {
+    const name = body.name.trim();
+    if (name === '') return fail('invalid_request', 'name must not be blank', 'name');
+    // General comes first, whoever asks for what before.
+    await openCollections(tx, account.id);
+    const row = await insertCollection(tx, account.id, name);
+    if (!row) return fail('invalid_request', `name must be unique: there is a collection ${name}`, 'name');
+    return toCollection(row);
+  },
+});

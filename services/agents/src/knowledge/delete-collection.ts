@@ -1,0 +1,16 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { implement } from '../resources.ts';
+import { deleteCollectionRow, hasSources, lockCollection } from './collections.sql.ts';
+
+export const deleteCollection = implement(contract.deleteCollection, {
+  find: ({ account, tx, params }) => lockCollection(tx, account.id, params.collection_id),
+  async handle({ account, tx, found, fail }) {
+    const { id, name, is_general: isGeneral } = found;
+    if (isGeneral) return fail('invalid_state', 'The collection General stays: sources go there that name no other');
+    if (await hasSources(tx, account.id, id)) {
+      return fail('invalid_state', `The collection ${name} has sources; move or delete them first`);
+    }
+    await deleteCollectionRow(tx, account.id, id);
+    return undefined;
+  },
+});

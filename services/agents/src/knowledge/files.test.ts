@@ -1,0 +1,170 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { fileTypeOf } from './file-type.ts';
+import { invalid, openLibrary } from './knowledge-under-test.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['agents'] });
+}, 60_000);
+afterAll(() => platform.stop());
+
+/** A zip of these empty entries: their local headers, the list of them, and its end. */
+function zipOf(names: string[], comment = ''): Buffer {
+  const local: Buffer[] = [];
+  const listed: Buffer[] = [];
+  for (const name of names) {
+    const header = Buffer.alloc(30);
+    header.writeUInt32LE(0x04034b50, 0);
+    header.writeUInt16LE(name.length, 26);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt16LE(name.length, 28);
+    listed.push(entry, Buffer.from(name));
+    local.push(header, Buffer.from(name));
+  }
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(names.length, 10);
+  end.writeUInt32LE(Buffer.concat(local).length, 16);
+  end.writeUInt16LE(comment.length, 20);
+  return Buffer.concat([...local, ...listed, end, Buffer.from(comment)]);
+}
+
+const docx = zipOf(['[Content_Types].xml', 'word/document.xml']);
+
+describe('the type of a file', () => {
+  it.each([
+    ['pdf', '%PDF-1.7\n', 'notes.txt'],
+    ['docx', docx, 'letter.pdf'],
+    ['docx', zipOf(['word/document.xml', '[Content_Types].xml'], 'a comment'), ''],
+    ['html', '<!DOCTYPE html><p>', 'page.txt'],
+    ['html', '\ufeff \n<!-- a -->\n<?xml version="1.0"?><!--b--><HTML lang="de">', 'page'],
+    ['txt', 'Hello', 'hello.txt'],
+    ['txt', 'Hello', 'README'],
+    ['txt', '\ufeffHallo, schöne Welt 😀', 'HELLO.TXT'],
+    ['txt', 'One <html> in a text', 'a.txt'],
+    ['md', '# Hello', 'hello.md'],
+    ['md', '# Hello', 'hello.Markdown'],
+    ['csv', 'a,b\n1,2', 'table.csv'],
+  ])('is %s by what is in it, and for plain text by its name: case %#', (type, bytes, name) => {
+    expect(fileTypeOf(Buffer.from(bytes), name)).toBe(type);
+  });
+
+  it.each([
+    ['a zip', zipOf(['a.txt']), 'a.docx'],
+    ['a spreadsheet', zipOf(['[Content_Types].xml', 'xl/workbook.xml']), 'a.docx'],
+    ['a broken zip', docx.subarray(0, -8), 'a.docx'],
+    ['a zip that lists nothing', Buffer.concat([docx.subarray(0, 4), Buffer.alloc(40)]), 'a.docx'],
+    ['text with NUL', 'a\0b', 'a.txt'],
+    ['text that is not UTF-8', Buffer.from([0x61, 0xe4, 0x62]), 'a.txt'],
+    ['a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), 'a.txt'],
+    ['a program', 'export {};', 'a.ts'],
+    ['what calls itself a page', 'Hello', 'a.html'],
+    ['a comment without end', `<!--${'-'.repeat(1_000)}`, 'a.html'],
+  ])('of %s is none', (_, bytes, name) => {
+    expect(fileTypeOf(Buffer.from(bytes), name)).toBeUndefined();
+  });
+
+  it('is told of 20 MiB of comments, and of a zip that lists itself, in no time', () => {
+    const began = performance.now();
+    expect(fileTypeOf(Buffer.from('<!---->'.repeat(3_000_000)), 'a.html')).toBeUndefined();
+    const endless = Buffer.alloc(20 * 1_048_576, Buffer.from([0x50, 0x4b, 0x01, 0x02, 0, 0]));
+    docx.copy(endless, 0, 0, 4);
+    expect(fileTypeOf(endless, 'a.docx')).toBeUndefined();
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+});
+
+describe('an uploaded file', () => {
+  it('is a source that is called by its name', async () => {
+    const library = await openLibrary(platform);
+    const answer = await library.upload('prices 2026.md', '# Prices\n\nOne euro.');
+    const source = {
+      ...{ id: expect.any(String), kind: 'file', title: 'prices 2026.md', status: 'processing', error: '' },
+      ...{ collection: { id: expect.any(Number), name: 'General' }, active: true, updated_at: expect.any(String) },
+      ...{ file_type: 'md', size_bytes: 19 },
+    };
+    expect([answer.status, answer.body]).toEqual([201, source]);
+    const shown = await library.get(answer.body.id);
+    expect(shown).toMatchObject({ title: 'prices 2026.md', file_type: 'md', size_bytes: 19 });
+    const rows = await platform.database('agents')`
+      select convert_from(bytes, 'UTF8') as text from files
+      where account_id = ${library.account.id} and source_id = ${answer.body.id}`;
+    expect([...rows]).toEqual([{ text: '# Prices\n\nOne euro.' }]);
+  });
+
+  it('has the title, the collection and the use that it is given', async () => {
+    const library = await openLibrary(platform);
+    const { body: collection } = await library.request('POST', '/collections', { name: 'Help' });
+    const more = { title: 'Our prices', collection: String(collection.id), active: 'false' };
+    const { body } = await library.upload('a.txt', 'Text', more);
+    expect(body).toMatchObject({ title: 'Our prices', collection: { name: 'Help' }, active: false });
+    const client = await library.account.client.uploadFile({ body: { file: new File(['x,y'], 'a.csv') } });
+    expect(client).toMatchObject({ title: 'a.csv', file_type: 'csv', size_bytes: 3 });
+  });
+
+  it('has a title of 200 characters where its name is longer, and none of its directories', async () => {
+    const library = await openLibrary(platform);
+    expect((await library.upload(`C:\\docs\\a/${'😀'.repeat(210)}`, 'One')).body.title).toBe('😀'.repeat(200));
+    expect((await library.upload('a.txt', 'Two')).body.title).toBe('a.txt');
+    expect((await library.upload('a.txt', 'Three')).status).toBe(201);
+  });
+
+  it.each([
+    ['file', 'a.txt', '', {}],
+    ['file', 'a.json', '{}', {}],
+    ['title', 'a.txt', 'x', { title: '' }],
+    ['title', 'a.txt', 'x', { title: '  ' }],
+    ['title', 'a.txt', 'x', { title: 't'.repeat(201) }],
+    ['collection', 'a.txt', 'x', { collection: '999999999' }],
+    ['collection', 'a.txt', 'x', { collection: 'General' }],
+    ['active', 'a.txt', 'x', { active: 'yes' }],
+  ])('is refused naming %s: case %#', async (field, name, bytes, more) => {
+    const library = await openLibrary(platform);
+    expect(await library.upload(name, bytes, more as Record<string, string>)).toMatchObject(invalid(field));
+    expect((await library.account.client.listSources()).data).toEqual([]);
+  });
+
+  it('is taken once: the same bytes are refused, naming the source that has them, also among many at once', async () => {
+    const library = await openLibrary(platform);
+    const names = Array.from({ length: 20 }, (_, index) => `${index}.txt`);
+    const answers = await Promise.all(names.map((name) => library.upload(name, 'The same')));
+    const taken = answers.filter(({ status }) => status === 201);
+    expect(taken).toHaveLength(1);
+    // Large bodies are read a few at once; those above are asked to come again.
+    const refused = await library.upload('again.txt', 'The same');
+    expect(refused).toMatchObject(invalid('file'));
+    expect(refused.body.error.message).toContain(taken[0]!.body.title);
+    expect(answers.filter(({ status }) => ![201, 400, 503].includes(status))).toEqual([]);
+    const other = await openLibrary(platform);
+    expect(await other.upload('a.txt', 'The same')).toMatchObject({ status: 201 });
+  });
+
+  it('has at most 20 MiB', async () => {
+    const library = await openLibrary(platform);
+    const most = 20 * 1_048_576;
+    expect(await library.upload('most.txt', 'x'.repeat(most))).toMatchObject({
+      status: 201,
+      body: { size_bytes: most },
+    });
+    expect(await library.upload('more.txt', 'x'.repeat(most + 1))).toMatchObject(invalid('file', 413));
+    const far = await library.upload('far.txt', 'x'.repeat(most + 2_000_000));
+    expect(far).toMatchObject({ status: 413, body: { error: { code: 'invalid_request' } } });
+  }, 30_000);
+
+  it('that is no file, or no form, is refused', async () => {
+    const library = await openLibrary(platform);
+    const form = new FormData();
+    form.append('file', 'text');
+    const headers = { authorization: `Bearer ${library.account.key}` };
+    const post = async (body: FormData | string) => {
+      const url = `${platform.gatewayUrl}/v1/agents/knowledge/files`;
+      const response = await fetch(url, { method: 'POST', headers, body });
+      return { status: response.status, body: await response.json() };
+    };
+    expect(await post(form)).toMatchObject(invalid('file'));
+    expect(await post(new FormData())).toMatchObject({ status: 400 });
+    expect(await post('{}')).toMatchObject(invalid('body'));
+  });
+});

@@ -1,0 +1,76 @@
+import type { KnowledgeSource } from '@customer-platform/contracts/agents';
+import { inTransaction } from '@customer-platform/service-kit';
+import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
+import { type Passage, replacePassages } from './passages.sql.ts';
+
+/** An account and short ways to what it knows. */
+export interface Library {
+  account: TestAccount;
+  /** Sends a request to a path under /v1/agents/knowledge, and answers whatever comes. */
+  request(method: string, path: string, body?: unknown): Promise<RawAnswer>;
+  /** Adds a source. Throws a PlatformError where it is refused. */
+  add(body: Record<string, unknown>): Promise<KnowledgeSource>;
+  article(title: string, more?: Record<string, unknown>): Promise<KnowledgeSource>;
+  /** Uploads a file, and answers whatever comes. */
+  upload(name: string, bytes: string | Buffer, more?: Record<string, string>): Promise<RawAnswer>;
+  get(id: string): Promise<KnowledgeSource>;
+  /** Has a source be ready with these texts as its passages, as if it had been read; `language` is the account's. */
+  read(id: string, texts: (string | Partial<Passage>)[], language?: string): Promise<void>;
+  /** What is found, best first. */
+  search(query: string, more?: Record<string, unknown>): Promise<{ text: string; score: number; title: string }[]>;
+}
+
+export async function openLibrary(platform: Platform, settings: Record<string, unknown> = {}): Promise<Library> {
+  const account = await platform.account(settings);
+  const database = platform.database('agents');
+  const root = '/v1/agents/knowledge';
+  const request: Library['request'] = (method, path, body) =>
+    account.request(method, root + path, body === undefined ? {} : { body });
+  const add: Library['add'] = (body) => account.client.createSource({ body: body as never });
+  return {
+    account,
+    request,
+    add,
+    article: (title, more = {}) => add({ kind: 'article', title, body: 'Something.', ...more }),
+    upload: (name, bytes, more = {}) => uploadTo(platform.gatewayUrl + root, account.key, name, bytes, more),
+    get: (id) => account.client.getSource({ params: { source_id: id } }),
+    async read(id, texts, language = 'en') {
+      const passages = texts.map((text, position) => ({
+        ...{ page: 0, position, heading_path: [], text: '' },
+        ...(typeof text === 'string' ? { text } : text),
+      }));
+      await inTransaction(database, async (tx) => {
+        await tx`
+          update sources set status = 'ready', error = '', due_at = null, tries = 0, reading_since = null
+          where account_id = ${account.id} and id = ${id}`;
+        await replacePassages(tx, account.id, id, passages, language);
+      });
+    },
+    async search(query, more = {}) {
+      const { data } = await account.client.searchKnowledge({ body: { query, ...more } });
+      return data.map(({ text, score, source }) => ({ text, score, title: source.title }));
+    },
+  };
+}
+
+async function uploadTo(
+  url: string,
+  key: string,
+  name: string,
+  bytes: string | Buffer,
+  more: Record<string, string>,
+): Promise<RawAnswer> {
+  const form = new FormData();
+  form.append('file', new File([typeof bytes === 'string' ? bytes : new Uint8Array(bytes)], name));
+  for (const [field, value] of Object.entries(more)) form.append(field, value);
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${url}/files`, { method: 'POST', headers, body: form });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+}
+
+/** What an answer is that refuses one input. */
+export const invalid = (field: string, status = 400) => ({
+  status,
+  body: { error: { code: 'invalid_request', field } },
+});

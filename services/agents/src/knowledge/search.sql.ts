@@ -1,0 +1,133 @@
+import type { SourceKind } from '@customer-platform/contracts/agents';
+import type { Sql } from '@customer-platform/service-kit';
+import type { CandidateQueries, SearchWord } from './candidate-queries.ts';
+
+/** What passages are weighed by: words as queries, what each is worth, and how many passages are weighed at most. */
+interface Weighing {
+  words: string[];
+  worths: number[];
+  most: number;
+}
+
+export interface FoundRow {
+  source_id: string;
+  kind: SourceKind;
+  title: string;
+  heading_path: string[];
+  text: string;
+  score: number;
+}
+
+/** The words of a query, the rarest first, and the keys of what else decides. */
+export async function selectSearchWords(
+  sql: Sql,
+  accountId: string,
+  configuration: string,
+  query: string,
+  marks: { question: string; collections: readonly number[] },
+): Promise<{
+  words: SearchWord[];
+  /** How many passages the account has. */
+  passages: number;
+  collectionKeys: string[];
+  faqKey: string;
+  questionKey: string;
+}> {
+  const [row] = await sql`
+    select
+      (select coalesce(json_agg(json_build_object(
+          'key', search_key(${accountId}, lexeme), 'query', array_to_tsvector(array[lexeme])::text,
+          'passages', coalesce(w.passages, 0)) order by coalesce(w.passages, 0), lexeme), '[]')
+        from unnest(to_tsvector(${configuration}::text::regconfig, normalize(${query}, NFKC)))
+        left join words w on w.account_id = ${accountId} and w.word = lexeme) as words,
+      coalesce((select passages from libraries where account_id = ${accountId}), 0)::bigint as passages,
+      array(select search_key(${accountId}, chr(1) || 'collection ' || id)
+        from unnest(${[...marks.collections]}::bigint[]) as id) as "collectionKeys",
+      search_key(${accountId}, chr(1) || 'faq') as "faqKey",
+      search_key(${accountId}, chr(1) || 'question ' || ${marks.question}::text) as "questionKey"`;
+  return row as Awaited<ReturnType<typeof selectSearchWords>>;
+}
+
+const none = (sql: Sql) => sql`
+  select null::uuid as source_id, null::smallint as page, null::integer as "position", null::real as score where false`;
+
+/** The weighed passages that the queries find, one query after the other until there are enough: the rest is not looked for. */
+const candidates = (sql: Sql, accountId: string, queries: readonly string[], { words, worths, most }: Weighing) => {
+  const found = queries
+    .map(
+      (query) => sql`
+        select * from weighed_passages(
+          ${accountId}, ${query}::text::tsquery, ${words}::text[]::tsquery[], ${worths}::real[], ${most}::integer)`,
+    )
+    .reduce((one, other) => sql`${one} union all ${other}`, none(sql));
+  return sql`select distinct * from (select * from (${found}) as one limit ${most}) as each`;
+};
+
+/** What is found is few where it is fewer than so many passages. */
+const few = 100;
+
+/** The best passages of those that the queries find first. */
+export async function selectFoundPassages(
+  sql: Sql,
+  accountId: string,
+  { queries, frequent }: CandidateQueries,
+  weighing: Weighing,
+  limit: number,
+): Promise<FoundRow[]> {
+  if (queries.length + frequent.length === 0) return [];
+  return await sql<FoundRow[]>`
+    with usual as materialized (${candidates(sql, accountId, queries, weighing)}),
+    weighed as (
+      select * from usual
+      union
+      select * from (${candidates(sql, accountId, frequent, weighing)}) as other where (select count(*) from usual) < ${few}
+    )
+    select c.source_id, c.kind, c.title, p.heading_path, p.text, c.score
+    from (
+      select c.*, s.kind, s.title from weighed as c
+      join sources s on s.account_id = ${accountId} and s.id = c.source_id and s.status <> 'failed'
+      order by c.score desc, c.source_id desc, c.page, c."position" limit ${limit}
+    ) as c
+    join passages p on p.account_id = ${accountId} and p.source_id = c.source_id and p.page = c.page
+      and p.position = c."position"
+    order by c.score desc, c.source_id desc, c.page, c."position"`;
+}
+
+/** Most FAQs whose every way to be asked is looked at. */
+const maxLookedAt = 40;
+
+/**
+ * The FAQs to be answered exactly that match: those that are asked as `question` says before those of which one way to ask has
+ * `allWords`, a query; null: none has.
+ */
+export async function selectExactAnswers(
+  sql: Sql,
+  accountId: string,
+  queries: readonly string[],
+  weighing: Weighing,
+  {
+    configuration,
+    question,
+    allWords,
+    limit,
+  }: { configuration: string; question: string; allWords: string | null; limit: number },
+): Promise<FoundRow[]> {
+  if (queries.length === 0) return [];
+  return await sql<FoundRow[]>`
+    with looked_at as (
+      select p.source_id, s.kind, s.title, s.alternates, p.heading_path, p.text, c.score,
+        p.questions @> array[${question}::text] as is_asked
+      from (${candidates(sql, accountId, queries, weighing)}) as c
+      join sources s on s.account_id = ${accountId} and s.id = c.source_id and s.status <> 'failed' and s.answer_exactly
+      join passages p on p.account_id = ${accountId} and p.source_id = c.source_id and p.page = c.page
+        and p.position = c."position"
+      order by is_asked desc, c.score desc, c.source_id desc limit ${maxLookedAt}
+    )
+    select source_id, kind, title, heading_path, text, score + case when is_asked then 1 else 0 end as score
+    from looked_at
+    where is_asked or exists (
+      select from unnest(title || alternates) as question
+      where to_tsvector(${configuration}::text::regconfig, normalize(question, NFKC)) @@ ${allWords}::text::tsquery
+    )
+    order by is_asked desc, score desc, source_id desc limit ${limit}`;
+}

@@ -1,0 +1,278 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { candidateQueries } from './candidate-queries.ts';
+import { comparableQuestion } from './comparable-question.ts';
+import { invalid, openLibrary } from './knowledge-under-test.ts';
+import { searchPassages } from './search.ts';
+import { textSearchConfiguration } from './text-search-configuration.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['agents'] });
+}, 60_000);
+afterAll(() => platform.stop());
+
+const textsOf = (found: { text: string }[]) => found.map(({ text }) => text);
+
+describe('a search', () => {
+  it('answers passages with their source and their headings', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('Returns');
+    await library.read(id, [{ heading_path: ['Help', 'Returning'], text: 'Send it back within 30 days.' }]);
+    const { data } = await library.account.client.searchKnowledge({ body: { query: 'How do I send it back?' } });
+    const source = { id, kind: 'article', title: 'Returns' };
+    const passage = { text: 'Send it back within 30 days.', heading_path: ['Help', 'Returning'], source };
+    expect(data).toEqual([{ ...passage, score: expect.any(Number) }]);
+    expect(data[0]!.score).toBeGreaterThan(0);
+  });
+
+  it('finds other forms of a word, and passages that have one of many words', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('Shop');
+    await library.read(id, ['We are shipping to Peru on Mondays', 'Returns are free']);
+    const found = await library.search('My neighbour wonders whether you shipped anything yesterday');
+    expect(textsOf(found)).toEqual(['We are shipping to Peru on Mondays']);
+    expect(await library.search('what is it that you are')).toEqual([]);
+    expect(await library.search('zebra')).toEqual([]);
+    expect(await library.search('?!')).toEqual([]);
+  });
+
+  it('puts a rare word before frequent ones, and more of them before fewer', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('Shop');
+    const common = Array.from({ length: 30 }, (_, index) => `Order delivery shop number ${index}`);
+    await library.read(id, [...common, 'The shop in Lima', 'The shop in Lima repairs watches']);
+    const found = await library.search('order delivery shop watches Lima', { limit: 20 });
+    expect(textsOf(found).slice(0, 2)).toEqual(['The shop in Lima repairs watches', 'The shop in Lima']);
+    expect(found).toHaveLength(20);
+    const scores = found.map(({ score }) => score);
+    expect(scores).toEqual([...scores].sort((one, other) => other - one));
+  });
+
+  it('puts titles and headings before text', async () => {
+    const library = await openLibrary(platform);
+    const [one, two, three] = [
+      await library.article('A'),
+      await library.article('Warranty'),
+      await library.article('B'),
+    ];
+    await library.read(one.id, ['Of the warranty']);
+    await library.read(two.id, ['It lasts two years']);
+    await library.read(three.id, [{ heading_path: ['Warranty'], text: 'It begins today' }]);
+    const found = textsOf(await library.search('warranty'));
+    expect(found).toHaveLength(3);
+    expect(found[2]).toBe('Of the warranty');
+  });
+
+  it.each([
+    ['de', 'Häuser in Lübeck', 'Haus'],
+    ['de-AT', 'Wir liefern die Bestellungen', 'Wann wird meine Bestellung geliefert?'],
+    ['fr', 'Nous vendons des chaises', "Qu'est-ce qu'une chaise ?"],
+    ['ja', 'Tokyo 東京 opens', '東京'],
+  ])('knows the language %s of the account', async (language, text, query) => {
+    const library = await openLibrary(platform, { language });
+    const { id } = await library.article('A');
+    await library.read(id, [text], language);
+    expect(textsOf(await library.search(query))).toEqual([text]);
+  });
+
+  it('takes any text as a query', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('A');
+    await library.read(id, [`It's C:\\path & (a|b) !c <-> 'quoted' example.com/page?x=1 a@b.example 7`]);
+    for (const query of [`'`, `\\`, `it's & | ! ( ) : * <->`, `'quoted' \\path`, 'a@b.example', '😀', '\ufdfa']) {
+      expect(await library.request('POST', '/search', { query })).toMatchObject({ status: 200 });
+    }
+    expect(await library.search(`"a@b.example"`)).toHaveLength(1);
+    expect(await library.search(`example.com/page?x=1`)).toHaveLength(1);
+    expect(await library.search(Array.from({ length: 250 }, (_, index) => index % 10).join(' '))).toHaveLength(1);
+  });
+
+  it.each([
+    ['query', {}],
+    ['query', { query: '' }],
+    ['query', { query: 'q'.repeat(501) }],
+    ['limit', { query: 'a', limit: 0 }],
+    ['limit', { query: 'a', limit: 21 }],
+    ['collection', { query: 'a', collection: 999_999_999 }],
+  ])('is refused naming %s: case %#', async (field, body) => {
+    const library = await openLibrary(platform);
+    expect(await library.request('POST', '/search', body)).toMatchObject(invalid(field));
+  });
+
+  it('finds nothing of another account', async () => {
+    const [library, other] = [await openLibrary(platform), await openLibrary(platform)];
+    const { id } = await other.article('Elephants');
+    await other.read(id, ['Elephants are big']);
+    expect(await other.search('elephants')).toHaveLength(1);
+    expect(await library.search('elephants')).toEqual([]);
+  });
+});
+
+describe('what is found', () => {
+  it('is of active sources that were read: once more in use, and while it is read again', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('Elephants');
+    await library.read(id, ['Elephants are big']);
+    const patch = (change: unknown) => library.request('PATCH', `/sources/${id}`, change);
+    const isFound = async () => (await library.search('elephants')).length === 1;
+    await patch({ active: false });
+    expect(await isFound()).toBe(false);
+    await patch({ active: true });
+    expect(await isFound()).toBe(true);
+    const database = platform.database('agents');
+    await database`update sources set status = 'processing' where id = ${id}`;
+    expect(await isFound()).toBe(true);
+    await database`update sources set status = 'failed' where id = ${id}`;
+    expect(await isFound()).toBe(false);
+  });
+
+  it('is of one collection, and follows its source to another', async () => {
+    const library = await openLibrary(platform);
+    const { body: help } = await library.request('POST', '/collections', { name: 'Help' });
+    const [one, two] = [await library.article('One'), await library.article('Two', { collection: help.id })];
+    await library.read(one.id, ['Elephants are big']);
+    await library.read(two.id, ['Elephants are grey']);
+    const found = async (collection: number) => textsOf(await library.search('elephants', { collection }));
+    expect(await found(help.id)).toEqual(['Elephants are grey']);
+    expect(await found(one.collection.id)).toEqual(['Elephants are big']);
+    await library.request('PATCH', `/sources/${one.id}`, { collection: help.id });
+    expect((await found(help.id)).sort()).toEqual(['Elephants are big', 'Elephants are grey']);
+    expect(await found(one.collection.id)).toEqual([]);
+  });
+
+  it('is found in a small collection among very many passages that have the same words', async () => {
+    const library = await openLibrary(platform);
+    const { body: help } = await library.request('POST', '/collections', { name: 'Help' });
+    const many = await library.article('Many');
+    await library.read(many.id, Array(1_500).fill('Elephants are big'));
+    const one = await library.article('One', { collection: help.id });
+    await library.read(one.id, ['Big elephants are grey']);
+    const found = await library.search('big elephants', { collection: help.id });
+    expect(textsOf(found)).toEqual(['Big elephants are grey']);
+  });
+
+  it('has most of the words of a query where each is frequent', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('Many');
+    const words = ['elephant', 'tiger', 'zebra', 'lion'];
+    const texts = Array.from({ length: 2_000 }, (_, index) => `The ${words[index % 4]} number ${index}`);
+    await library.read(id, [...texts, 'A lion, a tiger and a zebra']);
+    const found = await library.search('elephant, tiger, zebra or lion?');
+    expect(found[0]!.text).toBe('A lion, a tiger and a zebra');
+    expect(found).toHaveLength(10);
+  });
+
+  it('is what there is now, where passages were replaced, whole or page by page', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('A');
+    await library.read(id, ['Elephants', 'Tigers']);
+    await library.read(id, ['Zebras']);
+    expect(await library.search('elephants tigers')).toEqual([]);
+    expect(await library.search('zebras')).toHaveLength(1);
+    const database = platform.database('agents');
+    const known = await database`
+      select word, passages::int from words where account_id = ${library.account.id} order by word`;
+    expect([...known]).toEqual([{ word: 'zebra', passages: 1 }]);
+  });
+});
+
+describe('an FAQ', () => {
+  const faq = { kind: 'faq', title: 'Who are you?', body: 'We are a shop.', answer_exactly: true };
+
+  it('is found by its question and by other ways to ask it', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.add({ ...faq, title: 'Do you ship abroad?', alternates: ['Delivery to Peru'] });
+    await library.read(id, ['Yes, everywhere.']);
+    expect(await library.search('shipping')).toMatchObject([{ text: 'Yes, everywhere.' }]);
+    expect(await library.search('is there any delivery for my cousin')).toHaveLength(1);
+  });
+
+  it('to be answered exactly comes first where it is asked, in any case and punctuation', async () => {
+    const library = await openLibrary(platform);
+    const [asked, other] = [await library.add(faq), await library.article('Who are you? Who are you?')];
+    await library.read(asked.id, [faq.body]);
+    await library.read(other.id, ['Shop shop shop']);
+    expect(await library.search('WHO, are you')).toMatchObject([{ text: faq.body }]);
+    expect(textsOf(await library.search('shop'))).toEqual(['Shop shop shop', faq.body]);
+    await library.request('PATCH', `/sources/${asked.id}`, { answer_exactly: false });
+    expect(await library.search('WHO, are you')).toEqual([]);
+  });
+
+  it('to be answered exactly comes first where one way to ask it has all words of the query', async () => {
+    const library = await openLibrary(platform);
+    const [one, two] = [
+      await library.add({ ...faq, title: 'Can I pay with Bitcoin?', alternates: ['What about a cheque in Peru?'] }),
+      await library.article('Bitcoin Peru Bitcoin'),
+    ];
+    await library.read(one.id, ['No.']);
+    await library.read(two.id, ['Bitcoin in Peru and Bitcoin', 'What to pay']);
+    const first = async (query: string) => (await library.search(query))[0]!.text;
+    expect(await first('paying with bitcoins')).toBe('No.');
+    expect(await first('cheque?')).toBe('No.');
+    const account = { id: library.account.id, language: 'en' };
+    const exact = async (query: string) =>
+      (await searchPassages(platform.database('agents'), account, { query, limit: 3 })).map((found) => found.exact);
+    expect(await exact('pay bitcoins')).toEqual([true, false, false]);
+    expect(await exact('Bitcoin in Peru')).toEqual([false, false, false]);
+    expect(await exact('pay bitcoins yesterday')).toEqual([false, false, false]);
+    const scores = (await library.search('pay bitcoin')).map(({ score }) => score);
+    expect(scores).toEqual([...scores].sort((less, more) => more - less));
+    expect(await library.search('pay bitcoin', { limit: 1 })).toHaveLength(1);
+  });
+});
+
+it('texts that many change at once leave the account with what it has', async () => {
+  const library = await openLibrary(platform);
+  const sources = await Promise.all(Array.from({ length: 6 }, (_, index) => library.article(`Source ${index}`)));
+  const texts = ['Elephants tigers zebras', 'Zebras lions elephants'];
+  await Promise.all(
+    sources.flatMap(({ id }) => [
+      library.read(id, texts),
+      library.read(id, texts.toReversed()),
+      library.read(id, texts),
+    ]),
+  );
+  const rows = await platform.database('agents')`
+    select word, w.passages as known, count(p) as present from words w
+    join libraries l on l.account_id = w.account_id
+    left join passages p on p.account_id = w.account_id and w.word = any(tsvector_to_array(p.words))
+    where w.account_id = ${library.account.id} and l.passages = 12 group by word, w.passages`;
+  expect(rows.map(({ word }) => word)).toEqual(expect.arrayContaining(['eleph', 'tiger', 'zebra', 'lion', 'sourc']));
+  for (const { known, present } of rows) expect(known).toBe(present);
+});
+
+describe('which passages are weighed', () => {
+  const word = (key: string, passages: number) => ({ key, query: key, passages });
+
+  it('all that have a word, where they are few', () => {
+    const rare = [word('a', 1), word('b', 200)];
+    expect(candidateQueries(rare, 100_000)).toEqual({ queries: ['a | b'], frequent: [] });
+    expect(candidateQueries([], 0)).toEqual({ queries: [], frequent: [] });
+  });
+
+  it('those with several words before those with one, and those with a frequent one last', () => {
+    const words = [word('a', 5), word('b', 3_000), word('c', 4_000), word('d', 90_000)];
+    expect(candidateQueries(words, 100_000)).toEqual({ queries: ['a', '(b & (c))', 'b', 'c'], frequent: ['d'] });
+  });
+
+  it('of many words those with so many of them that they are few', () => {
+    const words = [...'abcd'].map((key) => word(key, 2_500));
+    const { queries, frequent } = candidateQueries(words, 10_000);
+    const [several, fewer, ...single] = queries;
+    expect([several, single, frequent]).toEqual(['(a & ((b & ((c & (d))))))', [...'abcd'], []]);
+    expect(fewer).toBe('(a & ((b & (c | d)) | (c & (d)))) | (b & ((c & (d))))');
+  });
+});
+
+it('a language is one that PostgreSQL knows, else none', () => {
+  const given = ['en', 'de-AT', 'pt_BR', 'ja', '', 'constructor'];
+  expect(given.map(textSearchConfiguration)).toEqual([
+    ...['english', 'german', 'portuguese', 'simple', 'simple', 'simple'],
+  ]);
+});
+
+it('questions are compared by their words alone', () => {
+  expect(comparableQuestion('  Who’s  THERE?! ﬁne… ')).toBe('who s there fine');
+  expect(comparableQuestion('?!')).toBe('');
+});

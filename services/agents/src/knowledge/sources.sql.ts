@@ -1,0 +1,151 @@
+import type { FileType, Refresh, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
+import type { Sql } from '@customer-platform/service-kit';
+
+/** A source with its collection's name. What its kind has not is null. */
+export interface SourceRow {
+  account_id: string;
+  id: string;
+  kind: SourceKind;
+  title: string;
+  collection_id: number;
+  collection_name: string;
+  status: SourceStatus;
+  error: string;
+  active: boolean;
+  created_at: Date;
+  updated_at: Date;
+  body: string | null;
+  alternates: string[] | null;
+  answer_exactly: boolean | null;
+  url: string | null;
+  refresh: Refresh | null;
+  crawl: 'page' | 'sitemap' | null;
+  /** The pages to read, normalised. */
+  page_urls: string[] | null;
+  file_type: FileType | null;
+  size_bytes: number | null;
+  sha256: Buffer | null;
+  /** Counts what there is to be read: greater with every change of it. */
+  content: number;
+  due_at: Date | null;
+  /** Since when it is to be read, where its status is processing. */
+  reading_since: Date | null;
+  tries: number;
+}
+
+const columns = (tx: Sql) => tx`
+  s.account_id, s.id, s.kind, s.title, s.collection_id, c.name as collection_name, s.status, s.error, s.active, s.created_at,
+  s.updated_at, s.body, s.alternates, s.answer_exactly, s.url, s.refresh, s.crawl, s.page_urls, s.file_type, s.size_bytes,
+  s.sha256, s.content, s.due_at, s.reading_since, s.tries`;
+
+const joinCollection = (tx: Sql) => tx`join collections c on c.account_id = s.account_id and c.id = s.collection_id`;
+
+/** Undefined where the account has none with this id. */
+export async function selectSource(tx: Sql, accountId: string, id: string): Promise<SourceRow | undefined> {
+  const [row] = await tx<SourceRow[]>`
+    select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId} and s.id = ${id}`;
+  return row;
+}
+
+/** Locks the source against other changes, then reads it. */
+export async function lockSource(tx: Sql, accountId: string, id: string): Promise<SourceRow | undefined> {
+  const [row] = await tx<SourceRow[]>`
+    select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId} and s.id = ${id}
+    for update of s`;
+  return row;
+}
+
+/** Whether the account has a source with this id. */
+export async function hasSource(tx: Sql, accountId: string, id: string): Promise<boolean> {
+  const [row] = await tx`select from sources where account_id = ${accountId} and id = ${id}`;
+  return row !== undefined;
+}
+
+/** Newest first, before the one with id `beforeId`. */
+export async function listSourceRows(
+  tx: Sql,
+  accountId: string,
+  filter: { kind?: SourceKind | undefined; collectionId?: number | undefined },
+  beforeId: string | undefined,
+  limit: number,
+): Promise<SourceRow[]> {
+  const { kind, collectionId } = filter;
+  return await tx<SourceRow[]>`
+    select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId}
+      ${kind === undefined ? tx`` : tx`and s.kind = ${kind}`}
+      ${collectionId === undefined ? tx`` : tx`and s.collection_id = ${collectionId}`}
+      ${beforeId === undefined ? tx`` : tx`and s.id < ${beforeId}`}
+    order by s.id desc limit ${limit}`;
+}
+
+/** What a new source is; what its kind has not is left out. */
+export interface NewSource {
+  kind: SourceKind;
+  title: string;
+  collection_id: number;
+  active: boolean;
+  body?: string;
+  alternates?: string[];
+  answer_exactly?: boolean;
+  url?: string;
+  /** The URL as it is the same for two spellings of it. */
+  url_key?: string;
+  refresh?: Refresh;
+  crawl?: 'page' | 'sitemap';
+  page_urls?: string[];
+  file_type?: FileType;
+  size_bytes?: number;
+  sha256?: Buffer;
+}
+
+/**
+ * Adds a source that is to be read at once. Answers its id; undefined where there is one already with its title (articles, FAQs), its
+ * address or its bytes.
+ */
+export async function insertSource(
+  tx: Sql,
+  accountId: string,
+  source: NewSource,
+  now: Date,
+): Promise<string | undefined> {
+  const row = {
+    ...source,
+    account_id: accountId,
+    status: 'processing',
+    created_at: now,
+    updated_at: now,
+    due_at: now,
+    reading_since: now,
+  };
+  const [added] = await tx<{ id: string }[]>`
+    insert into sources ${tx(row as never)} on conflict do nothing returning id`;
+  return added?.id;
+}
+
+/** Writes what can be changed of a source, and whether it is to be read. Throws where another has its title; see sources_title. */
+export async function updateSourceRow(tx: Sql, accountId: string, row: SourceRow): Promise<void> {
+  await tx`
+    update sources set title = ${row.title}, collection_id = ${row.collection_id}, active = ${row.active},
+      body = ${row.body}, alternates = ${row.alternates}, answer_exactly = ${row.answer_exactly},
+      page_urls = ${row.page_urls}, refresh = ${row.refresh}, status = ${row.status}, error = ${row.error},
+      content = ${row.content}, due_at = ${row.due_at}, reading_since = ${row.reading_since}, tries = ${row.tries},
+      updated_at = ${row.updated_at}
+    where account_id = ${accountId} and id = ${row.id}`;
+}
+
+/** Removes a source with all that is of it; its passages must be removed before. */
+export async function deleteSourceRow(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`delete from sources where account_id = ${accountId} and id = ${id}`;
+}
+
+/** The title of the file that has these bytes. */
+export async function titleOfFile(tx: Sql, accountId: string, sha256: Buffer): Promise<string | undefined> {
+  const [row] = await tx<{ title: string }[]>`
+    select title from sources where account_id = ${accountId} and kind = 'file' and sha256 = ${sha256}`;
+  return row?.title;
+}
+
+/** Keeps the bytes of a file. */
+export async function insertFile(tx: Sql, accountId: string, sourceId: string, bytes: Buffer): Promise<void> {
+  await tx`insert into files (account_id, source_id, bytes) values (${accountId}, ${sourceId}, ${bytes})`;
+}

@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as contract from '@customer-platform/contracts/agents';
+import { ApiError, type Body } from '@customer-platform/contracts/core';
+import type { TargetGuard } from '@customer-platform/outbound';
+import { brokenConstraint } from '@customer-platform/service-kit';
+import { nextReading } from '../reading/next-reading.ts';
+import { implement } from '../resources.ts';
+import { collectionOf } from './collection.ts';
+import { movePassages } from './passages.sql.ts';
+import { asAnswer, asTitle, titleTaken, toBeRead, toSource } from './source.ts';
+import { lockSource, type SourceRow, updateSourceRow } from './sources.sql.ts';
+import { pageUrls } from './website.ts';
+
+type Change = Body<typeof contract.updateSource>;
+
+const fieldsOfKind = {
+  article: ['title', 'body'],
+  faq: ['title', 'body', 'alternates', 'answer_exactly'],
+  file: ['title'],
+  website: ['pages', 'refresh'],
+} as const satisfies Record<contract.SourceKind, readonly (keyof Change)[]>;
+const fieldsOfSome = [...new Set(Object.values(fieldsOfKind).flat())];
+
+/** What is read has changed where one of these has: a title is searched as the text is. */
+const readColumns = ['title', 'body', 'alternates', 'page_urls'] as const satisfies readonly (keyof SourceRow)[];
+
+/** What was known of a source is found until it has been read anew. */
+export const updateSource = implement(contract.updateSource, {
+  find: ({ account, tx, params }) => lockSource(tx, account.id, params.source_id),
+  async handle({ account, tx, body, found, now, resources }) {
+    const changed = await changedRow(found, body, resources.guard);
+    if (body.collection !== undefined && body.collection !== found.collection_id) {
+      const { id, name } = await collectionOf(tx, account.id, body.collection);
+      Object.assign(changed, { collection_id: id, collection_name: name });
+    }
+    if (isDeepStrictEqual(changed, found)) return toSource(found, account.timezone);
+
+    const isRead = readColumns.some((column) => !isDeepStrictEqual(changed[column], found[column]));
+    const after = isRead ? { ...toBeRead(changed, now), content: found.content + 1 } : changed;
+    // While it is read its end says when it is read again.
+    const isRescheduled = after.refresh !== found.refresh && after.status !== 'processing';
+    if (isRescheduled) Object.assign(after, { due_at: nextReading(after, now), tries: 0 });
+    after.updated_at = now;
+    await updateSourceRow(tx, account.id, after).catch((error: unknown) => {
+      if (brokenConstraint(error) !== 'sources_title') throw error;
+      throw titleTaken(found.kind === 'faq' ? 'faq' : 'article');
+    });
+    if (after.active !== found.active || after.collection_id !== found.collection_id) {
+      await movePassages(tx, account.id, found.id, after);
+    }
+    return toSource(after, account.timezone);
+  },
+  committed: ({ sourceReader }) => sourceReader.wake(),
+});
+
+/** The source with what the body changes but its collection. Throws invalid_request for a field that its kind has not. */
+async function changedRow(found: SourceRow, body: Change, guard: TargetGuard): Promise<SourceRow> {
+  const own: readonly string[] = fieldsOfKind[found.kind];
+  const foreign = fieldsOfSome.find((field) => body[field] !== undefined && !own.includes(field));
+  if (foreign !== undefined) {
+    const message = `${foreign} is nothing that a source of kind ${found.kind} has; it has ${own.join(', ')}`;
+    throw new ApiError('invalid_request', message, { field: foreign });
+  }
+  const changed = { ...found };
+  if (body.active !== undefined) changed.active = body.active;
+  if (body.title !== undefined) changed.title = asTitle(body.title);
+  if (body.body !== undefined) changed.body = found.kind === 'faq' ? asAnswer(body.body) : body.body;
+  if (body.alternates !== undefined) changed.alternates = body.alternates;
+  if (body.answer_exactly !== undefined) changed.answer_exactly = body.answer_exactly;
+  if (body.pages !== undefined) changed.page_urls = await pageUrls(found.url!, body.pages, guard);
+  if (body.refresh !== undefined) changed.refresh = body.refresh;
+  return changed;
+}

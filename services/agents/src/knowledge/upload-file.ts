@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import * as contract from '@customer-platform/contracts/agents';
+import { ApiError } from '@customer-platform/contracts/core';
+import { implement } from '../resources.ts';
+import { collectionOf } from './collection.ts';
+import { fileTypeOf } from './file-type.ts';
+import { asTitle, toSource } from './source.ts';
+import { insertFile, insertSource, selectSource, titleOfFile } from './sources.sql.ts';
+
+export const uploadFile = implement(contract.uploadFile, {
+  async handle({ account, tx, body, now }) {
+    const { file, title, active } = body;
+    if (file.size > contract.maxFileBytes) throw refusedFile('must be at most 20 MiB', 413);
+    if (file.size === 0) throw refusedFile('must not be empty');
+    const bytes = Buffer.from(await file.arrayBuffer());
+    const name = nameOf(file);
+    const type = fileTypeOf(bytes, name);
+    if (type === undefined) {
+      throw refusedFile(
+        'must be a pdf, docx or html file, or plain text in UTF-8 whose name ends in .txt, .md or .csv',
+      );
+    }
+    const { id: collection_id } = await collectionOf(tx, account.id, body.collection);
+    const source = {
+      kind: 'file' as const,
+      title: title === undefined ? titleFrom(name) : asTitle(title),
+      collection_id,
+      active,
+      file_type: type,
+      size_bytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest(),
+    };
+    const id = await insertSource(tx, account.id, source, now);
+    if (id === undefined) {
+      const known = await titleOfFile(tx, account.id, source.sha256);
+      throw refusedFile(`must be new: the source ${known ?? source.title} has the same bytes`);
+    }
+    await insertFile(tx, account.id, id, bytes);
+    return toSource((await selectSource(tx, account.id, id))!, account.timezone);
+  },
+  committed: ({ sourceReader }) => sourceReader.wake(),
+});
+
+function refusedFile(rule: string, status = 400): ApiError {
+  return new ApiError('invalid_request', `file ${rule}`, { field: 'file', status });
+}
+
+/** The file's name without directories and what cannot be stored. */
+function nameOf(file: File): string {
+  const name = file.name.split(/[/\\]/).at(-1)!;
+  return name.toWellFormed().replaceAll('\0', '').trim();
+}
+
+const titleLength = 200;
+
+function titleFrom(name: string): string {
+  return [...name].slice(0, titleLength).join('') || 'File';
+}

@@ -1,0 +1,176 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { Poster, PostResult } from '@customer-platform/outbound';
+import { generateText } from 'ai';
+import { z } from 'zod';
+import { type ChatMessage, maxAnswerTokens, promptTokensAtMost, tokensAtMost } from './prompt.ts';
+import { simulatedCompletion } from './simulated-ai.ts';
+
+/** Where an account's AI is asked. */
+export interface AiProvider {
+  /** As the ledger names it. */
+  name: string;
+  model: string;
+  /** Undefined: it is simulated, within this process. */
+  endpoint?: { baseUrl: string; apiKey: string | null; poolKey: string; poster: Poster; timeoutMs: number };
+}
+
+/**
+ * What came of one call. `outcome` and tokens are for the ledger. `text` is what was answered, "" where that was no completion;
+ * `error` says why there is none, without any part of the key. One that is temporary can be tried again: nothing was billed.
+ */
+export type AiAnswer = {
+  outcome: 'answered' | 'refused' | 'unknown';
+  promptTokens: number;
+  completionTokens: number;
+} & ({ text: string; isCutOff: boolean } | { error: string; isTemporary: boolean; retryAfterMs: number });
+
+const maxErrorLength = 300;
+
+/** Asks for one completion, once: it is never sent again here. */
+export async function askAi(provider: AiProvider, messages: readonly ChatMessage[]): Promise<AiAnswer> {
+  const { endpoint } = provider;
+  if (!endpoint) {
+    const { choices, usage } = simulatedCompletion({ messages });
+    const counted = { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens };
+    return { outcome: 'answered', ...counted, text: choices[0]!.message.content, isCutOff: false };
+  }
+  let result: PostResult | undefined;
+  const send: typeof fetch = async (url, init) => {
+    const headers = Object.fromEntries(new Headers(init?.headers));
+    result = await endpoint.poster.post({
+      poolKey: endpoint.poolKey,
+      url: String(url),
+      headers,
+      body: String(init?.body),
+    });
+    if (!isAnswer(result)) throw new Error('no completion came');
+    return new Response(result.body, { status: 200, headers: { 'content-type': 'application/json' } });
+  };
+  const said = await complete(provider.model, endpoint, messages, send).catch(() => undefined);
+  if (!result) return refused(`The AI provider's base_url cannot be used; PATCH /v1/agents/settings changes it`);
+  if (!isAnswer(result)) return failed(result, endpoint);
+  return answered(result.body, said, messages);
+}
+
+function isAnswer({ status, error }: PostResult): boolean {
+  return error === undefined && status !== undefined && status >= 200 && status < 300;
+}
+
+/** Has the AI SDK write the request and read the answer. Throws where that is no completion. */
+async function complete(
+  model: string,
+  { baseUrl, apiKey }: NonNullable<AiProvider['endpoint']>,
+  messages: readonly ChatMessage[],
+  send: typeof fetch,
+) {
+  const provider = createOpenAICompatible({
+    name: 'account',
+    baseURL: baseUrl,
+    ...(apiKey === null ? {} : { apiKey }),
+    fetch: send,
+    transformRequestBody: (body) => ({ ...body, response_format: { type: 'json_object' } }),
+  });
+  const [{ content: instructions }, ...asked] = messages as [ChatMessage, ...ChatMessage[]];
+  const { text, finishReason } = await generateText({
+    model: provider(model),
+    instructions,
+    messages: asked.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content })),
+    maxOutputTokens: maxAnswerTokens,
+    maxRetries: 0,
+    telemetry: { isEnabled: false },
+  });
+  return { text, isCutOff: finishReason === 'length' };
+}
+
+const count = z.int().min(0).max(1_000_000_000);
+const Billed = z.object({
+  usage: z.object({ prompt_tokens: count, completion_tokens: count, total_tokens: count.nullish() }),
+});
+
+/** What a 2xx comes to. One without `usage` counts as what its texts have at most; one that is no completion as all it could use. */
+function answered(
+  body: string,
+  said: { text: string; isCutOff: boolean } | undefined,
+  messages: readonly ChatMessage[],
+): AiAnswer {
+  const { text, isCutOff } = said ?? { text: '', isCutOff: false };
+  const billed = Billed.safeParse(jsonOf(body)).data?.usage;
+  if (billed) {
+    const { prompt_tokens: promptTokens, completion_tokens, total_tokens } = billed;
+    // Some count what a model thinks in the total only.
+    const completionTokens = Math.max(completion_tokens, (total_tokens ?? 0) - promptTokens);
+    return { outcome: 'answered', promptTokens, completionTokens, text, isCutOff };
+  }
+  if (!said) return { outcome: 'unknown', promptTokens: 0, completionTokens: 0, text, isCutOff };
+  const completionTokens = Math.min(tokensAtMost(text), maxAnswerTokens);
+  return { outcome: 'answered', promptTokens: promptTokensAtMost(messages), completionTokens, text, isCutOff };
+}
+
+const notBilled = { outcome: 'refused', promptTokens: 0, completionTokens: 0 } as const;
+const mayBeBilled = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 } as const;
+
+function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}): AiAnswer {
+  return { ...notBilled, error, isTemporary, retryAfterMs };
+}
+
+/** What went wrong without a 2xx that was read to its end. */
+function failed(result: PostResult, { apiKey, timeoutMs }: NonNullable<AiProvider['endpoint']>): AiAnswer {
+  const { status, error, body, retryAfterMs = 0 } = result;
+  if (status !== undefined && status >= 300) {
+    if (status < 400) return refused(`The AI provider answered with a redirect (${status}), which is not followed`);
+    if (status === 401 || status === 403) return refused(`The AI provider refused the API key (${status})`);
+    const said = withoutKey(messageIn(body), apiKey);
+    const suffix = said === '' ? '' : `: ${said}`;
+    const isTemporary = status === 408 || status === 429 || status >= 500;
+    if (isTemporary) return refused(`The AI provider answered ${status}${suffix}`, { isTemporary, retryAfterMs });
+    return refused(`The AI provider refused the call (${status})${suffix}`);
+  }
+  const unsent = error && unsentReasons[error as keyof typeof unsentReasons];
+  if (unsent) return refused(`The AI provider cannot be reached: ${unsent}`, { isTemporary: true });
+  const reasons = {
+    timeout: `The AI provider did not answer within ${timeoutMs / 1_000} s`,
+    too_large: "The AI provider's answer is too long: more than 64 KiB",
+  };
+  const reason = reasons[error as keyof typeof reasons] ?? 'The AI provider broke the connection off before its answer';
+  return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0 };
+}
+
+/** Why nothing was sent. */
+const unsentReasons = {
+  refused: 'it refuses connections',
+  dns: 'its host name leads nowhere',
+  tls: 'its TLS certificate is not trusted',
+  blocked: 'its address is not public',
+};
+
+const ErrorBody = z.object({ error: z.union([z.string(), z.object({ message: z.string() })]) });
+
+/** What a provider says went wrong; "" where that is no text for people. */
+function messageIn(body: string): string {
+  const error = ErrorBody.safeParse(jsonOf(body)).data?.error;
+  const said = typeof error === 'object' ? error.message : (error ?? body);
+  const text = said
+    .toWellFormed()
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  return text.startsWith('<') || text.startsWith('{') ? '' : text;
+}
+
+/** A text without the words that have any four characters of the key in a row, of at most 300 characters. */
+function withoutKey(text: string, apiKey: string | null): string {
+  const key = (apiKey ?? '').toLowerCase();
+  const length = Math.min(4, key.length);
+  const parts = Array.from({ length: length === 0 ? 0 : key.length - length + 1 }, (_, at) =>
+    key.slice(at, at + length),
+  );
+  const words = text.split(' ').map((word) => (parts.some((part) => word.toLowerCase().includes(part)) ? '…' : word));
+  return [...words.join(' ')].slice(0, maxErrorLength).join('');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { inTransaction } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type InboundRequest, insertInboundRequests } from './plan-requests.sql.ts';
+import { type Desk, type FakeAi, openDesk, startFakeAi } from './planning-under-test.ts';
+
+let platform: Platform;
+let ai: FakeAi;
+beforeAll(async () => {
+  ai = await startFakeAi();
+  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+}, 60_000);
+afterAll(async () => {
+  await platform?.stop();
+  await ai.stop();
+});
+
+/** Waits until agents has taken all that was said of an account; answers what it is to plan or has planned. */
+async function requested({ account }: Desk) {
+  const database = platform.database('agents');
+  const said = () => platform.events(account.id).filter(({ type }) => type === 'message.received');
+  await platform.event(account.id, 'message.received');
+  await waitFor('the events to be taken', async () => {
+    const taken = await database`
+      select 1 from inbox where account_id = ${account.id} and consumer = 'message.received'`;
+    return taken.length > 0 && taken.length === said().length;
+  });
+  return await database`select trigger_text, trigger_channel from plans where account_id = ${account.id} order by id`;
+}
+
+it('what customers write to an account with a live agent leads to a plan each', async () => {
+  const desk = await openDesk(platform, ai);
+  await desk.write('One');
+  await desk.made();
+  expect(await requested(desk)).toEqual([{ trigger_text: 'One', trigger_channel: 'whatsapp' }]);
+});
+
+it.each<[string, (desk: Desk) => Promise<unknown>]>([
+  ['its agent is paused', ({ account, agentId }) => account.client.pauseAgent({ params: { agent_id: agentId } })],
+  ['its agent was deleted', ({ account, agentId }) => account.client.deleteAgent({ params: { agent_id: agentId } })],
+  [
+    'its agent works no pipeline',
+    ({ account, agentId }) => account.client.updateAgent({ params: { agent_id: agentId }, body: { pipelines: [] } }),
+  ],
+  [
+    'AI agents is switched off',
+    ({ account }) => platform.admin('PATCH', `/admin/accounts/${account.id}`, { modules: { agents: { on: false } } }),
+  ],
+])('nothing is planned where %s', async (_, change) => {
+  const desk = await openDesk(platform, ai);
+  await change(desk);
+  await desk.write('One');
+  expect(await requested(desk)).toEqual([]);
+});
+
+it('one message leads to one plan, however often it is told of', async () => {
+  const desk = await openDesk(platform, ai);
+  const database = platform.database('agents');
+  const told: InboundRequest = {
+    account_id: desk.account.id,
+    contact_id: desk.contact.id,
+    text: 'One',
+    channel: 'sms',
+    message_id: randomUUID(),
+    trace: null,
+  };
+  const tell = () =>
+    inTransaction(database, (tx) => insertInboundRequests(tx, [told, { ...told }], platform.clock.now()));
+  await Promise.all(Array.from({ length: 20 }, tell));
+  const rows = await database`select trigger_id from plans where account_id = ${desk.account.id}`;
+  expect(rows).toEqual([{ trigger_id: told.message_id }]);
+});

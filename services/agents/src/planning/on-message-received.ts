@@ -1,0 +1,29 @@
+import { keepGivenContacts } from '@customer-platform/contact-copy';
+import type { EventData } from '@customer-platform/contracts/core';
+import { messageReceived } from '@customer-platform/contracts/messaging';
+import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
+import type { AgentsResources } from '../resources.ts';
+import { insertInboundRequests } from './plan-requests.sql.ts';
+
+const { kind, audience, service } = messageReceived;
+
+/** Has a plan made for what a customer wrote to an account with a live agent, one a message however often it comes. */
+export const onMessageReceived: Consumer<AgentsResources> = {
+  name: kind,
+  filter: { audience, service, kind },
+  batchSize: 200,
+  async take({ tx, now, findAccounts }, received) {
+    const events = received as ReceivedEvent<EventData<typeof messageReceived>>[];
+    const accounts = findAccounts(events.map(({ account }) => account));
+    const taken = events.filter(({ account }) => accounts.get(account)?.modules.includes('agents'));
+    if (taken.length === 0) return;
+    const contacts = taken.map(({ account, data }) => ({ account_id: account, ...data.contact }));
+    await keepGivenContacts(tx, contacts);
+    const requests = taken.map(({ account, data: { message, contact }, trace }) => {
+      const { id: message_id, channel, body: text } = message;
+      return { account_id: account, contact_id: contact.id, text, channel, message_id, trace: trace ?? null };
+    });
+    await insertInboundRequests(tx, requests, now);
+  },
+  committed: ({ planner }) => planner.wake(),
+};

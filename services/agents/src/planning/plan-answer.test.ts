@@ -1,0 +1,170 @@
+import { describe, expect, it } from '@jest/globals';
+import { maxFollowUps, readPlanAnswer } from './plan-answer.ts';
+import { documentOf, message, planOf } from './planning-under-test.ts';
+import type { PlanningDocument } from './prompt.ts';
+
+const read = (answer: unknown, document: Partial<PlanningDocument> = {}, followUps = 0) =>
+  readPlanAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer), {
+    document: documentOf(document),
+    followUps,
+  });
+
+/** What is wrong with it; undefined where it can be used. */
+function problemOf(answer: unknown, document: Partial<PlanningDocument> = {}, followUps = 0): string | undefined {
+  const answered = read(answer, document, followUps);
+  return 'problem' in answered ? answered.problem : undefined;
+}
+
+const note = (body: unknown, more: object = {}) => ({ action: 'add_note', params: { body }, ...more });
+const followUp = (delay_minutes: number, goal = 'Ask again') => {
+  return { action: 'follow_up', delay_minutes, params: { goal } };
+};
+const move = (stage: unknown) => ({ action: 'move_stage', params: { stage } });
+const letters = (count: number) => 'x'.repeat(count);
+
+describe('the JSON of an answer', () => {
+  const json = JSON.stringify(planOf());
+  it.each([
+    ['alone', json],
+    ['in a fenced block', `Here it is:\n\`\`\`json\n${json}\n\`\`\`\nGood luck!`],
+    ['in a block without a language', `\`\`\`\n${json}\n\`\`\``],
+    ['among words', `The plan is ${json}.`],
+  ])('is read %s', (_, text) => {
+    expect(read(text)).toMatchObject({ goal: 'Answer the question', steps: [{ action: 'send_message' }] });
+  });
+
+  it.each([
+    ['', 'it must be one JSON object'],
+    ['No.', 'it must be one JSON object'],
+    ['{"goal": "half', 'it must be one JSON object'],
+    ['[]', 'the plan'],
+    ['{}', 'goal'],
+    ['{"goal": "  ", "steps": []}', 'goal'],
+    ['{"goal": "x"}', 'steps'],
+    ['{"goal": "x", "steps": [{"action": "call", "params": {}}]}', 'steps[0].action'],
+    ['{"goal": "x", "steps": [{"action": "add_note"}]}', 'steps[0].params'],
+  ])('that is no plan is refused: %s', (text, problem) => {
+    expect(problemOf(text)).toContain(problem);
+  });
+
+  it('keeps nothing that PostgreSQL does not store', () => {
+    expect(read('{"goal": "a\\u0000b\\ud800c", "steps": []}')).toMatchObject({ goal: 'a\ufffdb\ufffdc' });
+  });
+
+  it('may leave out what is only shown, and is cut where that is too long', () => {
+    const answered = read({ goal: letters(501), approval_reasons: null, steps: [note('N', { delay_minutes: null })] });
+    expect(answered).toMatchObject({ goal: letters(500), rationale: '', approvalReasons: [] });
+    expect(answered).toMatchObject({ steps: [{ title: 'Add a note to the deal', reason: '', delayMinutes: 0 }] });
+  });
+});
+
+describe('limits of an answer', () => {
+  it.each([
+    ['10 steps', planOf(...Array.from({ length: 10 }, () => note('N')))],
+    ['a message of 4,096 characters', planOf(message(letters(4_096)))],
+    ['as many characters outside of the basic plane', planOf(message('🙂'.repeat(4_096)))],
+    ['a note of 2,000', planOf(note(letters(2_000)))],
+    ['a goal of 500', planOf(followUp(1, letters(500)))],
+    ['a delay of 30 days', planOf(note('N', { delay_minutes: 43_200 }))],
+  ])('takes %s', (_, answer) => {
+    expect(problemOf(answer)).toBeUndefined();
+  });
+
+  it.each([
+    ['11 steps', planOf(...Array.from({ length: 11 }, () => note('N'))), 'steps: must be at most 10'],
+    ['a message of 4,097', planOf(message(letters(4_097))), 'steps[0].params.body'],
+    ['an empty message', planOf(message('')), 'steps[0].params.body'],
+    ['a note of 2,001', planOf(note('N'), note(letters(2_001))), 'steps[1].params.body'],
+    ['a note that is no text', planOf(note(7)), 'steps[0].params.body'],
+    ['a goal of 501', planOf(followUp(1, letters(501))), 'steps[0].params.goal'],
+    ['a follow-up at once', planOf(followUp(0)), 'steps[0].delay_minutes must be at least 1'],
+    ['a delay of more than 30 days', planOf(note('N', { delay_minutes: 43_201 })), 'steps[0].delay_minutes'],
+    ['a delay into the past', planOf(note('N', { delay_minutes: -1 })), 'steps[0].delay_minutes'],
+    ['half a minute', planOf(note('N', { delay_minutes: 0.5 })), 'steps[0].delay_minutes'],
+  ])('refuses %s and says which', (_, answer, problem) => {
+    expect(problemOf(answer)).toContain(problem);
+  });
+});
+
+describe('an action', () => {
+  it('that is switched off is refused', () => {
+    const agent = { ...documentOf().agent, actions: ['add_note' as const] };
+    expect(problemOf(planOf(note('N')), { agent })).toBeUndefined();
+    expect(problemOf(planOf(message('Hello')), { agent })).toContain('one that is switched on: add_note');
+  });
+
+  it('about a deal is refused without one', () => {
+    expect(problemOf(planOf(note('N')), { deal: null })).toContain('steps[0].action must not be add_note');
+    expect(problemOf(planOf(move(1)), { deal: null })).toContain('steps[0].action must not be move_stage');
+  });
+
+  it("moves to a stage of the deal's pipeline only", () => {
+    expect(read(planOf(move(12)))).toMatchObject({ steps: [{ params: { stage: 12 }, detail: 'Won over' }] });
+    expect(problemOf(planOf(move(13)))).toContain("a stage of the deal's pipeline: 11 (New), 12 (Won over)");
+    expect(problemOf(planOf(move('12')))).toContain('steps[0].params.stage');
+  });
+
+  it('follows up nine times, and not for ever', () => {
+    expect(problemOf(planOf(followUp(1)), {}, maxFollowUps - 1)).toBeUndefined();
+    expect(problemOf(planOf(followUp(1)), {}, maxFollowUps)).toContain('must not be follow_up');
+  });
+});
+
+describe('the channel of a message', () => {
+  const sms = message('Hello', { channel: 'sms' });
+  const manual = { kind: 'manual' as const, channel: null, text: 'Say hello' };
+
+  it('is by default the one that the customer wrote on, and stays that', () => {
+    const answered = read(planOf(message('Hello'), sms));
+    expect(answered).toMatchObject({
+      steps: [
+        { params: { channel: 'whatsapp', channel_locked: true }, detail: 'whatsapp', editable: ['body'] },
+        { params: { channel: 'sms', channel_locked: false }, detail: 'sms', editable: ['body', 'channel'] },
+      ],
+    });
+  });
+
+  it('is by default the first that reaches the contact where it wrote nothing', () => {
+    const contact = { ...documentOf().contact, channels: ['email' as const] };
+    expect(read(planOf(message('Hello')), { trigger: manual, contact })).toMatchObject({
+      steps: [{ params: { channel: 'email', channel_locked: false }, editable: ['body', 'channel'] }],
+    });
+  });
+
+  it('reaches the contact', () => {
+    expect(problemOf(planOf(message('Hello', { channel: 'email' })))).toContain('whatsapp, sms');
+    expect(problemOf(planOf(message('Hello', { channel: 'fax' })))).toContain('steps[0].params.channel');
+    const contact = { ...documentOf().contact, channels: [] };
+    expect(problemOf(planOf(sms), { trigger: manual, contact })).toContain('there is none');
+  });
+});
+
+describe('an FAQ that is answered exactly', () => {
+  const id = '019ab000-0000-7000-8000-000000000001';
+  const source = { id, title: 'When do you open?', kind: 'faq' as const };
+  const exact = { source, headings: [], text: 'At 9.\n', exact: true };
+  const quoted = message('', { body: null, answer: id });
+
+  it('is quoted word for word, and cannot be changed', () => {
+    expect(read(planOf(quoted), { passages: [exact] })).toMatchObject({
+      steps: [{ params: { channel: 'whatsapp', body: 'At 9.\n' }, editable: [] }],
+    });
+  });
+
+  it('goes before what the AI wrote, where it fits best', () => {
+    const own = planOf(message('At 9, roughly'), message('Anything else?'));
+    const answered = read(own, { passages: [exact] });
+    expect(answered).toMatchObject({
+      steps: [{ params: { body: 'At 9.\n' } }, { params: { body: 'Anything else?' } }],
+    });
+    const other = { ...exact, exact: false };
+    expect(read(own, { passages: [other, exact] })).toMatchObject({
+      steps: [{ params: { body: 'At 9, roughly' } }, {}],
+    });
+  });
+
+  it('is a passage that was told and is exact', () => {
+    expect(problemOf(planOf(quoted), { passages: [{ ...exact, exact: false }] })).toContain('steps[0].params.answer');
+    expect(problemOf(planOf(quoted), { passages: [] })).toContain('there is none');
+  });
+});

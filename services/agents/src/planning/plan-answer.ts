@@ -1,0 +1,206 @@
+import {
+  AddNoteParams,
+  type AgentAction,
+  agentAction,
+  FollowUpParams,
+  MoveStageParams,
+  SendMessageParams,
+} from '@customer-platform/contracts/agents';
+import { codePoints } from '@customer-platform/contracts/core';
+import { type Channel, channel } from '@customer-platform/contracts/messaging';
+import { z } from 'zod';
+import type { NewStep } from '../plans/plans.sql.ts';
+import type { PlanningDocument } from './prompt.ts';
+
+const maxSteps = 10;
+const maxDelayMinutes = 43_200;
+/** So many plans can lead to one another by follow-ups: an agent does not go on for ever by itself. */
+export const maxFollowUps = 10;
+const maxReasons = 10;
+/** So many things that are wrong with an answer are told. */
+const maxToldIssues = 5;
+
+/** What an answer is held against. */
+export interface AnswerContext {
+  document: PlanningDocument;
+  /** How many plans led to this one. */
+  followUps: number;
+}
+
+/** A step as it was planned; when it is due counts from when its plan is stored. */
+type PlannedStep = Pick<NewStep, 'action' | 'title' | 'reason' | 'params' | 'detail' | 'editable'> & {
+  delayMinutes: number;
+};
+
+/** A plan that can be stored. */
+export interface PlannedPlan {
+  goal: string;
+  rationale: string;
+  approvalReasons: string[];
+  steps: PlannedStep[];
+}
+
+/** Text that is shown only: what is too long is cut, not refused. */
+const shownText = (max: number) => z.string().transform((text) => cut(text.trim(), max));
+const shownOrNone = (max: number) =>
+  shownText(max)
+    .nullish()
+    .transform((text) => text ?? '');
+
+const Answer = z.object({
+  goal: shownText(500).refine((goal) => goal !== '', { error: 'must be a text' }),
+  rationale: shownOrNone(2_000),
+  approval_reasons: z.array(shownText(300)).nullish(),
+  steps: z
+    .array(
+      z.object({
+        action: agentAction,
+        title: shownOrNone(200),
+        reason: shownOrNone(1_000),
+        delay_minutes: z.int().min(0).max(maxDelayMinutes).nullish(),
+        params: z.record(z.string(), z.unknown()),
+      }),
+    )
+    .max(maxSteps, { error: `must be at most ${maxSteps} steps` }),
+});
+type AnsweredStep = z.output<typeof Answer>['steps'][number];
+
+const sentParams = z.object({
+  channel: channel.nullish(),
+  body: SendMessageParams.shape.body.nullish(),
+  answer: z.string().nullish(),
+});
+
+/** Says what is wrong with an answer, for whoever gave it. */
+class AnswerRefused extends Error {}
+
+/** Reads the plan that an AI answered; else answers what is wrong with it, as a sentence that the AI is told. */
+export function readPlanAnswer(text: string, context: AnswerContext): PlannedPlan | { problem: string } {
+  try {
+    const { goal, rationale, approval_reasons, steps } = parse(Answer, jsonIn(text), '');
+    const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
+    answerExactly(planned, context.document);
+    const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '').slice(0, maxReasons);
+    return { goal, rationale, approvalReasons, steps: planned };
+  } catch (error) {
+    if (error instanceof AnswerRefused) return { problem: error.message };
+    throw error;
+  }
+}
+
+function readStep(step: AnsweredStep, context: AnswerContext, at: string): PlannedStep {
+  const { action, title, reason, delay_minutes } = step;
+  const { actions } = context.document.agent;
+  if (!actions.includes(action)) {
+    throw new AnswerRefused(`${at}.action must be one that is switched on: ${listed(actions)}`);
+  }
+  const made = readers[action](step, context, at);
+  return { action, title: title || defaultTitles[action], reason, ...made, delayMinutes: delay_minutes ?? 0 };
+}
+
+/**
+ * A question that is to be answered exactly is: where the best passage is such an answer and the AI wrote one of its own, the first
+ * message says what is written down, word for word.
+ */
+function answerExactly(steps: PlannedStep[], { trigger, passages: [best] }: PlanningDocument): void {
+  const messages = steps.filter(({ action }) => action === 'send_message');
+  const first = messages[0];
+  if (trigger.kind !== 'inbound_message' || !best?.exact || !first) return;
+  if (messages.some(({ editable }) => editable.length === 0)) return;
+  Object.assign(first, { params: { ...first.params, body: best.text }, editable: [] });
+}
+
+const defaultTitles: Record<AgentAction, string> = {
+  send_message: 'Send a message',
+  add_note: 'Add a note to the deal',
+  follow_up: 'Follow up',
+  move_stage: 'Move the deal',
+};
+
+type Made = Pick<NewStep, 'params' | 'detail' | 'editable'>;
+
+/** How the params of each action are read. */
+const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, at: string) => Made> = {
+  send_message({ params }, { document }, at) {
+    const given = parse(sentParams, params, `${at}.params`);
+    const { trigger, contact, passages } = document;
+    const sentOn = given.channel ?? channelOfReply(document);
+    if (!sentOn || !contact.channels.includes(sentOn))
+      throw new AnswerRefused(`${at}.params.channel must be one that reaches the contact: ${listed(contact.channels)}`);
+    const channel_locked = trigger.kind === 'inbound_message' && sentOn === trigger.channel;
+    const exact = passages.filter((passage) => passage.exact);
+    const quoted = exact.find(({ source }) => source.id === given.answer);
+    if (given.answer && !quoted)
+      throw new AnswerRefused(
+        `${at}.params.answer must be the source.id of a passage that is exact: ${listed(exact.map(({ source }) => source.id))}`,
+      );
+    const body = quoted?.text ?? given.body;
+    if (!body) throw new AnswerRefused(`${at}.params.body must be a text of 1 to 4096 characters`);
+    const editable = channel_locked ? ['body'] : ['body', 'channel'];
+    return { params: { channel: sentOn, body, channel_locked }, detail: sentOn, editable: quoted ? [] : editable };
+  },
+  add_note({ params }, { document }, at) {
+    if (!document.deal) throw new AnswerRefused(`${at}.action must not be add_note: there is no deal`);
+    return { params: parse(AddNoteParams, params, `${at}.params`), detail: null, editable: ['body'] };
+  },
+  follow_up({ params, delay_minutes }, { followUps }, at) {
+    if (followUps >= maxFollowUps)
+      throw new AnswerRefused(`${at}.action must not be follow_up: ${maxFollowUps} have followed one another already`);
+    if ((delay_minutes ?? 0) < 1) throw new AnswerRefused(`${at}.delay_minutes must be at least 1 for a follow_up`);
+    const followed = parse(FollowUpParams, params, `${at}.params`);
+    return { params: followed, detail: followed.goal, editable: ['goal'] };
+  },
+  move_stage({ params }, { document }, at) {
+    if (!document.deal) throw new AnswerRefused(`${at}.action must not be move_stage: there is no deal`);
+    const { pipeline } = document.deal;
+    const moved = parse(MoveStageParams, params, `${at}.params`);
+    const stage = pipeline.stages.find(({ id }) => id === moved.stage);
+    if (!stage) {
+      const stages = pipeline.stages.map(({ id, name }) => `${id} (${name})`);
+      throw new AnswerRefused(`${at}.params.stage must be a stage of the deal's pipeline: ${listed(stages)}`);
+    }
+    return { params: moved, detail: stage.name, editable: ['stage'] };
+  },
+};
+
+/** Where an answer goes that names no channel: where the customer wrote, else the first that reaches the customer. */
+function channelOfReply({ trigger, contact }: PlanningDocument): Channel | undefined {
+  return trigger.channel ?? contact.channels[0];
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? 'there is none' : names.join(', ');
+}
+
+/** The JSON object of an answer, which may stand within other text, such as a fenced block. */
+function jsonIn(text: string): unknown {
+  const fenced = /```(?:json)?\s*\n?([\s\S]*?)```/i.exec(text)?.[1];
+  const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
+  for (const candidate of [text, fenced, braced]) {
+    try {
+      if (candidate) return JSON.parse(candidate, (_, value) => (typeof value === 'string' ? storable(value) : value));
+    } catch {
+      // The next reading may be JSON.
+    }
+  }
+  throw new AnswerRefused('it must be one JSON object, and is not JSON');
+}
+
+/** What PostgreSQL takes as text and as JSON: no NUL, no half of a character. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, at: string): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.slice(0, maxToldIssues).map(({ path, message }) => {
+    const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+    return `${`${at}${place}`.replace(/^\./, '') || 'the plan'}: ${message}`;
+  });
+  throw new AnswerRefused(issues.join('; '));
+}
+
+function cut(text: string, max: number): string {
+  return codePoints(text) <= max ? text : [...text].slice(0, max).join('');
+}

@@ -1,0 +1,275 @@
+import { messageReceived } from '@customer-platform/contracts/messaging';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type AiReply,
+  apiKey,
+  billed,
+  type Desk,
+  type FakeAi,
+  message,
+  openDesk,
+  planOf,
+  replies,
+  says,
+  startFakeAi,
+} from './planning-under-test.ts';
+
+const timeoutMs = 1_500;
+
+let platform: Platform;
+let ai: FakeAi;
+beforeAll(async () => {
+  ai = await startFakeAi();
+  const env = { AGENTS_AI_TIMEOUT_MS: String(timeoutMs) };
+  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
+}, 60_000);
+beforeEach(() => {
+  ai.requests = [];
+  ai.replies = [];
+  ai.otherwise = says(planOf());
+});
+afterAll(async () => {
+  await platform?.stop();
+  await ai.stop();
+});
+
+/** What the ledger holds of the desk's agent. */
+async function calls({ account, agentId }: Desk) {
+  return await platform.database('agents')`
+    select outcome, prompt_tokens, completion_tokens, reserved_tokens from ai_calls
+    where account_id = ${account.id} and agent_id = ${agentId} order by began_at, id`;
+}
+
+describe('an answer that cannot be used', () => {
+  it('is corrected once by the AI, which is told what is wrong', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.replies = [says('Sure, I will answer that!')];
+    await desk.write('Hello?');
+    expect(await desk.made()).toMatchObject({ status: 'awaiting_approval', tokens: 2 * billed.total_tokens });
+    const [first, second] = ai.requests.map(({ body }) => body.messages) as [
+      object[],
+      { role: string; content: string }[],
+    ];
+    expect(second.slice(0, 2)).toEqual(first);
+    expect(second[2]).toEqual({ role: 'assistant', content: 'Sure, I will answer that!' });
+    expect(second[3]!.content).toContain('it must be one JSON object');
+    expect(ai.requests[1]!.body.max_tokens).toBe(1_500);
+    expect(await calls(desk)).toHaveLength(2);
+  });
+
+  it('fails the plan the second time', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.otherwise = says(planOf(message('')));
+    await desk.write('Hello?');
+    const plan = await desk.made();
+    expect(plan).toMatchObject({ status: 'failed', steps: [], tokens: 2 * billed.total_tokens });
+    expect(plan).toMatchObject({ deal: { title: 'Tea for the office' }, model: 'gpt-test' });
+    expect(plan.last_error).toMatch(/^The AI's plan could not be used: steps\[0]\.params\.body/);
+    expect(ai.requests).toHaveLength(2);
+    const { data } = await platform.event(desk.account.id, 'plan.failed');
+    expect(data).toMatchObject({ plan: { id: plan.id }, previous: { status: 'running', last_error: null } });
+  });
+
+  it('that is no completion counts as all that it could use, unless it says what it was billed', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.replies = [replies(200, '<html>'), replies(200, { usage: billed })];
+    await desk.write('Hello?');
+    expect(await desk.made()).toMatchObject({ status: 'failed' });
+    const [html, empty] = (await calls(desk)) as unknown as Record<string, number>[];
+    expect(html).toMatchObject({ outcome: 'unknown', completion_tokens: html!.reserved_tokens });
+    expect(empty).toMatchObject({ outcome: 'answered', prompt_tokens: 700, completion_tokens: 77 });
+  });
+
+  it('without usage counts as what its texts have at most', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.otherwise = says(planOf(), null);
+    await desk.write('Hello?');
+    await desk.made();
+    const [call] = (await calls(desk)) as unknown as Record<string, number>[];
+    const sent = ai.requests[0]!.body.messages.reduce((sum: number, { content }: { content: string }) => {
+      return sum + Math.ceil(Buffer.byteLength(content) / 2);
+    }, 0);
+    const content = JSON.stringify(planOf());
+    expect(call).toMatchObject({ prompt_tokens: sent, completion_tokens: Math.ceil(content.length / 2) });
+  });
+});
+
+describe('a provider that refuses', () => {
+  const refusal = (text: string) => ({ error: { message: text, type: 'invalid', code: null } });
+
+  it.each<[string, AiReply, string]>([
+    ['the key', replies(401, refusal(`Bad key ${apiKey}`)), 'The AI provider refused the API key (401)'],
+    [
+      'the call',
+      replies(404, refusal('No model gpt-test')),
+      'The AI provider refused the call (404): No model gpt-test',
+    ],
+    [
+      'and repeats the key',
+      replies(
+        400,
+        refusal(`Key ${apiKey}, ${apiKey.slice(0, 7)}***${apiKey.slice(-4)}: "${apiKey}" no. ${'x'.repeat(500)}`),
+      ),
+      `The AI provider refused the call (400): Key … … … no. ${'x'.repeat(286)}`,
+    ],
+    [
+      'by sending elsewhere',
+      replies(302, '', { location: 'http://127.0.0.1:1/' }),
+      'The AI provider answered with a redirect (302), which is not followed',
+    ],
+  ])('%s fails the plan without another call, and nothing is counted', async (_, reply, lastError) => {
+    const desk = await openDesk(platform, ai);
+    ai.otherwise = reply;
+    await desk.write('Hello?');
+    expect(await desk.made()).toMatchObject({ status: 'failed', last_error: lastError, tokens: 0 });
+    expect(ai.requests).toHaveLength(1);
+    expect(await calls(desk)).toMatchObject([{ outcome: 'refused', prompt_tokens: 0, completion_tokens: 0 }]);
+  });
+
+  it('for now is asked again, up to three times in all', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.replies = [replies(429, refusal('Slow down')), replies(503, 'upstream')];
+    await desk.ask('Say hello');
+    await waitFor('the first call', () => ai.requests.length === 1);
+    expect(await desk.plans()).toMatchObject([{ status: 'running', steps: [], last_error: null }]);
+    platform.clock.advance(2_000);
+    await waitFor('the second call', () => ai.requests.length === 2);
+    platform.clock.advance(10_000);
+    expect(await desk.made()).toMatchObject({ status: 'awaiting_approval', tokens: billed.total_tokens });
+
+    ai.otherwise = replies(503, refusal('Overloaded'));
+    const { id } = await desk.ask('Say it again');
+    for (const [count, pauseMs] of [
+      [4, 2_000],
+      [5, 10_000],
+      [6, 60_000],
+    ] as const) {
+      await waitFor(`call ${count}`, () => ai.requests.length === count);
+      await waitFor('the call to be settled', async () => (await calls(desk)).every(({ outcome }) => outcome !== null));
+      platform.clock.advance(pauseMs);
+    }
+    const failed = await desk.made((plan) => plan.id === id && plan.status === 'failed');
+    expect(failed).toMatchObject({ last_error: 'The AI provider answered 503: Overloaded', tokens: 0 });
+    expect(ai.requests).toHaveLength(6);
+  });
+
+  it('connections is asked again, and fails the plan in the end', async () => {
+    const closed = await startFakeAi();
+    await closed.stop();
+    const desk = await openDesk(platform, ai, { settings: { base_url: `${closed.url}/v1` } });
+    await desk.ask('Say hello');
+    for (const [count, pauseMs] of [
+      [1, 2_000],
+      [2, 10_000],
+    ] as const) {
+      await waitFor(`try ${count}`, async () => (await calls(desk)).filter(({ outcome }) => outcome).length === count);
+      platform.clock.advance(pauseMs);
+    }
+    const lastError = 'The AI provider cannot be reached: it refuses connections';
+    expect(await desk.made()).toMatchObject({ status: 'failed', last_error: lastError, tokens: 0 });
+  });
+});
+
+describe('a call whose end nobody knows', () => {
+  it.each<[string, AiReply, string]>([
+    ['takes too long', () => undefined, `The AI provider did not answer within ${timeoutMs / 1_000} s`],
+    [
+      'is answered by too much',
+      replies(200, JSON.stringify({ text: 'x'.repeat(70_000) })),
+      "The AI provider's answer is too long: more than 64 KiB",
+    ],
+    [
+      'breaks off',
+      (_, response) => void response.destroy(),
+      'The AI provider broke the connection off before its answer',
+    ],
+  ])('since it %s counts as all that it could use, and is not made again', async (_, reply, lastError) => {
+    const desk = await openDesk(platform, ai);
+    ai.otherwise = reply;
+    await desk.write('Hello?');
+    const plan = await desk.made();
+    expect(plan).toMatchObject({ status: 'failed', last_error: lastError });
+    const [call, ...others] = (await calls(desk)) as unknown as [{ outcome: string; reserved_tokens: number }];
+    expect(others).toEqual([]);
+    expect(call.outcome).toBe('unknown');
+    expect(plan.tokens).toBe(call.reserved_tokens);
+    expect(ai.requests).toHaveLength(1);
+  });
+
+  it('leaves the conversation as it is', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.otherwise = replies(401, '');
+    await desk.write('Hello?');
+    expect(await desk.made()).toMatchObject({ status: 'failed' });
+    expect((await desk.account.client.listMessages({ query: {} })).data).toEqual([]);
+    const received = platform.events(desk.account.id).filter(({ type }) => type === messageReceived.kind);
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe('without what a plan needs', () => {
+  it.each([
+    ['base_url', { base_url: '' }],
+    ['model', { model: '' }],
+  ])('no call is made where the %s is not set', async (missing, settings) => {
+    const desk = await openDesk(platform, ai, { settings });
+    await desk.write('Hello?');
+    const { status, last_error } = await desk.made();
+    expect([status, last_error]).toEqual([
+      'failed',
+      `No AI provider is set up: its ${missing} is missing; PATCH /v1/agents/settings sets it`,
+    ]);
+    expect(ai.requests).toHaveLength(0);
+  });
+
+  it('a provider that needs no key is asked without one', async () => {
+    const desk = await openDesk(platform, ai, { settings: { api_key: '' } });
+    await desk.write('Hello?');
+    expect(await desk.made()).toMatchObject({ status: 'awaiting_approval' });
+    expect(ai.requests[0]!.headers.authorization).toBeUndefined();
+  });
+
+  it('over budget no call is made', async () => {
+    const desk = await openDesk(platform, ai, { agent: { daily_limit: 100 } });
+    await desk.write('Hello?');
+    const { status, last_error, tokens } = await desk.made();
+    expect([status, last_error, tokens]).toEqual([
+      'failed',
+      expect.stringContaining('daily limit of 100 AI tokens'),
+      0,
+    ]);
+    expect(ai.requests).toHaveLength(0);
+  });
+
+  it('a plan waits for a module that is away, and fails after a quarter of an hour', async () => {
+    const without = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+    try {
+      const account = await without.account();
+      const { client } = account;
+      const contact = await client.createContact({ body: { name: 'Casey', phone: '+493010000009' } });
+      const agent = await client.createAgent({ body: { name: 'Robin', role: 'Answers.' } });
+      const params = { agent_id: agent.id };
+      await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'a', kind: 'ai' }] } });
+      await client.publishWorkflow({ params, body: {} });
+      await client.goLiveAgent({ params });
+      const { id } = await client.requestPlan({ params, body: { contact: contact.id, goal: 'Say hello' } });
+      const database = without.database('agents');
+      const tried = async () => {
+        const [row] = await database`
+          select 1 from plans where id = ${id} and planning_due_at > created_at and planning_tries = 0`;
+        return row;
+      };
+      await waitFor('the plan to wait', tried);
+      expect(await client.getPlan({ params: { plan_id: id } })).toMatchObject({ status: 'running', last_error: null });
+      without.clock.advance(15 * 60_000);
+      const plan = await waitFor('the plan to fail', async () => {
+        const last = await client.getPlan({ params: { plan_id: id } });
+        return last.status === 'failed' ? last : undefined;
+      });
+      expect(plan.last_error).toMatch(/^The plan could not be made: messaging does not answer/);
+    } finally {
+      await without.stop();
+    }
+  }, 30_000);
+});

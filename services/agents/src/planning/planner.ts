@@ -1,0 +1,117 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import type { Poster, SecretKeys } from '@customer-platform/outbound';
+import { type Foundation, inSpan, WakeLoop } from '@customer-platform/service-kit';
+import type { AgentsConfig } from '../resources.ts';
+import { failPlan, makePlan, maxTries, type PlanningTools } from './make-plan.ts';
+import { type Claim, claimPlans, postponePlan } from './planning.sql.ts';
+
+/** How late something is looked for that no wake told of. */
+const everyMs = 500;
+const slowestRetryMs = 10_000;
+/** A lease covers the two calls of a plan and this, for all else. */
+const leaseSpareMs = 30_000;
+const maxPerAccount = 4;
+/** How long a plan waits for a module that is away. */
+const longestWaitMs = 15 * 60_000;
+const longestPauseMs = 60_000;
+const stopMs = 10_000;
+
+/**
+ * Makes plans that are due: each is claimed in its row, so that any number of processes may do so and none is made twice. At most
+ * AGENTS_MAX_PLANNING at once in a process, and 4 of one account.
+ */
+export class Planner {
+  readonly #tools: PlanningTools;
+  readonly #wakeSteps: () => void;
+  readonly #loop: WakeLoop;
+  readonly #running = new Set<Promise<void>>();
+  readonly #runningOf = new Map<string, number>();
+  #isStopping = false;
+  #isCutOff = false;
+
+  /** `wakeSteps` is called when a plan was made that may run. */
+  constructor(
+    foundation: Foundation<AgentsConfig> & { secretKeys: SecretKeys; poster: Poster },
+    wakeSteps: () => void,
+  ) {
+    this.#tools = { ...foundation, isCutOff: () => this.#isCutOff };
+    this.#wakeSteps = wakeSteps;
+    this.#loop = new WakeLoop('planner', { everyMs, slowestRetryMs, log: foundation.log }, () => this.#claim());
+  }
+
+  /** Says that a plan is to be made: after the commit of the transaction that asked for it. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** Claims nothing more and waits for the plans that are being made; one that takes too long is left to whoever claims it next. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#loop.stop();
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, stopMs);
+    });
+    await Promise.race([Promise.all(this.#running), patience]);
+    clearTimeout(timer);
+    this.#isCutOff = true;
+  }
+
+  async #claim(): Promise<boolean> {
+    const { sql, bus, clock, config } = this.#tools;
+    const most = config.AGENTS_MAX_PLANNING - this.#running.size;
+    if (this.#isStopping || most <= 0 || !bus.isConnected()) return false;
+    const now = clock();
+    const leasedUntil = new Date(now.getTime() + config.AGENTS_AI_TIMEOUT_MS * 2 + leaseSpareMs);
+    const busy = [...this.#runningOf].map(([account_id, running]) => ({ account_id, free: maxPerAccount - running }));
+    const claims = await claimPlans(sql, now, leasedUntil, { most, perAccount: maxPerAccount, busy });
+    for (const claim of claims) this.#begin(claim);
+    return claims.length > 0;
+  }
+
+  #begin(claim: Claim): void {
+    const { account_id } = claim;
+    this.#runningOf.set(account_id, (this.#runningOf.get(account_id) ?? 0) + 1);
+    const running = this.#make(claim).finally(() => {
+      this.#running.delete(running);
+      const others = this.#runningOf.get(account_id)! - 1;
+      if (others === 0) this.#runningOf.delete(account_id);
+      else this.#runningOf.set(account_id, others);
+      this.#loop.wake();
+      this.#wakeSteps();
+    });
+    this.#running.add(running);
+  }
+
+  /** Never rejects: what cannot even be postponed is claimed again when its lease is over. */
+  async #make(claim: Claim): Promise<void> {
+    const { log } = this.#tools;
+    try {
+      await inSpan('make a plan', { parent: claim.trace ?? undefined }, async () => {
+        try {
+          await makePlan(claim, this.#tools);
+        } catch (error) {
+          if (!this.#isCutOff) await this.#waitOrFail(claim, error);
+        }
+      });
+    } catch (error) {
+      log.error({ err: error, plan: claim.id }, 'a plan could not be made; it is made again when its lease is over');
+    }
+  }
+
+  /** A plan waits for a module that is away, and is begun again after a fault of ours; neither for ever. */
+  async #waitOrFail(claim: Claim, error: unknown): Promise<void> {
+    const { sql, clock, log } = this.#tools;
+    const now = clock().getTime();
+    const ageMs = now - claim.created_at.getTime();
+    const isAway = error instanceof ApiError && error.code === 'service_unavailable';
+    if (isAway ? ageMs >= longestWaitMs : claim.planning_tries >= maxTries) {
+      log.error({ err: error, plan: claim.id }, 'a plan could not be made');
+      const reason = isAway ? error.message : 'Something went wrong on our side';
+      return await failPlan(claim, this.#tools, `The plan could not be made: ${reason}`);
+    }
+    log.warn({ err: error, plan: claim.id }, 'a plan could not be made; it is made again');
+    const pauseMs = Math.min(1_000 + ageMs / 2, longestPauseMs);
+    await postponePlan(sql, claim, new Date(now + pauseMs), !isAway);
+  }
+}

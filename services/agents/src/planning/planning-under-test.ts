@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Plan } from '@customer-platform/contracts/agents';
+import type { Contact } from '@customer-platform/contracts/cdp';
+import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
+import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
+import { type Platform, type RawAnswer, rawRequest, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type PlanningDocument, readDocument } from './prompt.ts';
+
+/** One request that a fake AI provider got. */
+export interface AiRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into what was sent, whatever it is
+  body: any;
+  /** The body's exact text. */
+  text: string;
+  document: PlanningDocument | undefined;
+}
+
+export type AiReply = (request: AiRequest, response: ServerResponse) => void;
+
+/** An OpenAI-compatible provider on loopback that answers what a test says; its other paths take messages to be sent. */
+export interface FakeAi {
+  url: string;
+  /** What it was asked, oldest first. */
+  requests: AiRequest[];
+  /** What the next ones are answered with, one each; then `otherwise`. */
+  replies: AiReply[];
+  otherwise: AiReply;
+  stop(): Promise<void>;
+}
+
+export async function startFakeAi(): Promise<FakeAi> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const { method = '', url: path = '', headers } = request;
+      if (path === '/messages') {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: randomUUID() }));
+        return;
+      }
+      const body = JSON.parse(text);
+      const got = { method, path, headers, body, text, document: readDocument(body.messages) };
+      ai.requests.push(got);
+      (ai.replies.shift() ?? ai.otherwise)(got, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const ai: FakeAi = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    replies: [],
+    otherwise: says(planOf()),
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return ai;
+}
+
+/** What the fake AI bills for every answer. */
+export const billed = { prompt_tokens: 700, completion_tokens: 77, total_tokens: 777 };
+
+/** Answers with a status and a body. */
+export const replies =
+  (status: number, body: unknown, headers: Record<string, string> = {}): AiReply =>
+  (_request, response) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+  };
+
+/** Answers a completion with this content: text, or a value as JSON. */
+export const says = (content: unknown, usage: unknown = billed): AiReply => {
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }];
+  return replies(200, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
+};
+
+/** A plan as an AI answers it: by default one message. */
+export const planOf = (...steps: object[]) => ({
+  goal: 'Answer the question',
+  rationale: 'They asked.',
+  approval_reasons: ['Look at the wording'],
+  steps: steps.length > 0 ? steps : [message('We open at 9.')],
+});
+
+export const message = (body: string, params: object = {}, more: object = {}) => {
+  return {
+    action: 'send_message',
+    title: 'Answer',
+    reason: 'Asked',
+    delay_minutes: 0,
+    params: { body, ...params },
+    ...more,
+  };
+};
+
+/** An account with a live agent that works the pipeline in which its one contact has an open deal. */
+export interface Desk {
+  account: TestAccount;
+  agentId: number;
+  contact: Contact;
+  pipeline: Pipeline;
+  deal: Deal;
+  /** Lets the contact write by WhatsApp. */
+  write(text: string, from?: string): Promise<RawAnswer>;
+  /** Asks for a plan for the contact. */
+  ask(goal?: string): Promise<Plan>;
+  plans(): Promise<Plan[]>;
+  /** Waits until the newest plan is as `matches` says: by default until it is made, or has failed. */
+  made(matches?: (plan: Plan) => boolean): Promise<Plan>;
+}
+
+export const apiKey = 'sk-QmFzZTY0LTkx-8271';
+
+let numbers = 0;
+
+export async function openDesk(
+  platform: Platform,
+  ai: FakeAi,
+  { agent = {}, settings = {} }: { agent?: object; settings?: object } = {},
+): Promise<Desk> {
+  const account = await platform.account();
+  const { client } = account;
+  const secret = newSigningSecret();
+  const channel = { provider: 'http' as const, settings: { url: `${ai.url}/messages`, secret } };
+  const { hook_url } = await client.putChannel({ params: { channel: 'whatsapp' }, body: channel });
+  const provider = { base_url: `${ai.url}/v1`, api_key: apiKey, model: 'gpt-test', ...settings };
+  await client.updateAgentSettings({ body: provider });
+  const phone = `+49301${String(++numbers).padStart(7, '0')}`;
+  const contact = await client.createContact({ body: { name: 'Casey Customer', phone } });
+  const pipeline = (await client.listPipelines()).data[0]!;
+  const deal = await client.createDeal({ body: { title: 'Tea for the office', contact: contact.id } });
+  const agentId = await makeLiveAgent(account, { pipelines: [pipeline.id], ...agent });
+  const plans = async () => (await client.listPlans({ query: {} })).data;
+  return {
+    account,
+    agentId,
+    contact,
+    pipeline,
+    deal,
+    plans,
+    write(text, from = phone) {
+      const id = randomUUID();
+      const rawBody = JSON.stringify({ type: 'inbound', from, body: text, id, at: platform.clock.now().toISOString() });
+      const timestamp = Math.floor(platform.clock.now().getTime() / 1_000);
+      const signature = signatureHeader(id, timestamp, rawBody, [signingKeyOf(secret)]);
+      const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
+      return rawRequest(platform.gatewayUrl, 'POST', new URL(hook_url).pathname, { rawBody, headers });
+    },
+    ask: (goal) =>
+      client.requestPlan({ params: { agent_id: agentId }, body: { contact: contact.id, ...(goal ? { goal } : {}) } }),
+    async made(matches = isMade) {
+      let last: Plan | undefined;
+      const found = async () => {
+        last = (await plans())[0];
+        return last && matches(last) ? last : undefined;
+      };
+      return await waitFor('a plan', found).catch((cause) => {
+        throw new Error(`the plan stayed ${JSON.stringify(last)}`, { cause });
+      });
+    },
+  };
+}
+
+const isMade = ({ status, steps }: Plan) => status !== 'running' || steps.length > 0;
+
+/** Makes an agent that is live. Answers its id. */
+export async function makeLiveAgent(account: TestAccount, agent: object): Promise<number> {
+  const { client } = account;
+  const { id } = await client.createAgent({ body: { name: 'Robin', role: 'Answers what customers ask.', ...agent } });
+  const params = { agent_id: id };
+  const blocks = [{ id: 'answer', kind: 'ai' as const, params: { goal: 'Answer what was asked' } }];
+  await client.putWorkflowDraft({ params, body: { blocks } });
+  await client.publishWorkflow({ params, body: {} });
+  await client.goLiveAgent({ params });
+  return id;
+}
+
+/** A document of a customer who wrote by WhatsApp and has a deal; what is given replaces what it has. */
+export function documentOf(more: Partial<PlanningDocument> = {}): PlanningDocument {
+  return {
+    now: '2026-11-20T09:00:00+01:00',
+    business: { name: 'Tea House', timezone: 'Europe/Berlin', country: 'DE', language: 'en' },
+    agent: {
+      name: 'Robin',
+      role: 'Answers what customers ask.',
+      actions: ['send_message', 'add_note', 'follow_up', 'move_stage'],
+      workflow: [],
+      workflow_blocks_left_out: 0,
+    },
+    trigger: { kind: 'inbound_message', channel: 'whatsapp', text: 'When do you open?' },
+    goal: null,
+    contact: { name: 'Casey', channels: ['whatsapp', 'sms'], tags: [], fields: {} },
+    deal: {
+      title: 'Tea for the office',
+      stage: { id: 11, name: 'New' },
+      pipeline: {
+        id: 1,
+        name: 'Sales',
+        stages: [
+          { id: 11, name: 'New' },
+          { id: 12, name: 'Won over' },
+        ],
+      },
+      value_minor: 12_000,
+      currency: 'EUR',
+      notes: '',
+    },
+    conversation: [],
+    passages: [],
+    ...more,
+  };
+}

@@ -1,0 +1,161 @@
+import type { PlanTrigger } from '@customer-platform/contracts/agents';
+import type { Channel } from '@customer-platform/contracts/messaging';
+import type { Database, Sql, TraceHeaders } from '@customer-platform/service-kit';
+
+/** A plan that is being made: nobody else makes it before `leased_until`, which also tells this claim from every other. */
+export interface Claim {
+  account_id: string;
+  id: number;
+  agent_id: number | null;
+  contact_id: string;
+  trigger: PlanTrigger;
+  trigger_text: string;
+  trigger_channel: Channel | null;
+  trigger_id: string | null;
+  follow_ups: number;
+  goal: string;
+  created_at: Date;
+  /** How often it was begun, this time too. */
+  planning_tries: number;
+  trace: TraceHeaders | null;
+  leased_until: Date;
+}
+
+/** An account of which plans are being made, and how many more can be. */
+export interface BusyAccount {
+  account_id: string;
+  free: number;
+}
+
+/** So many due plans are looked at in one statement. */
+const maxLookedAt = 200;
+
+/**
+ * Claims at most `most` plans that are due, earliest first; at most `perAccount` of an account, and of those in `busy` as many as are
+ * free, so that one account's many hold up no other's.
+ */
+export async function claimPlans(
+  sql: Database,
+  now: Date,
+  leasedUntil: Date,
+  { most, perAccount, busy }: { most: number; perAccount: number; busy: readonly BusyAccount[] },
+): Promise<Claim[]> {
+  const full = busy.filter(({ free }) => free <= 0).map(({ account_id }) => account_id);
+  return await sql<Claim[]>`
+    with due as materialized (
+      select account_id, id, planning_due_at from plans
+      where planning_due_at <= ${now} and account_id <> all(${full}::uuid[])
+      order by planning_due_at, id limit ${maxLookedAt}
+    ), ranked as (
+      select due.*, row_number() over (partition by account_id order by planning_due_at, id) as place from due
+    ), picked as (
+      select p.account_id, p.id
+      from ranked r
+      left join unnest(${busy.map(({ account_id }) => account_id)}::uuid[], ${busy.map(({ free }) => free)}::integer[])
+        as busy (account_id, free) on busy.account_id = r.account_id
+      join plans p on p.account_id = r.account_id and p.id = r.id
+      where r.place <= coalesce(busy.free, ${perAccount}) and p.planning_due_at <= ${now}
+      order by r.planning_due_at, r.id limit ${most} for update of p skip locked
+    ), claimed as (
+      update plans p set planning_due_at = ${leasedUntil}, planning_tries = p.planning_tries + 1
+      from picked where p.account_id = picked.account_id and p.id = picked.id
+      returning p.*
+    )
+    select account_id, id, agent_id, contact_id, trigger, trigger_text, trigger_channel, trigger_id, follow_ups, goal, created_at,
+      planning_tries, trace, planning_due_at as leased_until
+    from claimed order by created_at, id`;
+}
+
+const isHeld = (sql: Sql, { account_id, id, leased_until }: Claim) => sql`
+  account_id = ${account_id} and id = ${id} and status = 'running' and planning_due_at = ${leased_until}`;
+
+/**
+ * Locks a plan that is still being made under this claim, and answers its agent, null where none was found yet; undefined where it is
+ * not, since it was cancelled or claimed anew.
+ */
+export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: number | null } | undefined> {
+  const [row] = await tx<{ agent_id: number | null }[]>`
+    select agent_id from plans where ${isHeld(tx, claim)} for update`;
+  return row;
+}
+
+/** Says which agent makes a plan; from then on it can be seen. It must be held. */
+export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: number): Promise<void> {
+  await tx`
+    update plans p set agent_id = a.id, workflow_version = a.live_version, approval_mode = a.approval_mode
+    from agents a
+    where p.account_id = ${account_id} and p.id = ${id} and a.account_id = ${account_id} and a.id = ${agentId}`;
+}
+
+/** What a plan is made with. */
+export interface Assignment {
+  contactNumber: number;
+  deal: { id: string; number: number; title: string; stage: string; pipeline: { id: number; name: string } } | null;
+  model: string;
+}
+
+/** Keeps what a plan is made with. It must be held. */
+export async function assignPlan(tx: Sql, { account_id, id }: Claim, assignment: Assignment): Promise<void> {
+  const { contactNumber, deal, model } = assignment;
+  await tx`
+    update plans set contact_number = ${contactNumber}, deal_id = ${deal?.id ?? null}, deal_number = ${deal?.number ?? null},
+      deal_title = ${deal?.title ?? null}, deal_stage = ${deal?.stage ?? null}, pipeline_id = ${deal?.pipeline.id ?? null},
+      pipeline_name = ${deal?.pipeline.name ?? null}, model = ${model}
+    where account_id = ${account_id} and id = ${id}`;
+}
+
+/** Adds what calls of the AI counted, whatever has become of the plan. Locks its row. */
+export async function addTokens(tx: Sql, { account_id, id }: Claim, tokens: number): Promise<void> {
+  await tx`update plans set tokens = tokens + ${tokens} where account_id = ${account_id} and id = ${id}`;
+}
+
+/** Locks a plan's row, whatever has become of it. */
+export async function lockPlanRow(tx: Sql, { account_id, id }: Claim): Promise<void> {
+  await tx`select 1 from plans where account_id = ${account_id} and id = ${id} for update`;
+}
+
+/** Removes a plan for which there is no agent. */
+export async function dropPlan(sql: Sql, claim: Claim): Promise<void> {
+  await sql`delete from plans where ${isHeld(sql, claim)} and agent_id is null`;
+}
+
+/** Has a plan wait; without `countsAsTry` as if it had not been begun. */
+export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date, countsAsTry: boolean): Promise<void> {
+  await sql`
+    update plans set planning_due_at = ${dueAt}, planning_tries = planning_tries - ${countsAsTry ? 0 : 1}
+    where ${isHeld(sql, claim)}`;
+}
+
+/** What a plan came to; `lapsesAt` where somebody has to decide about it. */
+export interface MadePlan {
+  goal: string;
+  rationale: string;
+  status: 'awaiting_approval' | 'running' | 'completed';
+  approvalMode: string;
+  approvalReasons: readonly string[];
+  lapsesAt: Date | null;
+}
+
+/** Ends the making of a plan, which must be held. */
+export async function updateMadePlan(tx: Sql, { account_id, id }: Claim, made: MadePlan): Promise<void> {
+  const { goal, rationale, status, approvalMode, approvalReasons, lapsesAt } = made;
+  await tx`
+    update plans set goal = ${goal}, rationale = ${rationale}, status = ${status}, approval_mode = ${approvalMode},
+      approval_reasons = ${[...approvalReasons]}::text[], expires_at = ${lapsesAt}, lapses_at = ${lapsesAt}, planning_due_at = null
+    where account_id = ${account_id} and id = ${id}`;
+}
+
+/** Ends the making of a plan that must be held: it failed. */
+export async function updateFailedPlan(tx: Sql, { account_id, id }: Claim, lastError: string): Promise<void> {
+  await tx`
+    update plans set status = 'failed', last_error = ${lastError}, planning_due_at = null
+    where account_id = ${account_id} and id = ${id}`;
+}
+
+/** The live agents of an account, each with the ids of its pipelines, by id. */
+export async function selectLiveAgents(sql: Sql, accountId: string): Promise<{ id: number; pipelines: number[] }[]> {
+  return await sql<{ id: number; pipelines: number[] }[]>`
+    select a.id, array_agg(p.pipeline_id) as pipelines
+    from agents a join agent_pipelines p on p.account_id = a.account_id and p.agent_id = a.id
+    where a.account_id = ${accountId} and a.status = 'live' group by a.id order by a.id`;
+}

@@ -1,0 +1,113 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Desk, type FakeAi, openDesk, startFakeAi } from './planning-under-test.ts';
+
+let platform: Platform;
+let ai: FakeAi;
+let desk: Desk;
+beforeAll(async () => {
+  ai = await startFakeAi();
+  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+  desk = await openDesk(platform, ai);
+}, 60_000);
+afterAll(async () => {
+  await platform?.stop();
+  await ai.stop();
+});
+
+const request = (body: unknown, agentId: number | string = desk.agentId, headers = {}) =>
+  desk.account.request('POST', `/v1/agents/${agentId}/plans`, { body, headers });
+const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
+const contact = () => desk.contact.id;
+
+describe('a plan', () => {
+  it('is there from the request on, and is made within seconds', async () => {
+    const asked = await request({ contact: contact(), goal: 'Say hello' });
+    expect(asked).toMatchObject({
+      status: 202,
+      body: {
+        agent: { id: desk.agentId },
+        contact: { id: desk.contact.number, uuid: contact(), name: 'Casey Customer' },
+        trigger: 'manual',
+        trigger_excerpt: 'Say hello',
+        goal: 'Say hello',
+        status: 'running',
+        steps: [],
+      },
+    });
+    expect(await desk.made(({ id, steps }) => id === asked.body.id && steps.length > 0)).toBeDefined();
+  });
+
+  it('needs no goal', async () => {
+    const asked = await request({ contact: contact() });
+    expect(asked).toMatchObject({ status: 202, body: { goal: '' } });
+    const plan = await desk.made(({ id, steps }) => id === asked.body.id && steps.length > 0);
+    expect(plan).toMatchObject({ trigger_excerpt: '', goal: 'Answer the question' });
+  });
+
+  it('is asked for once by a repeated request', async () => {
+    const headers = { 'idempotency-key': 'plan-once' };
+    const [first, again] = [
+      await request({ contact: contact() }, desk.agentId, headers),
+      await request({ contact: contact() }, desk.agentId, headers),
+    ];
+    expect([first.status, again.status, again.text]).toEqual([202, 202, first.text]);
+    expect((await desk.plans()).filter(({ id }) => id >= first.body.id)).toHaveLength(1);
+  });
+});
+
+describe('a request', () => {
+  it.each([
+    ['contact', {}],
+    ['contact', { contact: 'Casey' }],
+    ['contact', { contact: '019ab000-0000-7000-8000-000000000001' }],
+    ['goal', { goal: 'x'.repeat(501) }],
+    ['goal', { goal: '' }],
+  ])('names %s where it is at fault: %j', async (field, body) => {
+    const given = field === 'goal' ? { contact: contact(), ...body } : body;
+    expect(await request(given)).toMatchObject(invalid(field));
+  });
+
+  it('takes a goal of 500 characters', async () => {
+    expect((await request({ contact: contact(), goal: '🙂'.repeat(500) })).status).toBe(202);
+  });
+
+  it('is refused for a contact that was deleted, even one that is known', async () => {
+    const { client } = desk.account;
+    const gone = await client.createContact({ body: { name: 'Gone' } });
+    expect((await request({ contact: gone.id })).status).toBe(202);
+    await client.deleteContact({ params: { contact_id: gone.id } });
+    expect(await request({ contact: gone.id })).toMatchObject(invalid('contact'));
+  });
+
+  it('is answered 404 for an agent that there is not, or of another account', async () => {
+    const other = await openDesk(platform, ai);
+    for (const id of [999_999_999, 'robin', other.agentId])
+      expect(await request({ contact: contact() }, id)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found' } },
+      });
+  });
+
+  it('is refused for an agent that is not live', async () => {
+    const { client } = desk.account;
+    const draft = await client.createAgent({ body: { name: 'Draft', role: 'None yet' } });
+    const refusal = { status: 409, body: { error: { code: 'invalid_state' } } };
+    expect(await request({ contact: contact() }, draft.id)).toMatchObject(refusal);
+    expect(await request({ contact: 'Casey' }, draft.id)).toMatchObject(invalid('contact'));
+    const other = await openDesk(platform, ai);
+    const params = { agent_id: other.agentId };
+    const asked = { body: { contact: other.contact.id } };
+    const ask = () => other.account.request('POST', `/v1/agents/${other.agentId}/plans`, asked);
+    await other.account.client.pauseAgent({ params });
+    expect(await ask()).toMatchObject(refusal);
+    await other.account.client.goLiveAgent({ params });
+    expect((await ask()).status).toBe(202);
+    await other.account.client.deleteAgent({ params });
+    expect((await ask()).status).toBe(404);
+    const stopped = await waitFor('the plan to be stopped', async () => {
+      return (await other.plans()).find(({ status }) => status === 'cancelled');
+    });
+    expect(stopped.decision_note).toBe('The agent was deleted');
+  });
+});

@@ -1,0 +1,50 @@
+import { contactOfAccount, knownContact, learnContact } from '@customer-platform/contact-copy';
+import * as contract from '@customer-platform/contracts/agents';
+import { getContactProfile } from '@customer-platform/contracts/cdp';
+import { activeTrace } from '@customer-platform/service-kit';
+import { lockAgent } from '../agents/agents.sql.ts';
+import { toPlan } from '../plans/plan.ts';
+import { selectPlan } from '../plans/plans.sql.ts';
+import { implement } from '../resources.ts';
+import { insertPlanRequest } from './plan-requests.sql.ts';
+
+export const requestPlan = implement(contract.requestPlan, {
+  async find({ account, tx, params }) {
+    const agent = await lockAgent(tx, account.id, params.agent_id);
+    return agent?.status === 'archived' ? undefined : agent;
+  },
+  async handle(call) {
+    const { account, tx, body, found, now, outsideOnce, fail } = call;
+    const known = await knownContact(tx, account.id, body.contact);
+    const contactNumber = outsideOnce(async (outside) => {
+      if (!known) await learnContact(body.contact)(outside);
+      const { contact } = await outside.ask(getContactProfile, { contact: body.contact });
+      return contact?.number;
+    });
+    const contact = await contactOfAccount(call, body.contact);
+    if (contactNumber === undefined)
+      return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
+    if (found.status !== 'live') {
+      return fail('invalid_state', `The agent is ${found.status}; POST /v1/agents/${found.id}/go-live makes it live`);
+    }
+    const goal = body.goal ?? '';
+    const request = {
+      accountId: account.id,
+      agentId: found.id,
+      contactId: contact.id,
+      contactNumber,
+      trigger: 'manual' as const,
+      triggerText: goal,
+      triggerChannel: null,
+      triggerId: null,
+      followUps: 0,
+      goal,
+      trace: activeTrace(),
+    };
+    const id = await insertPlanRequest(tx, request, now);
+    const plan = id === undefined ? undefined : await selectPlan(tx, account.id, id);
+    if (!plan) throw new Error('a plan that was asked for is not there');
+    return toPlan(plan, account.timezone);
+  },
+  committed: ({ planner }) => planner.wake(),
+});

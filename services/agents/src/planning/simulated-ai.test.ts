@@ -1,0 +1,111 @@
+import { describe, expect, it } from '@jest/globals';
+import { readPlanAnswer } from './plan-answer.ts';
+import { documentOf } from './planning-under-test.ts';
+import { type ChatMessage, type PlanningDocument, planningMessages, repairMessages } from './prompt.ts';
+import { shortened, simulatedCompletion } from './simulated-ai.ts';
+import { startSimulatedServer } from './simulated-server.ts';
+
+const source = { id: '019ab000-0000-7000-8000-000000000001', title: 'Opening hours', kind: 'article' as const };
+const passage = { source, headings: [], text: 'We open at 9.', exact: false };
+
+/** The plan that is simulated for a document, as it would be stored. */
+function planFor(more: Partial<PlanningDocument> = {}) {
+  const document = documentOf(more);
+  const completion = simulatedCompletion({ messages: planningMessages(document, document.trigger.text) });
+  const plan = readPlanAnswer(completion.choices[0]!.message.content, { document, followUps: 0 });
+  if ('problem' in plan) throw new Error(plan.problem);
+  return plan;
+}
+
+describe('a simulated plan', () => {
+  it('quotes the best passage where the customer wrote, names its source, and notes the question', () => {
+    const plan = planFor({ passages: [passage, { ...passage, text: 'Something else.' }] });
+    expect(plan.goal).toMatch(/^Simulated plan: /);
+    expect(plan.rationale).toMatch(/^Simulated plan: /);
+    expect(plan.steps).toMatchObject([
+      { action: 'send_message', params: { channel: 'whatsapp', body: 'We open at 9. (from "Opening hours")' } },
+      { action: 'add_note', params: { body: 'Asked: When do you open?' } },
+    ]);
+  });
+
+  it('says that a colleague answers where no passage fits', () => {
+    const [step] = planFor().steps;
+    expect(step!.params).toMatchObject({ body: 'Thank you for your message. A colleague will answer you soon.' });
+  });
+
+  it('answers exactly what is to be answered exactly', () => {
+    const [step] = planFor({ passages: [{ ...passage, text: 'At 9.', exact: true }] }).steps;
+    expect(step).toMatchObject({ params: { body: 'At 9.' }, editable: [] });
+  });
+
+  it('goes where the contact can be reached', () => {
+    const contact = { ...documentOf().contact, channels: ['email' as const] };
+    const [step] = planFor({ contact, trigger: { kind: 'manual', channel: null, text: 'Say hello' } }).steps;
+    expect(step!.params).toMatchObject({ channel: 'email', channel_locked: false });
+  });
+
+  it.each<[string, Partial<PlanningDocument>, string[]]>([
+    ['no note without a deal', { deal: null }, ['send_message']],
+    ['no note that is switched off', { agent: { ...documentOf().agent, actions: ['send_message'] } }, ['send_message']],
+    ['no message that is switched off', { agent: { ...documentOf().agent, actions: ['add_note'] } }, ['add_note']],
+    ['nothing where nothing can be done', { agent: { ...documentOf().agent, actions: [] } }, []],
+  ])('has %s', (_, document, actions) => {
+    expect(planFor(document).steps.map(({ action }) => action)).toEqual(actions);
+  });
+
+  it('is the same for the same request, in the shape of a completion', () => {
+    const messages = planningMessages(documentOf(), 'When do you open?');
+    const completion = simulatedCompletion({ messages });
+    expect(simulatedCompletion({ messages })).toEqual(completion);
+    const { content } = completion.choices[0]!.message;
+    const prompt = messages.reduce((sum, message) => sum + message.content.length, 0);
+    const [prompt_tokens, completion_tokens] = [Math.ceil(prompt / 4), Math.ceil(content.length / 4)];
+    const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+    expect(completion).toMatchObject({ object: 'chat.completion', model: 'simulated', usage });
+  });
+
+  it('is made of a request to correct an answer too', () => {
+    const asked = planningMessages(documentOf({ passages: [passage] }), null);
+    const corrected = simulatedCompletion({ messages: repairMessages(asked, 'Hm', 'it is no JSON') });
+    expect(corrected.choices).toEqual(simulatedCompletion({ messages: asked }).choices);
+  });
+});
+
+describe('a text that is too long', () => {
+  it.each([
+    ['One. Two. Three.', 100, 'One. Two. Three.'],
+    ['One. Two. Three.', 12, 'One. Two.'],
+    ['One two three four', 12, 'One two …'],
+    [`${'🙂'.repeat(10)}`, 5, '🙂🙂 …'],
+  ])('ends with a sentence, or a word: %s', (text, length, short) => {
+    expect(shortened(text, length)).toBe(short);
+  });
+});
+
+describe('the simulated server', () => {
+  const post = (url: string, body: unknown) =>
+    fetch(url, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
+
+  it('answers as an OpenAI-compatible provider, and takes messages', async () => {
+    const server = await startSimulatedServer(0, '127.0.0.1');
+    try {
+      const messages: ChatMessage[] = planningMessages(documentOf({ passages: [passage] }), null);
+      const completed = await post(`${server.url}/v1/chat/completions`, { model: 'any', messages, max_tokens: 10 });
+      expect(await completed.json()).toEqual(JSON.parse(JSON.stringify(simulatedCompletion({ messages }))));
+      expect(await (await post(`${server.url}/messages`, {})).json()).toEqual({ id: expect.any(String) });
+      for (const path of ['/healthz', '/readyz']) expect((await fetch(`${server.url}${path}`)).status).toBe(200);
+      const refusals = [
+        await fetch(`${server.url}/v1/models`),
+        await fetch(`${server.url}/v1/chat/completions`),
+        await post(`${server.url}/v1/chat/completions`, 'no JSON'),
+        await post(`${server.url}/v1/chat/completions`, { messages: [] }),
+        await post(`${server.url}/v1/chat/completions`, 'x'.repeat(1_048_577)),
+      ];
+      expect(refusals.map(({ status }) => status)).toEqual([404, 404, 400, 400, 413]);
+      for (const refusal of refusals)
+        expect(await refusal.json()).toMatchObject({ error: { message: expect.any(String) } });
+    } finally {
+      await server.stop();
+    }
+  });
+});

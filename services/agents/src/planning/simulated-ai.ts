@@ -1,0 +1,121 @@
+import type { Channel } from '@customer-platform/contracts/messaging';
+import { type ChatMessage, type PlanningDocument, readDocument, type ToldPassage } from './prompt.ts';
+
+/** What POST /chat/completions of an OpenAI-compatible API takes, as far as it is read here. */
+export interface CompletionRequest {
+  messages: readonly Pick<ChatMessage, 'role' | 'content'>[];
+}
+
+/** The model that says that no AI was asked. */
+export const simulatedModel = 'simulated';
+
+const quotedLength = 600;
+const notedLength = 500;
+
+interface SimulatedStep {
+  action: 'send_message' | 'add_note';
+  title: string;
+  reason: string;
+  delay_minutes: number;
+  params: Record<string, unknown>;
+}
+
+/**
+ * Answers as an AI provider would, from the request alone: it quotes the best passage on the channel that the customer wrote on, and
+ * notes the question on the deal. The same request always has the same answer. Tokens are counted as one for every four characters.
+ */
+export function simulatedCompletion({ messages }: CompletionRequest) {
+  const document = readDocument(messages);
+  const content = JSON.stringify(document ? planFor(document) : nothingToPlan);
+  const prompt_tokens = tokensOf(messages.map((message) => message.content).join(''));
+  const completion_tokens = tokensOf(content);
+  return {
+    id: 'chatcmpl-simulated',
+    object: 'chat.completion',
+    created: 0,
+    model: simulatedModel,
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+  };
+}
+
+const tokensOf = (text: string) => Math.ceil(text.length / 4);
+
+const nothingToPlan = {
+  goal: 'Simulated plan: there is nothing to plan',
+  rationale: 'Simulated plan: the request holds no document to plan from.',
+  approval_reasons: [],
+  steps: [],
+};
+
+function planFor(document: PlanningDocument) {
+  const { agent, trigger, goal, deal } = document;
+  const best = document.passages[0];
+  const asked = trigger.text || goal || '';
+  const steps: SimulatedStep[] = [];
+  const channel = channelFor(document);
+  if (channel && agent.actions.includes('send_message')) steps.push(messageOn(channel, trigger.kind, best));
+  if (deal && asked !== '' && agent.actions.includes('add_note')) {
+    steps.push({
+      action: 'add_note',
+      title: 'Note what was asked',
+      reason: 'Whoever works on the deal sees it.',
+      delay_minutes: 0,
+      params: { body: `Asked: ${shortened(asked, notedLength)}` },
+    });
+  }
+  return {
+    goal: `Simulated plan: ${shortened(goal ?? 'Answer what the customer asked', 400)}`,
+    rationale: best
+      ? `Simulated plan: no AI was asked. It quotes the passage of "${best.source.title}" that fits best.`
+      : 'Simulated plan: no AI was asked. No passage fits, so that a colleague has to answer.',
+    approval_reasons: ['The plan is simulated: nobody has thought about it.'],
+    steps,
+  };
+}
+
+function channelFor({ trigger, contact }: PlanningDocument): Channel | undefined {
+  return contact.channels.find((channel) => channel === trigger.channel) ?? contact.channels[0];
+}
+
+function messageOn(
+  channel: Channel,
+  trigger: PlanningDocument['trigger']['kind'],
+  best: ToldPassage | undefined,
+): SimulatedStep {
+  const step = { action: 'send_message' as const, delay_minutes: 0 };
+  if (best?.exact) {
+    const reason = `"${best.source.title}" is answered as it is written.`;
+    return { ...step, title: 'Answer the question', reason, params: { channel, answer: best.source.id } };
+  }
+  if (best) {
+    const body = `${shortened(best.text, quotedLength)} (from "${best.source.title}")`;
+    return {
+      ...step,
+      title: 'Answer the question',
+      reason: 'What is written down answers it.',
+      params: { channel, body },
+    };
+  }
+  const thanks = trigger === 'inbound_message' ? 'Thank you for your message.' : 'Thank you for your patience.';
+  const body = `${thanks} A colleague will answer you soon.`;
+  return {
+    ...step,
+    title: 'Say that a colleague answers',
+    reason: 'Nothing that is written down answers it.',
+    params: { channel, body },
+  };
+}
+
+/** The beginning of a text: up to the end of its last sentence within `length` characters, else of its last word. */
+export function shortened(text: string, length: number): string {
+  const whole = text.trim();
+  if (whole.length <= length) return whole;
+  const beginning = whole
+    .slice(0, length)
+    .toWellFormed()
+    .replace(/\ufffd$/, '');
+  const sentence = /^[\s\S]*[.!?](?=\s)/.exec(beginning)?.[0];
+  if (sentence && sentence.length >= length / 4) return sentence;
+  return `${beginning.replace(/\s+\S*$/, '')} …`;
+}

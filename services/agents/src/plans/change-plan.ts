@@ -1,0 +1,34 @@
+import type { Plan } from '@customer-platform/contracts/agents';
+import type { Sql } from '@customer-platform/service-kit';
+import { toPlan } from './plan.ts';
+import { type PlanRow, savePlans } from './plans.sql.ts';
+
+/** A plan after a change, and the former values of what it replaced, as its event says them. */
+export interface PlanChange {
+  plan: Plan;
+  previous: Record<string, unknown>;
+}
+
+/** Changes locked plans, writes them at once, and answers what each became with what its event says, in their order. */
+export async function changePlans<Outcome>(
+  tx: Sql,
+  rows: readonly PlanRow[],
+  change: (row: PlanRow) => Outcome,
+  timezoneOf: (row: PlanRow) => string,
+): Promise<(PlanChange & { row: PlanRow; outcome: Outcome })[]> {
+  const changed = rows.map((row) => {
+    const former = toPlan(row, timezoneOf(row));
+    const outcome = change(row);
+    const plan = toPlan(row, timezoneOf(row));
+    return { row, outcome, plan, previous: replaced(former, plan) };
+  });
+  if (changed.length > 0) await savePlans(tx, rows);
+  return changed;
+}
+
+/** The former values of what a change replaced. */
+export function replaced(former: Plan, current: Plan): Record<string, unknown> {
+  const names = Object.keys(former) as (keyof Plan)[];
+  const changed = names.filter((name) => JSON.stringify(former[name]) !== JSON.stringify(current[name]));
+  return Object.fromEntries(changed.map((name) => [name, former[name]]));
+}

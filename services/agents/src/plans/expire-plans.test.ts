@@ -1,0 +1,97 @@
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Agency, crossing, openAgency, statuses } from './plans-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let agency: Agency;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+  sql = platform.database('agents');
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  agency = await openAgency(platform, sql);
+});
+
+const notes = async () => (await agency.client.getDeal({ params: { deal_id: agency.deal.id } })).notes;
+
+describe('a plan that nobody decides', () => {
+  it('expires when its time is over, with one event, and nothing of it is done', async () => {
+    const { id, expires_at } = await agency.plan({ steps: ['add_note', 'send_message'], lapsesIn: 600 });
+    const later = await agency.plan({ lapsesIn: 1_200 });
+    platform.clock.advance(600_000);
+    const expired = await agency.until(id, 'expired');
+    expect([statuses(expired), expired.expires_at]).toEqual([['cancelled', 'cancelled'], expires_at]);
+    expect(expired).toMatchObject({ decided_by: null, next_run_at: null });
+    const { data, timestamp } = await platform.event(agency.id, 'plan.expired');
+    expect(data).toMatchObject({ plan: { id }, previous: { status: 'awaiting_approval' } });
+    expect(Date.parse(timestamp)).toBeGreaterThanOrEqual(Date.parse(expires_at!));
+    expect((await agency.get(later.id)).status).toBe('awaiting_approval');
+    platform.clock.advance(600_000);
+    await agency.until(later.id, 'expired');
+    await platform.event(agency.id, 'plan.expired', ({ plan }) => plan.id === later.id);
+    const sent = platform.events(agency.id).filter(({ type }) => type === 'plan.expired');
+    expect([sent.length, await notes()]).toEqual([2, '']);
+  });
+
+  it('can be decided until its last moment, and no more after it', async () => {
+    const [approved, late] = [await agency.plan({ steps: ['add_note'] }), await agency.plan()];
+    platform.clock.advance(590_000);
+    expect((await agency.decide(approved.id, 'approve')).status).toBe(200);
+    platform.clock.advance(60_000);
+    await agency.until(late.id, 'expired');
+    for (const decision of ['approve', 'reject', 'cancel'])
+      expect(await agency.decide(late.id, decision)).toMatchObject(crossing);
+    expect((await agency.until(approved.id, 'completed')).expires_at).not.toBeNull();
+  });
+
+  it('expires whole where its steps are decided one by one and none was approved', async () => {
+    const { id, steps } = await agency.plan({ mode: 'step', steps: ['add_note', 'send_message'] });
+    await agency.decideStep(id, steps[0]!.id, 'reject');
+    platform.clock.advance(600_000);
+    expect(statuses(await agency.until(id, 'expired'))).toEqual(['skipped', 'cancelled']);
+    expect(await agency.eventsUntil('plan.expired')).toEqual(['plan.expired']);
+  });
+});
+
+describe('steps that nobody decides', () => {
+  it('are skipped when the time is over; what was approved is done', async () => {
+    const { id, steps } = await agency.plan({ mode: 'step', steps: ['send_message', 'add_note', 'send_message'] });
+    await agency.decideStep(id, steps[1]!.id, 'approve');
+    platform.clock.advance(600_000);
+    const done = await agency.until(id, 'completed');
+    expect([statuses(done), await notes()]).toEqual([['skipped', 'done', 'skipped'], 'Asked for tea']);
+    expect(done.steps[0]!.result).toEqual({ error: 'Nobody decided about it in time' });
+    expect(await agency.eventsUntil('plan.completed')).toEqual(['plan.approved', 'plan.completed']);
+    for (const decision of ['approve', 'reject']) {
+      expect(await agency.decideStep(id, steps[0]!.id, decision)).toMatchObject(crossing);
+      expect(await agency.decide(id, decision)).toMatchObject(crossing);
+    }
+  });
+
+  it('complete the plan where nothing else is left', async () => {
+    const { id, steps } = await agency.plan({ mode: 'step', steps: ['add_note', 'send_message'] });
+    await agency.decideStep(id, steps[0]!.id, 'approve');
+    await waitFor('the note', async () => statuses(await agency.get(id))[0] === 'done');
+    platform.clock.advance(600_000);
+    expect(statuses(await agency.until(id, 'completed'))).toEqual(['done', 'skipped']);
+    const { data } = await platform.event(agency.id, 'plan.completed');
+    expect(data.previous).toMatchObject({ status: 'running' });
+    expect(await agency.client.listPlans({ query: { status: 'awaiting' } })).toMatchObject({ data: [] });
+  });
+});
+
+describe('many plans that lapse at once', () => {
+  it('all expire, each with one event', async () => {
+    const plans = await Promise.all(Array.from({ length: 120 }, () => agency.plan()));
+    platform.clock.advance(600_000);
+    for (const { id } of plans) await agency.until(id, 'expired');
+    const sent = await waitFor('the events', () => {
+      const events = platform.events(agency.id).filter(({ type }) => type === 'plan.expired');
+      return events.length >= plans.length && events;
+    });
+    expect(new Set(sent.map(({ data }) => data.plan.id)).size).toBe(sent.length);
+  });
+});

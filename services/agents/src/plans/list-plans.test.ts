@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Agency, invalid, openAgency } from './plans-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let agency: Agency;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+  sql = platform.database('agents');
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  agency = await openAgency(platform, sql);
+});
+
+const list = async (query: Record<string, unknown> = {}) => await agency.client.listPlans({ query: query as never });
+const ids = async (query: Record<string, unknown> = {}) => (await list(query)).data.map(({ id }) => id);
+const tryList = (query: string) =>
+  agency.account.request('GET', `/v1/agents/plans?${query}`, { key: agency.account.testKey });
+
+describe('the list of plans', () => {
+  it('is newest first, each as it is read by itself, page after page', async () => {
+    const made = [];
+    for (let index = 0; index < 5; index++) made.unshift(await agency.plan({ steps: ['send_message', 'add_note'] }));
+    expect((await list()).data).toEqual(made);
+    const first = await list({ limit: 2 });
+    expect(first).toMatchObject({ has_more: true, next: String(made[1]!.id) });
+    await agency.plan();
+    const second = await list({ limit: 2, starting_after: first.next! });
+    const third = await list({ limit: 2, starting_after: second.next! });
+    expect([...first.data, ...second.data, ...third.data]).toEqual(made);
+    expect([third.has_more, third.next]).toEqual([false, null]);
+  });
+
+  it('shows those that wait for approval, whole or a step, and those that have work ahead', async () => {
+    const run_at = new Date(Date.now() + 3_600_000);
+    const later = [{ action: 'add_note' as const, run_at }];
+    const awaiting = await agency.plan();
+    const steps = await agency.plan({ mode: 'step', steps: [later[0]!, ...later] });
+    await agency.decideStep(steps.id, steps.steps[0]!.id, 'approve');
+    const running = await agency.plan({ mode: 'none', steps: later });
+    const rejected = await agency.plan();
+    await agency.decide(rejected.id, 'reject');
+    expect(await ids()).toEqual([rejected.id, running.id, steps.id, awaiting.id]);
+    expect(await ids({ status: 'awaiting' })).toEqual([steps.id, awaiting.id]);
+    expect(await ids({ status: 'open' })).toEqual([running.id, steps.id, awaiting.id]);
+    await agency.decide(steps.id, 'approve');
+    expect(await ids({ status: 'awaiting' })).toEqual([awaiting.id]);
+  });
+
+  it('shows those of one agent, one that was archived too', async () => {
+    const { id } = await agency.plan();
+    const [other] = await sql<{ id: number }[]>`
+      insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
+      values (${agency.id}, 'Bob', 'Sold tea', 'archived', '', 'plan', 600, '{}', '{}', now()) returning id`;
+    const { id: ofOther } = await agency.plan({ more: { agent_id: other!.id } });
+    expect(await ids({ agent: agency.agent })).toEqual([id]);
+    expect(await ids({ agent: other!.id })).toEqual([ofOther]);
+    expect(await ids({ agent: other!.id, status: 'open', contact: agency.contact.id })).toEqual([ofOther]);
+  });
+
+  it('shows those for one contact, and for the survivor those of who was merged into it, with its number', async () => {
+    const survivor = await agency.client.createContact({ body: { name: 'Survivor', email: 'carla@example.com' } });
+    const other = await agency.client.createContact({ body: { name: 'Other' } });
+    const plan = await agency.plan();
+    expect(await ids({ contact: agency.contact.id })).toEqual([plan.id]);
+    expect(await ids({ contact: other.id })).toEqual([]);
+    await merge(agency, survivor.id);
+    const shown = await waitFor('the survivor', async () => {
+      const { contact } = await agency.get(plan.id);
+      return contact.id === survivor.number && contact.uuid === survivor.id && contact;
+    });
+    expect(shown).toMatchObject({ name: 'Survivor', msisdn: '+4930901801' });
+    for (const contact of [survivor.id, agency.contact.id]) expect(await ids({ contact })).toEqual([plan.id]);
+  });
+
+  it('leaves out what no agent was found for yet', async () => {
+    const more = { agent_id: null, planning_due_at: new Date(Date.now() + 3_600_000) };
+    await expect(agency.plan({ status: 'running', steps: [], more })).rejects.toMatchObject({ status: 404 });
+    expect(await ids()).toEqual([]);
+    const [hidden] = await sql<{ id: number }[]>`select id from plans where account_id = ${agency.id}`;
+    expect(await tryList(`starting_after=${hidden!.id}`)).toMatchObject(invalid('starting_after'));
+    expect((await agency.decide(hidden!.id, 'cancel')).status).toBe(404);
+  });
+
+  it('refuses what it cannot be narrowed to, and shows nothing of another account', async () => {
+    const other = await openAgency(platform, sql);
+    const theirs = await other.plan();
+    const wrong: Record<string, string[]> = {
+      status: ['status=done'],
+      agent: [`agent=${other.agent}`, 'agent=ada', 'agent=1000000000'],
+      contact: [`contact=${other.contact.id}`, `contact=${randomUUID()}`, 'contact=1'],
+      limit: ['limit=0', 'limit=101', 'limit=x'],
+      starting_after: [`starting_after=${theirs.id}`, 'starting_after=', 'starting_after=x', 'starting_after=-1'],
+    };
+    for (const [field, queries] of Object.entries(wrong)) {
+      for (const query of queries) expect([query, await tryList(query)]).toMatchObject([query, invalid(field)]);
+    }
+    expect(await list({ limit: 100 })).toEqual({ data: [], has_more: false, next: null });
+    expect((await agency.account.request('GET', `/v1/agents/plans/${theirs.id}`)).status).toBe(404);
+  });
+
+  it('cuts what led to a plan between characters', async () => {
+    const { trigger_excerpt } = await agency.plan({ more: { trigger_text: `a${'😀'.repeat(300)}` } });
+    expect(trigger_excerpt).toBe(`a${'😀'.repeat(199)}`);
+    const bare = { deal_id: null, deal_number: null, deal_title: null, deal_stage: null, pipeline_id: null };
+    expect(await agency.plan({ more: { ...bare, pipeline_name: null, expires_at: null } })).toMatchObject({
+      ...{ deal: null, pipeline: null, expires_at: null },
+    });
+  });
+});
+
+/** Merges the contact of an agency into another one. */
+async function merge({ client, contact }: Agency, keep: string): Promise<void> {
+  await client.updateContact({ params: { contact_id: contact.id }, body: { email: 'carla@example.com' } });
+  await client.findDuplicates({});
+  const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
+  await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep } });
+}

@@ -1,0 +1,211 @@
+import type { ApprovalMode, PlanStatus, StepStatus } from '@customer-platform/contracts/agents';
+
+/** What decisions, lapses and endings look at and change of a step. */
+export interface StepState {
+  status: StepStatus;
+  run_at: Date;
+  due_at: Date | null;
+  result: Record<string, unknown> | null;
+}
+
+/** The same of a plan. */
+export interface PlanState<Step extends StepState = StepState> {
+  status: PlanStatus;
+  approval_mode: ApprovalMode;
+  planning_due_at: Date | null;
+  lapses_at: Date | null;
+  decided_by: string | null;
+  decision_note: string | null;
+  last_error: string | null;
+  /** In their order. */
+  steps: Step[];
+}
+
+/** What a decision came to: why it cannot be taken, as a sentence, or what the plan came to, where it came to something. */
+export type Decided = { refusal: string } | { became?: 'approved' | 'rejected' | 'completed' };
+
+/** Who decides through the API. */
+export interface Decision {
+  by: string;
+  note: string | undefined;
+  now: Date;
+}
+
+/** What is shown of a step that nobody decided in time. */
+export const lapsedResult = { error: 'Nobody decided about it in time' };
+
+const ended: readonly StepStatus[] = ['done', 'skipped', 'cancelled', 'failed'];
+export const hasEnded = (step: StepState) => ended.includes(step.status);
+const isUndecided = (step: StepState) => step.status === 'awaiting_approval';
+const hasLapsed = (step: StepState) => step.status === 'skipped' && step.result !== null;
+const isOver = ({ lapses_at }: PlanState, now: Date) => lapses_at !== null && lapses_at <= now;
+const refused = (refusal: string): Decided => ({ refusal });
+const changedNothing: Decided = {};
+
+const lapsed = 'Nobody decided in time: the time for it is over';
+const unplanned = 'The plan is still being made; it can be cancelled, and decided when it has steps';
+const unasked = 'The plan needs no approval; it can be cancelled while it runs';
+
+/** Has the first step that has not ended begin when it is due, where the plan runs and the step waits for nobody. */
+export function startNext(plan: PlanState, now: Date): void {
+  if (plan.status !== 'running' || plan.planning_due_at !== null) return;
+  const next = plan.steps.find((step) => !hasEnded(step));
+  if (next?.status === 'pending') next.due_at ??= next.run_at > now ? next.run_at : now;
+}
+
+/** Approves all that is undecided. */
+export function approve(plan: PlanState, { by, note, now }: Decision): Decided {
+  if (plan.approval_mode === 'none') return refused(unasked);
+  if (plan.planning_due_at !== null) return refused(unplanned);
+  const undecided = plan.steps.filter(isUndecided);
+  const isAwaiting = plan.status === 'awaiting_approval';
+  if (isAwaiting || (plan.status === 'running' && undecided.length > 0)) {
+    if (isOver(plan, now)) return refused(lapsed);
+    for (const step of undecided) step.status = 'pending';
+    plan.lapses_at = null;
+    if (isAwaiting) begin(plan, by, note);
+    startNext(plan, now);
+    return isAwaiting ? { became: 'approved' } : changedNothing;
+  }
+  if (plan.steps.some(hasLapsed)) return refused(lapsed);
+  if (wasApproved(plan)) return changedNothing;
+  return refused(`${ends(plan)}; it cannot be approved`);
+}
+
+/** Rejects all of it: nothing of it is done. */
+export function reject(plan: PlanState, { by, note, now }: Decision): Decided {
+  if (plan.status === 'rejected') return changedNothing;
+  if (plan.approval_mode === 'none') return refused(unasked);
+  if (plan.planning_due_at !== null) return refused(unplanned);
+  if (plan.status === 'awaiting_approval') {
+    if (isOver(plan, now)) return refused(lapsed);
+    end(plan, 'rejected');
+    Object.assign(plan, { decided_by: by, decision_note: note ?? null });
+    return { became: 'rejected' };
+  }
+  if (plan.status !== 'running') return refused(`${ends(plan)}; it cannot be rejected`);
+  const others = plan.steps.some(isUndecided) ? 'reject the steps that are undecided, or cancel it' : 'cancel it';
+  return refused(`The plan was approved and runs; ${others}`);
+}
+
+/** Stops it: what has not begun is not done, and nothing follows a step that runs. */
+export function cancel(plan: PlanState, { by, note, now }: Decision): Decided {
+  if (plan.status === 'cancelled') return changedNothing;
+  if (plan.status !== 'awaiting_approval' && plan.status !== 'running')
+    return refused(`${ends(plan)}; it cannot be cancelled any more`);
+  if (plan.status === 'awaiting_approval' && isOver(plan, now)) return refused(lapsed);
+  end(plan, 'cancelled');
+  Object.assign(plan, { decided_by: by, decision_note: note ?? plan.decision_note });
+  return changedNothing;
+}
+
+/** Approves one step of a plan whose steps are decided by themselves. */
+export function approveStep(plan: PlanState, step: StepState, { by, note, now }: Decision): Decided {
+  const refusal = refusalOfStep(plan, step, now);
+  if (refusal !== undefined) return refused(refusal);
+  if (!isUndecided(step)) {
+    const isApproved = step.status !== 'skipped' && step.status !== 'cancelled';
+    return isApproved ? changedNothing : refused(`The step is ${step.status}; it cannot be approved`);
+  }
+  step.status = 'pending';
+  const isFirst = plan.status === 'awaiting_approval';
+  if (isFirst) begin(plan, by, note);
+  if (!plan.steps.some(isUndecided)) plan.lapses_at = null;
+  startNext(plan, now);
+  return isFirst ? { became: 'approved' } : changedNothing;
+}
+
+/** Rejects one step: it is skipped. The plan is rejected where no step of it is left to be done or decided and none was approved. */
+export function rejectStep(plan: PlanState, step: StepState, { by, note, now }: Decision): Decided {
+  const refusal = refusalOfStep(plan, step, now);
+  if (refusal !== undefined) return refused(refusal);
+  if (step.status === 'skipped') return changedNothing;
+  if (!isUndecided(step)) return refused(`The step is ${step.status}; it cannot be rejected`);
+  step.status = 'skipped';
+  if (!plan.steps.some(isUndecided)) plan.lapses_at = null;
+  if (plan.status === 'awaiting_approval' && !plan.steps.some(isUndecided)) {
+    end(plan, 'rejected');
+    Object.assign(plan, { decided_by: by, decision_note: note ?? null });
+    return { became: 'rejected' };
+  }
+  return goOn(plan, now);
+}
+
+/** Why a step cannot be changed now, as a sentence; undefined where it can. */
+export function refusalOfChange(plan: PlanState, step: StepState, now: Date): string | undefined {
+  const isDecided = plan.approval_mode === 'step' ? !isUndecided(step) : plan.status !== 'awaiting_approval';
+  if (isOver(plan, now) && !isDecided) return lapsed;
+  return isDecided ? 'The step is decided; it can be changed only as long as it is not' : undefined;
+}
+
+/** What a lapse comes to: nothing that nobody decided is done. */
+export function lapse(plan: PlanState, now: Date): 'expired' | 'completed' | undefined {
+  if (!isOver(plan, now)) return undefined;
+  if (plan.status === 'awaiting_approval') {
+    end(plan, 'expired');
+    return 'expired';
+  }
+  plan.lapses_at = null;
+  if (plan.status !== 'running') return undefined;
+  for (const step of plan.steps.filter(isUndecided)) Object.assign(step, { status: 'skipped', result: lapsedResult });
+  return goOn(plan, now).became;
+}
+
+/** What a step that ran came to: it is done with a result, or it failed and says why. */
+export type StepEnd = { result: Record<string, unknown> } | { error: string };
+
+/** Ends a step. Of a plan that has ended meanwhile nothing else changes. */
+export function endStep(
+  plan: PlanState,
+  step: StepState,
+  outcome: StepEnd,
+  now: Date,
+): 'completed' | 'failed' | undefined {
+  if (step.status !== 'running') return undefined;
+  const failed = 'error' in outcome;
+  Object.assign(step, { due_at: null, status: failed ? 'failed' : 'done', result: failed ? outcome : outcome.result });
+  if (plan.status !== 'running') return undefined;
+  if (!failed) return goOn(plan, now).became;
+  plan.last_error = `Step ${plan.steps.indexOf(step) + 1}: ${outcome.error}`;
+  end(plan, 'failed');
+  return 'failed';
+}
+
+/** Starts the next step of a running plan, or completes it where none is left. */
+function goOn(plan: PlanState, now: Date): { became?: 'completed' } {
+  if (plan.status !== 'running' || !plan.steps.every(hasEnded)) {
+    startNext(plan, now);
+    return {};
+  }
+  plan.status = 'completed';
+  return { became: 'completed' };
+}
+
+function begin(plan: PlanState, by: string, note: string | undefined): void {
+  Object.assign(plan, { status: 'running', decided_by: by, decision_note: note ?? null });
+}
+
+/** Ends it with all that has not begun. */
+function end(plan: PlanState, status: 'rejected' | 'expired' | 'cancelled' | 'failed'): void {
+  Object.assign(plan, { status, planning_due_at: null, lapses_at: null });
+  for (const step of plan.steps) {
+    if (step.status === 'pending' || isUndecided(step)) Object.assign(step, { status: 'cancelled', due_at: null });
+  }
+}
+
+/** Why nothing can be decided about a step by itself; undefined where it can, or could as it was. */
+function refusalOfStep(plan: PlanState, step: StepState, now: Date): string | undefined {
+  if (plan.approval_mode !== 'step') return "The plan's steps are not decided one by one; decide about the plan";
+  if (hasLapsed(step) || (isUndecided(step) && isOver(plan, now))) return lapsed;
+  return undefined;
+}
+
+/** Whether somebody approved it before it came to what it is now. */
+function wasApproved({ status, decided_by }: PlanState): boolean {
+  return decided_by !== null && (status === 'running' || status === 'completed' || status === 'failed');
+}
+
+/** What it ended as, as the beginning of a sentence. */
+function ends({ status }: PlanState): string {
+  return status === 'expired' ? lapsed : `The plan is ${status}`;
+}

@@ -1,0 +1,144 @@
+import { keepGivenContacts } from '@customer-platform/contact-copy';
+import type { AgentAction, Plan, PlanStatus } from '@customer-platform/contracts/agents';
+import type { Contact } from '@customer-platform/contracts/cdp';
+import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
+import { type Database, inTransaction } from '@customer-platform/service-kit';
+import { type Platform, type RawAnswer, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { insertSteps, type NewStep } from './plans.sql.ts';
+import { startNextStep } from './start-plan.ts';
+
+/** What a test plans where it does not matter what. */
+const something: Record<AgentAction, Pick<NewStep, 'params' | 'detail' | 'editable'>> = {
+  send_message: {
+    params: { channel: 'sms', body: 'Hello', channel_locked: false },
+    detail: 'sms',
+    editable: ['body', 'channel'],
+  },
+  add_note: { params: { body: 'Asked for tea' }, detail: null, editable: ['body'] },
+  follow_up: { params: { goal: 'Ask again' }, detail: 'Ask again', editable: ['goal'] },
+  move_stage: { params: { stage: 1 }, detail: 'New', editable: ['stage'] },
+};
+
+/** How a plan is made; by default one of a message that waits for approval as a whole. */
+export interface PlanOptions {
+  mode?: 'plan' | 'step' | 'none';
+  status?: PlanStatus;
+  steps?: (AgentAction | (Partial<NewStep> & { action: AgentAction }))[];
+  /** In how many seconds it lapses. */
+  lapsesIn?: number;
+  /** Its other columns. */
+  more?: Record<string, unknown>;
+}
+
+/** A sandbox account with an agent, a contact and its open deal. Its client holds every answer against the contract. */
+export interface Agency {
+  account: TestAccount;
+  /** Of the sandbox account. */
+  id: string;
+  client: TestAccount['client'];
+  agent: number;
+  contact: Contact;
+  deal: Deal;
+  pipeline: Pipeline;
+  /** The stages of the pipeline, in their order: New, Qualified, Proposal. */
+  stages: number[];
+  /** Makes a plan as if the planner had done so. */
+  plan(options?: PlanOptions): Promise<Plan>;
+  get(id: number): Promise<Plan>;
+  /** Decides about a plan, or about a step of it, and answers whatever comes. */
+  decide(plan: number, decision: string, body?: object): Promise<RawAnswer>;
+  decideStep(plan: number, step: number, decision: string, body?: object): Promise<RawAnswer>;
+  /** Changes a step, and answers whatever comes. */
+  change(plan: Plan, order: number, body: object): Promise<RawAnswer>;
+  /** Waits until a plan has a status; answers it. */
+  until(id: number, status: PlanStatus): Promise<Plan>;
+  /** The kinds of its plan events that were sent, oldest first, once one of the kind `last` has come. */
+  eventsUntil(last: string): Promise<string[]>;
+}
+
+export async function openAgency(platform: Platform, sql: Database): Promise<Agency> {
+  const account = await platform.account();
+  const { testClient: client, sandboxId: id, testKey: key } = account;
+  const contact = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901801' } });
+  const pipeline = (await client.listPipelines()).data[0]!;
+  const deal = await client.createDeal({ body: { title: 'Tea', contact: contact.id, pipeline: pipeline.id } });
+  await inTransaction(sql, (tx) => keepGivenContacts(tx, [{ ...contact, phone: contact.phone ?? '', account_id: id }]));
+  const [row] = await sql<{ id: number }[]>`
+    insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections,
+      was_live, created_at)
+    values (${id}, 'Ada', 'Sells tea', 'live', '', 'plan', 600, '{}', '{}', true, now()) returning id`;
+  const agent = row!.id;
+  const path = (plan: number) => `/v1/agents/plans/${plan}`;
+  const get = (plan_id: number) => client.getPlan({ params: { plan_id } });
+  const post = (to: string, body: object) => account.request('POST', to, { body, key });
+  const agency = { account, id, client, agent, contact, deal, pipeline, stages: pipeline.stages.map((one) => one.id) };
+  return {
+    ...agency,
+    get,
+    plan: async (options = {}) => get(await insertPlan(platform, sql, agency, options)),
+    decide: (plan, decision, body = {}) => post(`${path(plan)}/${decision}`, body),
+    decideStep: (plan, step, decision, body = {}) => post(`${path(plan)}/steps/${step}/${decision}`, body),
+    change: (plan, order, body) =>
+      account.request('PATCH', `${path(plan.id)}/steps/${plan.steps[order - 1]!.id}`, { body, key }),
+    until: (plan, status) =>
+      waitFor(`the plan to be ${status}`, async () => {
+        const found = await get(plan);
+        return found.status === status && found;
+      }),
+    async eventsUntil(last) {
+      await platform.event(id, last);
+      const kinds = platform.events(id).map(({ type }) => type as string);
+      return kinds.filter((kind) => kind.startsWith('plan.'));
+    },
+  };
+}
+
+async function insertPlan(
+  platform: Platform,
+  sql: Database,
+  agency: Pick<Agency, 'id' | 'agent' | 'contact' | 'deal' | 'pipeline'>,
+  { mode = 'plan', status, steps = ['send_message'], lapsesIn = 600, more = {} }: PlanOptions,
+): Promise<number> {
+  const { id: accountId, agent, contact, deal, pipeline } = agency;
+  const now = platform.clock.now();
+  const starts = status ?? (mode === 'none' ? 'running' : 'awaiting_approval');
+  const lapses = starts === 'awaiting_approval' ? new Date(now.getTime() + lapsesIn * 1_000) : null;
+  const row = {
+    ...{ account_id: accountId, agent_id: agent, workflow_version: 1, contact_id: contact.id },
+    ...{ contact_number: contact.number, deal_id: deal.id, deal_number: 1, deal_title: deal.title },
+    ...{ deal_stage: deal.stage.name, pipeline_id: pipeline.id, pipeline_name: pipeline.name },
+    ...{ trigger: 'inbound_message', trigger_text: 'Have you got tea?', trigger_channel: 'sms', goal: 'Sell tea' },
+    ...{
+      rationale: 'It was asked for',
+      status: starts,
+      approval_mode: mode,
+      approval_reasons: ['Plans need approval'],
+    },
+    ...{ created_at: now, expires_at: lapses, lapses_at: lapses, tokens: 12, model: 'simulated' },
+    ...more,
+  };
+  return await inTransaction(sql, async (tx) => {
+    const [made] = await tx<{ id: number }[]>`insert into plans ${tx(row)} returning id`;
+    const planned = steps.map((step): NewStep => {
+      const given = typeof step === 'string' ? { action: step } : step;
+      return {
+        ...{ title: 'A step', reason: 'It helps', requires_approval: mode === 'step', run_at: now },
+        ...{ status: mode === 'step' ? ('awaiting_approval' as const) : ('pending' as const) },
+        ...something[given.action],
+        ...given,
+      };
+    });
+    await insertSteps(tx, accountId, made!.id, planned);
+    if (starts === 'running') await startNextStep(tx, accountId, made!.id, now);
+    return made!.id;
+  });
+}
+
+/** What an answer is that refuses one input. */
+export const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
+
+/** What an answer is that refuses for the state that something is in. */
+export const crossing = { status: 409, body: { error: { code: 'invalid_state' } } };
+
+/** The statuses of a plan's steps, in their order. */
+export const statuses = (plan: Plan) => plan.steps.map(({ status }) => status);

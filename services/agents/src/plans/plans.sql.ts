@@ -1,0 +1,249 @@
+import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
+import type {
+  AgentAction,
+  ApprovalMode,
+  PlanStatus,
+  PlanStep,
+  PlanTrigger,
+  StepStatus,
+} from '@customer-platform/contracts/agents';
+import type { Channel } from '@customer-platform/contracts/messaging';
+import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
+
+/** What a step does, as its action takes it. */
+export type StepParams = PlanStep['params'];
+
+/** A step as the planner makes it. */
+export interface NewStep {
+  action: AgentAction;
+  title: string;
+  reason: string;
+  params: StepParams;
+  /** The channel, the goal of a follow-up, or the name of the stage. */
+  detail: string | null;
+  /** The names of the params that can be changed until it is decided. */
+  editable: string[];
+  requires_approval: boolean;
+  /** `awaiting_approval` where it is decided by itself, else `pending`. */
+  status: StepStatus;
+  run_at: Date;
+}
+
+export interface StepRow extends NewStep {
+  id: number;
+  /** From 1. */
+  position: number;
+  result: Record<string, unknown> | null;
+  /** Goes with what it asks of others: asked again with it, nothing more is done. */
+  key: string;
+  /** When it begins; while it runs, the end of the lease. Null: it is not its turn, or it has ended. */
+  due_at: Date | null;
+  began_at: Date | null;
+  tries: number;
+}
+
+/** A plan with its agent, its contact (of a merged one the survivor) and its steps in their order. */
+export interface PlanRow {
+  account_id: string;
+  id: number;
+  agent_id: number;
+  agent_name: string;
+  agent_role: string;
+  workflow_version: number | null;
+  contact_id: string;
+  contact_name: string;
+  contact_phone: string;
+  contact_number: number;
+  deal_id: string | null;
+  deal_number: number | null;
+  deal_title: string | null;
+  deal_stage: string | null;
+  pipeline_id: number | null;
+  pipeline_name: string | null;
+  trigger: PlanTrigger;
+  trigger_text: string;
+  trigger_channel: Channel | null;
+  trigger_id: string | null;
+  follow_ups: number;
+  goal: string;
+  rationale: string;
+  status: PlanStatus;
+  approval_mode: ApprovalMode;
+  approval_reasons: string[];
+  created_at: Date;
+  expires_at: Date | null;
+  lapses_at: Date | null;
+  tokens: number;
+  model: string;
+  decided_by: string | null;
+  decision_note: string | null;
+  last_error: string | null;
+  planning_due_at: Date | null;
+  planning_tries: number;
+  trace: TraceHeaders | null;
+  steps: StepRow[];
+}
+
+type Fragment = ReturnType<Sql>;
+
+/** The steps are read for each plan that is shown, by their index. */
+const shown = (tx: Sql, plans: Fragment) => tx`
+  select p.account_id, p.id, p.agent_id, a.name as agent_name, a.role as agent_role, p.workflow_version, ${contactColumns(tx)},
+    p.contact_number, p.deal_id, p.deal_number, p.deal_title, p.deal_stage, p.pipeline_id, p.pipeline_name, p.trigger,
+    p.trigger_text, p.trigger_channel, p.trigger_id, p.follow_ups, p.goal, p.rationale, p.status, p.approval_mode,
+    p.approval_reasons, p.created_at, p.expires_at, p.lapses_at, p.tokens, p.model, p.decided_by, p.decision_note, p.last_error,
+    p.planning_due_at, p.planning_tries, p.trace,
+    coalesce((select json_agg(s order by s.position) from plan_steps s where s.account_id = p.account_id and s.plan_id = p.id), '[]')
+      as steps
+  from ${plans} join agents a on a.account_id = p.account_id and a.id = p.agent_id ${joinContact(tx, 'p')}`;
+
+/** Of JSON, which has instants as text. */
+function dated(rows: readonly PlanRow[]): PlanRow[] {
+  const instant = (value: Date | null) => value && new Date(value);
+  const datedStep = (step: StepRow) => {
+    const { due_at, began_at, run_at } = step;
+    return { ...step, run_at: new Date(run_at), due_at: instant(due_at), began_at: instant(began_at) };
+  };
+  return rows.map((row) => ({ ...row, steps: row.steps.map(datedStep) }));
+}
+
+/** Undefined where the account has none with this id, and where no agent was found for it yet. */
+export async function selectPlan(tx: Sql, accountId: string, id: number): Promise<PlanRow | undefined> {
+  const rows = await tx<PlanRow[]>`${shown(tx, tx`plans p`)} where p.account_id = ${accountId} and p.id = ${id}`;
+  return dated(rows)[0];
+}
+
+/** Locks a plan with its steps against other changes, then reads it as it is under the lock. */
+export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<PlanRow | undefined> {
+  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
+  const locked = tx`select 1 from plans where account_id = ${accountId} and id = ${id} for update`.execute();
+  const [, row] = await Promise.all([locked, selectPlan(tx, accountId, id)]);
+  return row;
+}
+
+/** Locks at most `limit` plans that nobody decided in time, longest ago first; those that are being changed are passed over. */
+export async function lockLapsedPlans(tx: Sql, now: Date, limit: number): Promise<PlanRow[]> {
+  const locked = await tx<Pick<PlanRow, 'account_id' | 'id'>[]>`
+    select account_id, id from plans where lapses_at <= ${now} order by lapses_at limit ${limit} for update skip locked`;
+  if (locked.length === 0) return [];
+  const accounts = locked.map(({ account_id }) => account_id);
+  const ids = locked.map(({ id }) => id);
+  const named: Fragment = tx`unnest(${accounts}::uuid[], ${ids}::bigint[]) as named (account_id, id)
+    join plans p on p.account_id = named.account_id and p.id = named.id`;
+  return dated(await tx<PlanRow[]>`${shown(tx, named)} order by p.account_id, p.id`);
+}
+
+/** Whether the account has a plan with this id that can be listed. */
+export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<boolean> {
+  const rows = await tx`select 1 from plans where account_id = ${accountId} and id = ${id} and agent_id is not null`;
+  return rows.length === 1;
+}
+
+/** What a list is narrowed to. */
+export interface PlanFilter {
+  /** awaiting: somebody has to decide about it or a step of it. open: it has work ahead. */
+  status?: 'awaiting' | 'open' | undefined;
+  agentId?: number | undefined;
+  /** A contact that was not merged; plans for those merged into it count. */
+  contactId?: string | undefined;
+}
+
+/**
+ * Newest first, after the plan `last`. The page is cut before it meets other tables; of a contact it is cut for each of its ids by
+ * the index that begins with it.
+ */
+export async function listPlanRows(
+  tx: Sql,
+  accountId: string,
+  { status, agentId, contactId }: PlanFilter,
+  last: number | undefined,
+  limit: number,
+): Promise<PlanRow[]> {
+  const page = (further: Fragment) => tx`
+    select * from plans p
+    where p.account_id = ${accountId} and p.agent_id is not null ${further}
+    ${status === 'awaiting' ? tx`and p.lapses_at is not null` : tx``}
+    ${status === 'open' ? tx`and p.status in ('awaiting_approval', 'running')` : tx``}
+    ${agentId === undefined ? tx`` : tx`and p.agent_id = ${agentId}`}
+    ${last === undefined ? tx`` : tx`and p.id < ${last}`}
+    order by p.id desc limit ${limit}`;
+  const pageOfContact = (id: string) => tx`
+    select p.* from (${idsOfContact(tx, accountId, id)}) as named
+    cross join lateral (${page(tx`and p.contact_id = named.id`)}) as p
+    order by p.id desc limit ${limit}`;
+  const plans: Fragment = tx`(${contactId ? pageOfContact(contactId) : page(tx``)}) as p`;
+  return dated(await tx<PlanRow[]>`${shown(tx, plans)} order by p.id desc`);
+}
+
+/** Adds the steps of a plan in their order, from 1. */
+export async function insertSteps(
+  tx: Sql,
+  accountId: string,
+  planId: number,
+  steps: readonly NewStep[],
+): Promise<void> {
+  const numbered = steps.map((step, index) => ({ ...step, position: index + 1 }));
+  await tx`
+    insert into plan_steps (account_id, plan_id, position, action, title, reason, params, detail, editable, requires_approval,
+      status, run_at)
+    select ${accountId}, ${planId}, position, action, title, reason, params, detail, editable, requires_approval, status, run_at
+    from jsonb_to_recordset(${json(tx, numbered)}) as new (position smallint, action text, title text, reason text, params jsonb,
+      detail text, editable text[], requires_approval boolean, status text, run_at timestamptz)
+    order by position`;
+}
+
+/** Writes what decisions, lapses and endings change of locked plans and of their steps, of all of them in one statement a table. */
+export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<void> {
+  const steps = plans.flatMap(({ account_id, steps: [...all] }) => all.map((step) => ({ ...step, account_id })));
+  const rows = plans.map(({ steps: _, trace: __, ...row }) => row);
+  const statements = [
+    tx`
+      update plans p set status = new.status, decided_by = new.decided_by, decision_note = new.decision_note,
+        lapses_at = new.lapses_at, last_error = new.last_error, planning_due_at = new.planning_due_at
+      from jsonb_to_recordset(${json(tx, rows)}) as new (account_id uuid, id bigint, status text, decided_by text,
+        decision_note text, lapses_at timestamptz, last_error text, planning_due_at timestamptz)
+      where p.account_id = new.account_id and p.id = new.id`,
+    tx`
+      update plan_steps s set status = new.status, result = new.result, due_at = new.due_at, began_at = new.began_at,
+        tries = new.tries
+      from jsonb_to_recordset(${json(tx, steps)}) as new (account_id uuid, id bigint, status text, result jsonb,
+        due_at timestamptz, began_at timestamptz, tries integer)
+      where s.account_id = new.account_id and s.id = new.id
+        and (s.status, s.due_at, s.result) is distinct from (new.status, new.due_at, new.result)`,
+  ];
+  await Promise.all(statements.map((statement) => statement.execute()));
+}
+
+/** Gives a step other params, and the detail that is shown of them. */
+export async function updateStepParams(
+  tx: Sql,
+  accountId: string,
+  id: number,
+  params: StepParams,
+  detail: string | null,
+): Promise<void> {
+  await tx`
+    update plan_steps set params = ${json(tx, params)}, detail = ${detail} where account_id = ${accountId} and id = ${id}`;
+}
+
+/** Gives the plans for a contact that was merged, and for those merged into it before, their survivor's number. */
+export async function renumberContact(
+  tx: Sql,
+  accountId: string,
+  mergedId: string,
+  survivor: { id: string; number: number },
+): Promise<void> {
+  const ids = await tx<{ id: string }[]>`
+    select id from contacts where account_id = ${accountId} and (id = ${mergedId} or merged_into in (${mergedId}, ${survivor.id}))
+    union select ${mergedId}::uuid`;
+  const named = ids.map(({ id }) => id);
+  // In the order in which all who change many plans lock them.
+  await tx`
+    update plans p set contact_number = ${survivor.number} from (
+      select id from plans where account_id = ${accountId} and contact_id = any(${named}::uuid[]) order by id for update) as locked
+    where p.account_id = ${accountId} and p.id = locked.id`;
+}
+
+function json(tx: Sql, value: object) {
+  return tx.json(value as unknown as JsonValue);
+}

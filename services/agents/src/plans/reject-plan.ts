@@ -1,0 +1,14 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { implement } from '../resources.ts';
+import { decidePlan } from './decide-plan.ts';
+import { reject } from './plan-state.ts';
+import { lockPlan } from './plans.sql.ts';
+
+export const rejectPlan = implement(contract.rejectPlan, {
+  find: ({ account, tx, params }) => lockPlan(tx, account.id, params.plan_id),
+  async handle(call) {
+    const { plan, previous, became } = await decidePlan(call, call.found, reject);
+    if (became === 'rejected') call.emit(contract.planRejected, { plan, previous });
+    return plan;
+  },
+});

@@ -1,0 +1,35 @@
+import type { AddNoteParams, MoveStageParams, SendMessageParams } from '@customer-platform/contracts/agents';
+import { addDealNote, moveDealToStage } from '@customer-platform/contracts/crm';
+import { takeMessage } from '@customer-platform/contracts/messaging';
+import type { Bus } from '@customer-platform/service-kit';
+import type { z } from 'zod';
+import type { ClaimedStep } from './due-steps.sql.ts';
+import type { StepEnd } from './plan-state.ts';
+
+/**
+ * Has another service do what a step says, once however often it is run: the step's key goes with it. Answers what came of it. Throws
+ * where there is no answer: then it is to be run again. Undefined for a follow-up, which nobody else is asked for.
+ */
+export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | undefined> {
+  if (step.is_contact_deleted) return { error: 'The contact was deleted' };
+  if (step.action === 'follow_up') return undefined;
+  if (step.plan_status !== 'running')
+    return { error: 'The plan ended while the step ran; whether it was done is not known' };
+  const { account_id, plan_id, key, contact_id: contact, deal_id: deal } = step;
+  if (step.action === 'send_message') {
+    const { channel, body } = step.params as z.infer<typeof SendMessageParams>;
+    return {
+      result: await bus.ask(takeMessage, account_id, { key, contact, channel, body, reference: `plan-${plan_id}` }),
+    };
+  }
+  if (deal === null) return { error: 'The plan has no deal' };
+  const { refusal } =
+    step.action === 'add_note'
+      ? await bus.ask(addDealNote, account_id, { key, deal, body: (step.params as z.infer<typeof AddNoteParams>).body })
+      : await bus.ask(moveDealToStage, account_id, {
+          key,
+          deal,
+          stage: (step.params as z.infer<typeof MoveStageParams>).stage,
+        });
+  return refusal === null ? { result: { deal } } : { error: refusal };
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { takeMessage } from '@customer-platform/contracts/messaging';
+import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Agency, openAgency, statuses } from './plans-under-test.ts';
+
+/** A platform without messaging: in its place stands what a test says. */
+let platform: Platform;
+let sql: Database;
+let bus: Bus;
+let agency: Agency;
+/** The keys under which messages were handed over, oldest first. */
+let keys: string[];
+let answer: () => Promise<{ message: string }>;
+const silence = () => new Promise<never>(() => undefined);
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+  sql = platform.database('agents');
+  const { NATS_URL, BUS_PREFIX } = platform.env('agents');
+  bus = await Bus.connect(NATS_URL!, {
+    prefix: BUS_PREFIX!,
+    service: 'messaging',
+    log: createLogger('agents', 'fatal'),
+  });
+  bus.answer(takeMessage, async (account, { key }) => {
+    if (account !== agency.id) return silence();
+    keys.push(key);
+    return await answer();
+  });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+beforeEach(async () => {
+  agency = await openAgency(platform, sql);
+  keys = [];
+  answer = silence;
+});
+/** What is left would be tried again while another test moves the clock. */
+afterEach(() =>
+  sql`update plan_steps set status = 'cancelled', due_at = null where due_at is not null`.then(() => undefined),
+);
+
+const handed = (count: number) => waitFor(`${count} tries`, () => keys.length >= count);
+/** Waits until a try in vain was noted, and answers in how many seconds the next one comes. */
+const noted = (step: number) =>
+  waitFor('the wait', async () => {
+    const [row] = await sql<{ due_at: Date }[]>`select due_at from plan_steps where id = ${step}`;
+    const seconds = (row!.due_at.getTime() - platform.clock.now().getTime()) / 1_000;
+    return seconds < 29 && Math.max(1, Math.ceil(seconds));
+  });
+
+describe('a step without an answer', () => {
+  it('is asked for again under its key, later each time, until there is one', async () => {
+    const { id, steps } = await agency.plan({ mode: 'none' });
+    const waits: number[] = [];
+    for (let tries = 1; tries <= 4; tries++) {
+      await handed(tries);
+      const seconds = await noted(steps[0]!.id);
+      waits.push(seconds);
+      expect(statuses(await agency.get(id))).toEqual(['running']);
+      if (tries === 4) answer = async () => ({ message: randomUUID() });
+      platform.clock.advance(seconds * 1_000);
+    }
+    await agency.until(id, 'completed');
+    expect(waits).toEqual([1, 2, 4, 8]);
+    expect([keys.length, new Set(keys).size]).toEqual([5, 1]);
+  });
+
+  it('is asked for again where its owner fails', async () => {
+    answer = () => Promise.reject(new Error('out of order'));
+    const { id } = await agency.plan({ mode: 'none' });
+    await handed(1);
+    answer = async () => ({ message: randomUUID() });
+    platform.clock.advance(1_000);
+    await agency.until(id, 'completed');
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it('fails after a day, and its plan with it', async () => {
+    const { id, steps } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
+    await handed(1);
+    await noted(steps[0]!.id);
+    platform.clock.advance(24 * 3_600_000);
+    const failed = await agency.until(id, 'failed');
+    expect(failed.last_error).toMatch(/^Step 1: It was tried for a day in vain: messaging does not answer/);
+    expect(statuses(failed)).toEqual(['failed', 'cancelled']);
+  });
+
+  it('is tried for a day from when it begins, however long its plan waited for approval', async () => {
+    const run_at = new Date(platform.clock.now().getTime() - 48 * 3_600_000);
+    const { id, steps } = await agency.plan({ steps: [{ action: 'send_message', run_at }] });
+    await agency.decide(id, 'approve');
+    await handed(1);
+    const seconds = await noted(steps[0]!.id);
+    answer = async () => ({ message: randomUUID() });
+    platform.clock.advance(seconds * 1_000);
+    await agency.until(id, 'completed');
+  });
+
+  it('holds up no other plan', async () => {
+    const { id } = await agency.plan({ mode: 'none' });
+    const other = await agency.plan({ mode: 'none', steps: ['add_note'] });
+    await agency.until(other.id, 'completed');
+    expect((await agency.get(id)).status).toBe('running');
+  });
+});
+
+describe('a plan that is cancelled while a step runs', () => {
+  it('shows what became of the step, and does nothing more', async () => {
+    let give: (given: { message: string }) => void = () => undefined;
+    answer = () => new Promise((resolve) => (give = resolve));
+    const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
+    await handed(1);
+    const { body } = await agency.decide(id, 'cancel');
+    expect([body.status, statuses(body)]).toEqual(['cancelled', ['running', 'cancelled']]);
+    const message = randomUUID();
+    give({ message });
+    const ended = await waitFor('its end', async () => {
+      const plan = await agency.get(id);
+      return plan.steps[0]!.status === 'done' && plan;
+    });
+    expect([ended.status, ended.steps[0]!.result]).toEqual(['cancelled', { message }]);
+    const { notes } = await agency.client.getDeal({ params: { deal_id: agency.deal.id } });
+    expect([notes, keys.length]).toEqual(['', 1]);
+    expect(platform.events(agency.id).filter(({ type }) => type.startsWith('plan.'))).toEqual([]);
+  });
+
+  it('is not asked for again', async () => {
+    const { id, steps } = await agency.plan({ mode: 'none' });
+    await handed(1);
+    const seconds = await noted(steps[0]!.id);
+    await agency.decide(id, 'cancel');
+    platform.clock.advance(seconds * 1_000);
+    await waitFor('its end', async () => statuses(await agency.get(id))[0] === 'failed');
+    expect([keys.length, (await agency.get(id)).status]).toEqual([1, 'cancelled']);
+  });
+});

@@ -1,0 +1,251 @@
+import { takeMessage } from '@customer-platform/contracts/messaging';
+import {
+  Bus,
+  createLogger,
+  type Database,
+  inTransaction,
+  type Running,
+  startService,
+} from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { agents } from '../main.ts';
+import { claimSteps } from './due-steps.sql.ts';
+import { lockPlan } from './plans.sql.ts';
+import { type Agency, openAgency, statuses } from './plans-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let bus: Bus;
+let agency: Agency;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+  sql = platform.database('agents');
+  const { NATS_URL, BUS_PREFIX } = platform.env('agents');
+  const log = createLogger('agents', 'error');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'agents', log });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+beforeEach(async () => {
+  agency = await openAgency(platform, sql);
+});
+
+const messagesOf = async (plan: number) =>
+  (await agency.client.listMessages({ query: { reference: `plan-${plan}` } })).data;
+const dealNow = () => agency.client.getDeal({ params: { deal_id: agency.deal.id } });
+const in1h = () => new Date(platform.clock.now().getTime() + 3_600_000);
+
+describe('a step that runs', () => {
+  it('sends its message to the contact, and names it', async () => {
+    const { id } = await agency.plan({ mode: 'none' });
+    const { steps } = await agency.until(id, 'completed');
+    const [message] = await messagesOf(id);
+    expect(message).toMatchObject({ body: 'Hello', channel: 'sms', contact: { id: agency.contact.id } });
+    expect(steps).toMatchObject([{ status: 'done', result: { message: message!.id } }]);
+  });
+
+  it('adds its note to the deal, and moves it', async () => {
+    const move = { action: 'move_stage' as const, params: { stage: agency.stages[2]! }, detail: 'Proposal' };
+    const { id } = await agency.plan({ mode: 'none', steps: ['add_note', move] });
+    const { steps } = await agency.until(id, 'completed');
+    expect(await dealNow()).toMatchObject({ notes: 'Asked for tea', stage: { name: 'Proposal' } });
+    expect(steps.map(({ result }) => result)).toEqual([{ deal: agency.deal.id }, { deal: agency.deal.id }]);
+  });
+
+  it('that is a follow-up leads to a plan of the same agent for the same contact', async () => {
+    const { id } = await agency.plan({ mode: 'none', steps: ['follow_up'], more: { follow_ups: 3 } });
+    const { steps } = await agency.until(id, 'completed');
+    const next = (steps[0]!.result as { plan: number }).plan;
+    expect(await agency.get(next)).toMatchObject({
+      ...{ trigger: 'follow_up', trigger_excerpt: 'Ask again', agent: { id: agency.agent } },
+      contact: { id: agency.contact.number, uuid: agency.contact.id },
+    });
+    const rows = await sql`select follow_ups from plans where account_id = ${agency.id} and id <> ${id}`;
+    expect([...rows]).toEqual([{ follow_ups: 4 }]);
+  });
+
+  it('does so when it is due, after those before it', async () => {
+    const later = { action: 'add_note' as const, params: { body: 'later' }, run_at: in1h() };
+    const { id, next_run_at } = await agency.plan({ mode: 'none', steps: ['send_message', later, 'add_note'] });
+    const waiting = await waitFor('the first step', async () => {
+      const plan = await agency.get(id);
+      return plan.steps[0]!.status === 'done' && plan;
+    });
+    expect(statuses(waiting)).toEqual(['done', 'pending', 'pending']);
+    expect([Date.parse(next_run_at!), waiting.status]).toEqual([Date.parse(waiting.next_run_at!), 'running']);
+    platform.clock.advance(3_600_000);
+    await agency.until(id, 'completed');
+    expect((await dealNow()).notes).toBe('later\n\nAsked for tea');
+  });
+
+  it('goes to the survivor of a contact that was merged', async () => {
+    const { client } = agency;
+    const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901801' } });
+    await client.findDuplicates({});
+    const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
+    const { id } = await agency.plan({ steps: ['send_message'] });
+    await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: survivor.id } });
+    await waitFor('the merge', async () => (await agency.get(id)).contact.uuid === survivor.id);
+    await agency.decide(id, 'approve');
+    await agency.until(id, 'completed');
+    expect(await messagesOf(id)).toMatchObject([{ contact: { id: survivor.id } }]);
+  });
+});
+
+describe('a step that fails', () => {
+  it('ends its plan with what went wrong: nothing that follows is done', async () => {
+    await agency.client.winDeal({ params: { deal_id: agency.deal.id } });
+    const { id } = await agency.plan({ mode: 'none', steps: ['add_note', 'move_stage', 'send_message'] });
+    const failed = await agency.until(id, 'failed');
+    expect(statuses(failed)).toEqual(['done', 'failed', 'cancelled']);
+    expect([failed.last_error, failed.steps[1]!.result]).toEqual([
+      'Step 2: The deal is won',
+      { error: 'The deal is won' },
+    ]);
+    expect(await agency.eventsUntil('plan.failed')).toEqual(['plan.failed']);
+    const { data } = await platform.event(agency.id, 'plan.failed');
+    expect(data).toMatchObject({ plan: { id, status: 'failed' }, previous: { status: 'running', last_error: null } });
+    expect(await messagesOf(id)).toEqual([]);
+  });
+
+  it('does so for a contact that was deleted, and for a deal that there is not', async () => {
+    const bare = { deal_id: null, deal_number: null, deal_title: null, deal_stage: null };
+    const { id: withoutDeal } = await agency.plan({ mode: 'none', steps: ['add_note'], more: bare });
+    expect((await agency.until(withoutDeal, 'failed')).last_error).toBe('Step 1: The plan has no deal');
+    const plans = await Promise.all(
+      (['send_message', 'follow_up'] as const).map((step) => agency.plan({ steps: [step] })),
+    );
+    await agency.client.deleteContact({ params: { contact_id: agency.contact.id } });
+    await waitFor('the copy', async () => {
+      const rows = await sql`select 1 from contacts where id = ${agency.contact.id} and deleted`;
+      return rows.length === 1;
+    });
+    for (const { id } of plans) {
+      await agency.decide(id, 'approve');
+      expect((await agency.until(id, 'failed')).last_error).toBe('Step 1: The contact was deleted');
+      expect(await messagesOf(id)).toEqual([]);
+    }
+  });
+});
+
+describe('a process that died', () => {
+  it('after it had handed a message over leads to one message', async () => {
+    const { id, steps } = await agency.plan({ mode: 'none', steps: [{ action: 'send_message', run_at: in1h() }] });
+    const [row] = await sql<{ key: string }[]>`select key from plan_steps where id = ${steps[0]!.id}`;
+    const handed = { contact: agency.contact.id, channel: 'sms' as const, body: 'Hello', reference: `plan-${id}` };
+    const { message } = await bus.ask(takeMessage, agency.id, { key: row!.key, ...handed });
+    await sql`update plan_steps set status = 'running', tries = 1, began_at = ${platform.clock.now()},
+      due_at = ${new Date(platform.clock.now().getTime() - 1)} where id = ${steps[0]!.id}`;
+    const done = await agency.until(id, 'completed');
+    expect(done.steps[0]!.result).toEqual({ message });
+    expect(await messagesOf(id)).toHaveLength(1);
+  });
+
+  it('is waited for until its lease is over', async () => {
+    const { id, steps } = await agency.plan({ mode: 'none', steps: [{ action: 'send_message', run_at: in1h() }] });
+    const leasedUntil = new Date(platform.clock.now().getTime() + 30_000);
+    await sql`update plan_steps set status = 'running', tries = 1, due_at = ${leasedUntil} where id = ${steps[0]!.id}`;
+    const other = await agency.plan({ mode: 'none' });
+    await agency.until(other.id, 'completed');
+    expect([statuses(await agency.get(id)), await messagesOf(id)]).toEqual([['running'], []]);
+    platform.clock.advance(30_000);
+    await agency.until(id, 'completed');
+    expect(await messagesOf(id)).toHaveLength(1);
+  });
+
+  it('does not have a step run again whose plan ended meanwhile: what became of it is not known', async () => {
+    const { id, steps } = await agency.plan({ mode: 'none', steps: [{ action: 'send_message', run_at: in1h() }] });
+    const leasedUntil = new Date(platform.clock.now().getTime() + 30_000);
+    await sql`update plan_steps set status = 'running', tries = 1, due_at = ${leasedUntil} where id = ${steps[0]!.id}`;
+    const { body } = await agency.decide(id, 'cancel');
+    expect(statuses(body)).toEqual(['running']);
+    platform.clock.advance(30_000);
+    const step = await waitFor('its end', async () => {
+      const [only] = (await agency.get(id)).steps;
+      return only!.status === 'failed' && only;
+    });
+    expect(step.result!.error).toMatch(/not known/);
+    expect([await messagesOf(id), (await agency.get(id)).status]).toEqual([[], 'cancelled']);
+  });
+});
+
+describe('steps of many plans', () => {
+  let second: Running;
+  beforeAll(async () => {
+    second = await startService(agents, platform.env('agents'), { clock: platform.clock.now });
+  });
+  afterAll(() => second.stop());
+
+  it('are each done once, by any number of processes', async () => {
+    const plans = await Promise.all(
+      Array.from({ length: 30 }, () => agency.plan({ steps: ['send_message', 'add_note', 'send_message'] })),
+    );
+    await Promise.all(plans.map(({ id }) => agency.decide(id, 'approve')));
+    for (const { id } of plans) await agency.until(id, 'completed');
+    expect((await agency.client.listMessages({ query: { limit: 100 } })).data).toHaveLength(60);
+    expect((await dealNow()).notes.split('\n\n')).toHaveLength(30);
+    const kinds = await waitFor('the events', () => {
+      const sent = platform.events(agency.id).filter(({ type }) => type === 'plan.completed');
+      return sent.length >= 30 && sent;
+    });
+    expect(new Set(kinds.map(({ data }) => data.plan.id)).size).toBe(kinds.length);
+  });
+});
+
+describe('claims', () => {
+  it('at the same moment never get the same step, and leave those whose plans are being changed', async () => {
+    const due = in1h();
+    const plans = await Promise.all(
+      Array.from({ length: 40 }, () => agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: due }] })),
+    );
+    const claim = () => claimSteps(sql, due, new Date(due.getTime() + 30_000), 10);
+    const claimed = await inTransaction(sql, async (tx) => {
+      await lockPlan(tx, agency.id, plans[0]!.id);
+      const rounds = await Promise.all(Array.from({ length: 12 }, claim));
+      return [...rounds.flat(), ...(await claim())];
+    });
+    const ofThese = claimed.filter(({ account_id }) => account_id === agency.id).map(({ plan_id }) => plan_id);
+    expect(ofThese.toSorted((one, other) => one - other)).toEqual(
+      plans
+        .slice(1)
+        .map(({ id }) => id)
+        .toSorted((one, other) => one - other),
+    );
+    expect((await claim()).map(({ plan_id }) => plan_id)).toEqual([plans[0]!.id]);
+    await sql`update plan_steps set status = 'cancelled', due_at = null where account_id = ${agency.id}`;
+  });
+});
+
+describe('an agent', () => {
+  it('that is paused has its plans go on; one that is deleted has them stop', async () => {
+    const steps = ['send_message' as const, { action: 'add_note' as const, run_at: in1h() }];
+    const running = await agency.plan({ mode: 'none', steps });
+    const [waiting, made] = [
+      await agency.plan(),
+      await agency.plan({
+        status: 'running',
+        steps: [],
+        more: {
+          planning_due_at: new Date(platform.clock.now().getTime() + 7_200_000),
+        },
+      }),
+    ];
+    await agency.client.pauseAgent({ params: { agent_id: agency.agent }, body: {} });
+    const sent = await waitFor('the message', async () => {
+      const plan = await agency.get(running.id);
+      return plan.steps[0]!.status === 'done' && plan;
+    });
+    expect(sent.status).toBe('running');
+    await agency.client.deleteAgent({ params: { agent_id: agency.agent } });
+    for (const { id } of [running, waiting, made])
+      expect(await agency.get(id)).toMatchObject({ status: 'cancelled', decision_note: 'The agent was deleted' });
+    expect(statuses(await agency.get(running.id))).toEqual(['done', 'cancelled']);
+    const left = await sql`select 1 from plan_steps where account_id = ${agency.id} and due_at is not null`;
+    const plans = await sql`
+      select 1 from plans where account_id = ${agency.id} and (planning_due_at is not null or lapses_at is not null)`;
+    expect([left.length, plans.length]).toEqual([0, 0]);
+  });
+});

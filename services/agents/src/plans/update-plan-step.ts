@@ -1,0 +1,63 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { findPlaces } from '@customer-platform/contracts/crm';
+import type { OutsideWork } from '@customer-platform/service-kit';
+import { refuseWithoutPipelines } from '../agents/named-places.ts';
+import { implement } from '../resources.ts';
+import { findStep } from './find-step.ts';
+import { toPlan } from './plan.ts';
+import { refusalOfChange } from './plan-state.ts';
+import { type StepParams, type StepRow, updateStepParams } from './plans.sql.ts';
+
+const shapes = {
+  send_message: contract.SendMessageParams,
+  add_note: contract.AddNoteParams,
+  follow_up: contract.FollowUpParams,
+  move_stage: contract.MoveStageParams,
+};
+
+export const updatePlanStep = implement(contract.updatePlanStep, {
+  find: findStep,
+  async handle(call) {
+    const { account, tx, body, found, now, fail } = call;
+    const { plan, step } = found;
+    const given = Object.entries(body).filter(([, value]) => value !== undefined);
+    for (const [name, value] of given) refuseParam(step, name, value);
+    const refusal = given.length > 0 ? refusalOfChange(plan, step, now) : undefined;
+    if (refusal !== undefined) return fail('invalid_state', refusal);
+    const before = step.params as Record<string, unknown>;
+    if (given.every(([name, value]) => before[name] === value)) return toPlan(plan, account.timezone);
+
+    step.params = { ...before, ...Object.fromEntries(given) } as StepParams;
+    if ('stage' in step.params) step.detail = stageName(call, plan.pipeline_id, step.params.stage);
+    else if ('channel' in step.params) step.detail = step.params.channel;
+    else if ('goal' in step.params) step.detail = step.params.goal;
+    await updateStepParams(tx, account.id, step.id, step.params, step.detail);
+    return toPlan(plan, account.timezone);
+  },
+});
+
+/** Throws invalid_request for a param that the step does not let be changed, or a value that its action does not take. */
+function refuseParam({ action, editable }: StepRow, name: string, value: unknown): void {
+  if (!editable.includes(name)) {
+    const others = editable.length === 0 ? 'nothing of this step can' : `only ${editable.join(', ')} can`;
+    throw new ApiError('invalid_request', `${name} cannot be changed: ${others}`, { field: name });
+  }
+  const shape = shapes[action].shape as Record<string, (typeof contract.AddNoteParams)['shape']['body']>;
+  const issue = shape[name]?.safeParse(value).error?.issues[0];
+  if (issue) throw new ApiError('invalid_request', `${name} ${issue.message}`, { field: name });
+}
+
+interface StageCall {
+  account: AccountContext;
+  outsideOnce<Answer>(work: (outside: OutsideWork) => Promise<Answer>): Answer;
+}
+
+/** The name of a stage. Throws invalid_request, field stage, where the pipeline has none with this id. */
+function stageName({ account, outsideOnce }: StageCall, pipeline: number | null, stage: number): string {
+  refuseWithoutPipelines(account, 'stage');
+  const { stages } = outsideOnce(({ ask }) => ask(findPlaces, { pipelines: [], stages: [stage] }));
+  const found = stages.find((each) => each.id === stage && each.pipeline === pipeline);
+  if (found) return found.name;
+  throw new ApiError('invalid_request', "stage must be the id of a stage of the plan's pipeline", { field: 'stage' });
+}

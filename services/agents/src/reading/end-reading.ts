@@ -1,0 +1,88 @@
+import {
+  type KnowledgeSource,
+  knowledgeFailed,
+  knowledgeReady,
+  type SourceStatus,
+} from '@customer-platform/contracts/agents';
+import type { WorkCall } from '@customer-platform/service-kit';
+import { replacePassages } from '../knowledge/passages.sql.ts';
+import { toSource } from '../knowledge/source.ts';
+import { lockSource, type SourceRow, selectSource } from '../knowledge/sources.sql.ts';
+import { nextReading } from './next-reading.ts';
+import type { Reading } from './read-source.ts';
+import { type Claim, type EndedReading, endReading, replacePages } from './reading.sql.ts';
+
+const minuteMs = 60_000;
+/** When what was read on its schedule in vain is tried again; after that it has failed. */
+const retriesMs = [5 * minuteMs, 60 * minuteMs];
+
+/**
+ * Writes what reading came to, a reading or why there is none, in one transaction under the source's lock, with its event. A source that was
+ * changed meanwhile, or asked for anew, is due again, and one that another process has claimed since is its own: these are left alone.
+ */
+export async function writeReading(
+  { tx, now, emit, findAccounts }: WorkCall<unknown>,
+  claim: Claim,
+  result: Reading | { reason: string },
+): Promise<void> {
+  const account = findAccounts([claim.account_id]).get(claim.account_id);
+  const before = await lockSource(tx, claim.account_id, claim.id);
+  if (!before || before.tries !== claim.tries) return;
+  if (before.content !== claim.content || before.status !== claim.status) return;
+  if (!account) {
+    await endReading(tx, claim, { ...endedBadly(before, 'Its account is gone', claim, now), dueAt: null });
+    return;
+  }
+  const isRead = 'passages' in result;
+  if (isRead) await keep(tx, claim, result, account.language);
+  const ended = isRead ? endedWell(before, result, now) : endedBadly(before, result.reason, claim, now);
+  await endReading(tx, claim, ended);
+  const isTold = isRead ? before.status !== 'ready' || result.isChanged : ended.status !== before.status;
+  if (!isTold) return;
+  const shown = toSource(before, account.timezone);
+  const source = toSource((await selectSource(tx, claim.account_id, claim.id))!, account.timezone);
+  emit(isRead ? knowledgeReady : knowledgeFailed, account, { source, previous: changedValues(shown, source) });
+}
+
+async function keep(tx: WorkCall<unknown>['tx'], claim: Claim, reading: Reading, language: string): Promise<void> {
+  const { website, passages } = reading;
+  if (website) await replacePages(tx, claim, website.pages);
+  if (website?.replaced.length === 0) return;
+  await replacePassages(tx, claim.account_id, claim.id, passages, language, website?.replaced);
+}
+
+function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedReading {
+  const isSame = before.status === 'ready' && !isChanged;
+  return {
+    status: 'ready',
+    error: '',
+    dueAt: nextReading(before, now),
+    tries: 0,
+    updatedAt: isSame ? before.updated_at : now,
+  };
+}
+
+/** What is read on its schedule is tried again, and agents go on with what they knew; else a failure is final until the next time. */
+function endedBadly(before: SourceRow, reason: string, { tries }: Claim, now: Date): EndedReading {
+  const retryMs = before.status === 'ready' ? retriesMs[tries - 1] : undefined;
+  if (retryMs !== undefined) {
+    const { status, error, updated_at } = before;
+    return { status, error, dueAt: new Date(now.getTime() + retryMs), tries, updatedAt: updated_at };
+  }
+  const isSame = before.status === 'failed' && before.error === reason;
+  const status: SourceStatus = 'failed';
+  return {
+    status,
+    error: reason,
+    dueAt: nextReading(before, now),
+    tries: 0,
+    updatedAt: isSame ? before.updated_at : now,
+  };
+}
+
+function changedValues(before: KnowledgeSource, after: KnowledgeSource): Partial<KnowledgeSource> {
+  const changed = Object.entries(before).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(after[name as keyof KnowledgeSource]),
+  );
+  return Object.fromEntries(changed);
+}

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { Extractor, type ExtractorOptions } from './extractor.ts';
+import { docxOf, pdfOf, zipOf } from './reading-under-test.ts';
+
+const extractors: Extractor[] = [];
+const mebibyte = 1_048_576;
+
+afterEach(async () => {
+  await Promise.all(extractors.splice(0).map((extractor) => extractor.close()));
+});
+
+function extractor(options: ExtractorOptions = {}): Extractor {
+  const made = new Extractor(options);
+  extractors.push(made);
+  return made;
+}
+
+type DocumentType = Parameters<Extractor['read']>[0]['type'];
+const shared = new Extractor();
+const read = (type: DocumentType, content: string | Buffer) => shared.read({ type }, [Buffer.from(content as string)]);
+afterAll(() => shared.close());
+
+describe('what a document says', () => {
+  it('of a web page the main text by its headings, without menus and scripts', async () => {
+    const filler = 'We deliver every day, also on Sundays, and by bike wherever it is possible. '.repeat(5);
+    const html = `<!doctype html><html><head><title>Shop – Delivery</title><style>p{}</style></head><body>
+      <nav><a href="/">Home</a></nav><main><h1>Delivery &amp; returns</h1><p>${filler}</p><h2>Costs</h2>
+      <p>Free above <b>50&nbsp;€</b>.<br>Else 5 €.</p><h3>Abroad</h3><ul><li>Austria: 9 €</li><li>France: 12 €</li></ul>
+      <table><tr><th>Size</th><th>Price</th></tr><tr><td><p>S</p></td><td>3 €</td></tr></table></main>
+      <script>track('secret')</script></body></html>`;
+    expect(await read('html', html)).toEqual([
+      { heading_path: ['Delivery & returns'], text: filler.trim() },
+      { heading_path: ['Delivery & returns', 'Costs'], text: 'Free above 50 €.\nElse 5 €.' },
+      {
+        heading_path: ['Delivery & returns', 'Costs', 'Abroad'],
+        text: '- Austria: 9 €\n- France: 12 €\n\nSize | Price\nS | 3 €',
+      },
+    ]);
+  });
+
+  it('of a page with few words these, in the encoding that it says', async () => {
+    const short = Buffer.from('<meta charset="iso-8859-1"><title>Café</title><p>Geöffnet täglich</p>', 'latin1');
+    expect(await read('html', short)).toEqual([{ heading_path: ['Café'], text: 'Geöffnet täglich' }]);
+    expect(await read('html', '<title>App</title><div id="root"></div><script>app()</script>')).toEqual([]);
+    expect(await read('html', 'Just text')).toEqual([{ heading_path: [], text: 'Just text' }]);
+  });
+
+  it('of a Word document its headings and paragraphs', async () => {
+    const docx = docxOf([
+      { text: 'Terms', level: 1 },
+      { text: 'All prices with VAT.' },
+      { text: 'Returns', level: 2 },
+      { text: 'In 30 days.' },
+    ]);
+    expect(await read('docx', docx)).toEqual([
+      { heading_path: ['Terms'], text: 'All prices with VAT.' },
+      { heading_path: ['Terms', 'Returns'], text: 'In 30 days.' },
+    ]);
+  });
+
+  it('of a PDF its pages', async () => {
+    expect(await read('pdf', pdfOf(['Open daily.', 'Closed in May.']))).toEqual([
+      { heading_path: ['Page 1'], text: 'Open daily.' },
+      { heading_path: ['Page 2'], text: 'Closed in May.' },
+    ]);
+  });
+
+  it('of Markdown, a table and plain text what they say', async () => {
+    expect(await read('md', '# A\nb')).toEqual([{ heading_path: ['A'], text: 'b' }]);
+    expect(await read('csv', 'a,b\n1,2')).toEqual([{ heading_path: [], text: 'a: 1\nb: 2' }]);
+    expect(await read('txt', '# no heading\n\nb')).toEqual([{ heading_path: [], text: '# no heading\n\nb' }]);
+  });
+});
+
+describe('a document that is not what it should be has a reason', () => {
+  it.each<[string, DocumentType, () => string | Buffer, string]>([
+    ['a PDF that is none', 'pdf', () => '%PDF-1.4 nonsense', 'no PDF that can be read'],
+    ['a PDF that was cut off', 'pdf', () => pdfOf(['Open daily.']).subarray(0, 150), 'no PDF that can be read'],
+    ['a PDF of 10,000 pages', 'pdf', () => pdfOf(Array<string>(10_000).fill('x')), 'more than 2,000 pages'],
+    ['a Word document that is none', 'docx', () => randomBytes(5_000), 'no Word document that can be read'],
+    ['a Word document that was cut off', 'docx', () => docxOf([{ text: 'a' }]).subarray(0, 600), 'no Word document'],
+    ['an archive without a document', 'docx', () => zipOf({ 'a.txt': { content: 'a' } }), 'no Word document'],
+    ['a document that is no XML', 'docx', () => docxOf([{ text: '<w:p></w:r>' }]), 'no Word document that can be read'],
+    ['an archive that says it is huge', 'docx', () => docxOf([{ text: 'a' }], 70 * mebibyte), 'too large'],
+    [
+      'an archive that hides how large it is',
+      'docx',
+      () => docxOf([{ text: 'a'.repeat(30 * mebibyte) }], 1_000),
+      'too large',
+    ],
+    ['more text than is kept', 'txt', () => 'word '.repeat(mebibyte), 'more text than can be kept'],
+    [
+      'more rows than are kept',
+      'csv',
+      () => `a\n${`${'x'.repeat(1_000)}\n`.repeat(2_500)}`,
+      'more text than can be kept',
+    ],
+  ])('%s', async (_, type, content, reason) => {
+    await expect(read(type, content())).rejects.toThrow(reason);
+  });
+
+  it('one that holds more than the process may ends the process, and the next is read by a new one', async () => {
+    const one = extractor({ maxResidentBytes: 150 * mebibyte });
+    const bomb = docxOf([{ text: 'a</w:t></w:r></w:p><w:p><w:r><w:t>'.repeat(mebibyte) }]);
+    await expect(one.read({ type: 'docx' }, [bomb])).rejects.toThrow('too much memory');
+    expect(one.pid).toBeUndefined();
+    expect(await one.read({ type: 'txt' }, [Buffer.from('a')])).toEqual([{ heading_path: [], text: 'a' }]);
+  });
+
+  it('one that takes too long, and one whose process is killed, fail alone', async () => {
+    const one = extractor({ fileTimeoutMs: 500, pageTimeoutMs: 500 });
+    const deep = Buffer.from('<div>'.repeat(400_000));
+    await expect(one.read({ type: 'html' }, [deep])).rejects.toThrow(/too long|cannot be read|too much memory/);
+    const killed = extractor();
+    await killed.read({ type: 'txt' }, [Buffer.from('a')]);
+    const running = killed.read({ type: 'pdf' }, [pdfOf(Array<string>(1_900).fill('x'))]);
+    process.kill(killed.pid!, 'SIGKILL');
+    await expect(running).rejects.toThrow('cannot be read');
+    expect(await killed.read({ type: 'txt' }, [Buffer.from('b')])).toEqual([{ heading_path: [], text: 'b' }]);
+  });
+
+  it('a large file is never in this process whole, and what it says is bounded', async () => {
+    const part = Buffer.alloc(mebibyte, 'word ');
+    let handed = 0;
+    const parts = async function* () {
+      for (; handed < 20; handed++) yield part;
+    };
+    const before = process.memoryUsage.rss();
+    await expect(extractor().read({ type: 'txt' }, parts())).rejects.toThrow('2 MiB');
+    expect(handed).toBe(20);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(60 * mebibyte);
+  });
+
+  it('closing it ends what is read, and its process', async () => {
+    const one = extractor();
+    await one.read({ type: 'txt' }, [Buffer.from('a')]);
+    const { pid } = one;
+    const running = one.read({ type: 'pdf' }, [pdfOf(Array<string>(1_900).fill('x'))]);
+    await one.close();
+    await expect(running).rejects.toThrow('stopped');
+    await expect(one.read({ type: 'txt' }, [])).rejects.toThrow('stopped');
+    expect([one.pid, typeof pid]).toEqual([undefined, 'number']);
+  });
+});
+
+describe('robots.txt', () => {
+  const robots =
+    'User-agent: *\nDisallow: /\n\nUser-agent: customer-platform-reader\nDisallow: /private\nAllow: /private/faq\n';
+  const question = { robotsUrl: 'https://shop.example/robots.txt', agent: 'customer-platform-reader' };
+
+  it.each([
+    ['https://shop.example/', true],
+    ['https://shop.example/private/x', false],
+    ['https://shop.example/private/faq', true],
+  ])('%s is allowed by the rules for us: %s', async (url, isAllowed) => {
+    expect(await shared.allows({ ...question, url }, Buffer.from(robots))).toBe(isAllowed);
+  });
+
+  it('rules that would keep a process busy keep that one busy', async () => {
+    const hostile = Buffer.from(`User-agent: *\nDisallow: /${'*a'.repeat(250_000)}b`);
+    const url = `https://shop.example/${'a'.repeat(2_000)}`;
+    const began = performance.now();
+    const answer = await extractor({ pageTimeoutMs: 400 })
+      .allows({ ...question, url }, hostile)
+      .catch((error: Error) => error.message);
+    expect([true, 'Reading it took too long']).toContain(answer);
+    expect(performance.now() - began).toBeLessThan(1_500);
+  });
+});

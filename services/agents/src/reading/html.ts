@@ -1,0 +1,161 @@
+import { Readability } from '@mozilla/readability';
+import { parseHTML } from 'linkedom';
+import { type Piece, PieceBuilder } from './pieces.ts';
+
+/** What is used of a DOM node here. */
+interface PageNode {
+  readonly nodeType: number;
+  readonly localName: string;
+  readonly childNodes: ArrayLike<PageNode>;
+  readonly textContent: string | null;
+  getAttribute(name: string): string | null;
+}
+
+interface Page extends PageNode {
+  readonly documentElement: PageNode;
+  querySelectorAll(selector: string): ArrayLike<PageNode & { setAttribute(name: string, value: string): void }>;
+}
+
+/** What Readability is given at most: it holds several times what it reads, and a page with more is read whole. */
+const mostElements = 15_000;
+/** Where a heading keeps its level: Readability makes h2 of h1. */
+const levelAttribute = 'data-heading-level';
+const headingTags = 'h1, h2, h3, h4, h5, h6';
+
+/**
+ * The main text of a web page, split by its headings, its title above all of them; where Readability finds none, the text of its body.
+ */
+export function readWebPage(html: string): Piece[] {
+  const page = parsePage(html);
+  const headings = [...Array.from(page.querySelectorAll(headingTags))];
+  for (const heading of headings) heading.setAttribute(levelAttribute, heading.localName.slice(1));
+  const outermost = headings.filter((heading) => heading.localName === 'h1');
+  const named = page.querySelectorAll('title')[0]?.textContent ?? '';
+  const title = (outermost.length === 1 && outermost[0]!.textContent?.trim()) || named;
+  const isVast = page.querySelectorAll('*').length > mostElements;
+  const article = isVast
+    ? null
+    : new Readability<PageNode>(page as never, { serializer: (node) => node as never }).parse();
+  const pieces = article?.content ? piecesOf(article.content, title) : [];
+  if (pieces.length > 0 && (article?.textContent ?? '').trim() !== '') return pieces;
+  // Readability changes what it reads: the page is parsed anew.
+  return piecesOf(parsePage(html).documentElement, title);
+}
+
+/** All the text of HTML that a converter made of a document, split by its headings. */
+export function readConverted(html: string): Piece[] {
+  return piecesOf(parsePage(`<!doctype html><html><body>${html}</body></html>`).documentElement, '');
+}
+
+function parsePage(html: string): Page {
+  // A fragment without <html> would be a document without a body.
+  const whole = /<(?:html|body)[\s>]/i.test(html) ? html : `<!doctype html><html><body>${html}</body></html>`;
+  return parseHTML(whole).document as unknown as Page;
+}
+
+const elementNode = 1;
+const textNode = 3;
+const skipped = new Set(
+  'script style noscript template svg math iframe object embed canvas head title select textarea button nav audio video'.split(
+    ' ',
+  ),
+);
+const blocks = new Set(
+  'address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr li main ol p section summary table tbody td tfoot th thead tr ul caption'.split(
+    ' ',
+  ),
+);
+
+/** Walks the nodes in their order, without recursion: how deep they are nested is up to who wrote them. */
+function piecesOf(root: PageNode, title: string): Piece[] {
+  const builder = new PieceBuilder(title);
+  const text = new TextRun(builder);
+  const open: (PageNode | (() => void))[] = [root];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'function') {
+      next();
+    } else if (next.nodeType === textNode) {
+      text.add(next.textContent ?? '');
+    } else if (next === root || (next.nodeType === elementNode && !skipped.has(next.localName))) {
+      visit(next);
+    }
+  }
+  text.end();
+  return builder.finish();
+
+  function visit(element: PageNode): void {
+    const name = element.localName;
+    const level = Number(element.getAttribute(levelAttribute) ?? (/^h[1-6]$/.test(name) ? name[1] : 0));
+    if (level > 0) {
+      text.end();
+      builder.heading(level, element.textContent ?? '');
+      return;
+    }
+    if (name === 'pre') {
+      text.end();
+      builder.block(element.textContent ?? '');
+      return;
+    }
+    if (name === 'br') text.addLineEnd();
+    const end = blocks.has(name) ? text.begin(name) : undefined;
+    if (end) open.push(end);
+    const children = Array.from(element.childNodes);
+    for (let index = children.length - 1; index >= 0; index--) open.push(children[index]!);
+  }
+}
+
+/** The text of the block that is being walked through. */
+class TextRun {
+  readonly #builder: PieceBuilder;
+  readonly #parts: string[] = [];
+  #glue = '\n\n';
+  #rows = 0;
+  #items = 0;
+  /** A list or a table has begun, and nothing of it has come. */
+  #isFirst = false;
+
+  constructor(builder: PieceBuilder) {
+    this.#builder = builder;
+  }
+
+  add(text: string): void {
+    this.#parts.push(text.replace(/\s+/g, ' '));
+  }
+
+  addLineEnd(): void {
+    this.#parts.push(this.#rows > 0 ? ' ' : '\n');
+  }
+
+  /** Begins a block; answers what ends it. A table's row is one line, whatever blocks its cells hold. */
+  begin(name: string): () => void {
+    if (this.#rows > 0) {
+      if (name === 'tr') this.#rows++;
+      this.#parts.push((name === 'td' || name === 'th') && this.#parts.join('').trim() !== '' ? ' | ' : ' ');
+      return () => {
+        if (name === 'tr') this.#rows--;
+      };
+    }
+    this.end();
+    if (name === 'tr') this.#rows++;
+    if (name === 'li') this.#parts.push('- ');
+    if (name === 'li' || name === 'tr' || name === 'dd') {
+      if (!this.#isFirst) this.#glue = '\n';
+      this.#isFirst = false;
+    }
+    if (name === 'li') this.#items++;
+    if ((name === 'ul' || name === 'ol' || name === 'table') && this.#items === 0) this.#isFirst = true;
+    return () => {
+      if (name === 'tr') this.#rows--;
+      if (name === 'li') this.#items--;
+      this.end();
+    };
+  }
+
+  end(): void {
+    const lines = this.#parts.join('').split('\n');
+    const text = lines.map((line) => line.replace(/ {2,}/g, ' ').trim()).join('\n');
+    if (text.trim() !== '-') this.#builder.block(text.trim(), this.#glue);
+    this.#parts.length = 0;
+    this.#glue = '\n\n';
+  }
+}

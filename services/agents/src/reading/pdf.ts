@@ -1,0 +1,61 @@
+import { getDocumentProxy } from 'unpdf';
+import { type Piece, PieceBuilder, Unreadable } from './pieces.ts';
+
+const maxPages = 2_000;
+/** More than so many line heights between two lines is a paragraph's end. */
+const paragraphGap = 1.6;
+
+/** Splits a PDF by its pages: "Page 3" is above what stands on the third. Throws Unreadable. */
+export async function readPdf(bytes: Uint8Array): Promise<Piece[]> {
+  const pdf = await getDocumentProxy(bytes, { verbosity: 0 }).catch((cause: unknown) => {
+    const isLocked = cause instanceof Error && cause.name === 'PasswordException';
+    throw new Unreadable(
+      isLocked ? 'It is protected by a password' : 'It is no PDF that can be read; it may be damaged',
+      { cause },
+    );
+  });
+  if (pdf.numPages > maxPages) throw new Unreadable(`It has more than ${maxPages.toLocaleString('en')} pages`);
+  const builder = new PieceBuilder();
+  let broken: unknown;
+  let readable = 0;
+  for (let number = 1; number <= pdf.numPages; number++) {
+    try {
+      const page = await pdf.getPage(number);
+      const { items } = await page.getTextContent();
+      page.cleanup();
+      readable++;
+      const text = textOf(items as TextItem[]);
+      if (text.trim() === '') continue;
+      builder.heading(1, `Page ${number}`);
+      for (const paragraph of text.split('\n\n')) builder.block(paragraph);
+    } catch (error) {
+      if (error instanceof Unreadable) throw error;
+      broken = error;
+    }
+  }
+  if (readable === 0) throw new Unreadable('It is no PDF that can be read; it may be damaged', { cause: broken });
+  return builder.finish();
+}
+
+interface TextItem {
+  str?: string;
+  hasEOL?: boolean;
+  height: number;
+  transform: number[];
+}
+
+function textOf(items: TextItem[]): string {
+  const parts: string[] = [];
+  let last: { y: number; height: number } | undefined;
+  for (const { str, hasEOL, height, transform } of items) {
+    if (str === undefined) continue;
+    if (str.trim() !== '') {
+      const y = transform[5] ?? 0;
+      const gap = last ? Math.abs(last.y - y) : 0;
+      if (last && gap > paragraphGap * Math.max(last.height, height)) parts.push('\n\n');
+      last = { y, height };
+    }
+    parts.push(str, hasEOL ? '\n' : '');
+  }
+  return parts.join('').replace(/\n{3,}/g, '\n\n');
+}

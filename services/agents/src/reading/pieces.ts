@@ -1,0 +1,139 @@
+/** What can be quoted of a source: a part of its text, and the headings above it, outermost first. */
+export interface Piece {
+  heading_path: string[];
+  text: string;
+}
+
+/** Why a source or a page cannot be read; the message is one sentence for people. */
+export class Unreadable extends Error {}
+
+/** How long a piece is at most, in UTF-16 units. */
+export const maxPieceLength = 1_200;
+/** Of one source. */
+export const maxPieces = 2_000;
+export const maxTextBytes = 2 * 1_048_576;
+const maxHeadingLength = 200;
+
+/** Throws Unreadable where a source has more than is kept of one. */
+export function refuseTooMuch(pieces: number, bytes: number): void {
+  if (pieces > maxPieces) throw new Unreadable(`It has more text than can be kept (${maxPieces} passages)`);
+  if (bytes > maxTextBytes) throw new Unreadable('It has more text than can be kept (2 MiB)');
+}
+
+interface Heading {
+  level: number;
+  text: string;
+}
+
+/** Puts the blocks of a text together to pieces, each as long as it may be, and none across a heading. */
+export class PieceBuilder {
+  readonly #pieces: Piece[] = [];
+  #path: Heading[];
+  #pending = '';
+  #bytes = 0;
+  /** The heading under which nothing stands so far: where nothing comes, it is what the section says. */
+  #bare: Heading | undefined;
+
+  /** `title` stands above everything, and says nothing by itself. */
+  constructor(title = '') {
+    const shown = headingText(title);
+    this.#path = shown === '' ? [] : [{ level: 1, text: shown }];
+  }
+
+  /** Begins a section; `level` 1 is the outermost. */
+  heading(level: number, text: string): void {
+    const shown = headingText(text);
+    if (shown === '') return;
+    this.#endSection(level);
+    this.#bare = { level, text: shown };
+    this.#path = [...this.#path.filter((above) => above.level < level), this.#bare];
+  }
+
+  /** Adds a paragraph, a list item, a row; `glue` stands between it and what is before it. Throws Unreadable beyond what is kept. */
+  block(text: string, glue = '\n\n'): void {
+    const shown = trimmedLines(cleaned(text));
+    if (shown === '') return;
+    this.#bare = undefined;
+    if (this.#pending !== '' && this.#pending.length + glue.length + shown.length > maxPieceLength) this.#flush();
+    if (shown.length > maxPieceLength) for (const part of cutText(shown, maxPieceLength)) this.#add(part);
+    else this.#pending += this.#pending === '' ? shown : glue + shown;
+  }
+
+  finish(): Piece[] {
+    this.#endSection(0);
+    return this.#pieces;
+  }
+
+  #endSection(nextLevel: number): void {
+    this.#flush();
+    if (this.#bare && nextLevel <= this.#bare.level) {
+      const { text } = this.#path.pop()!;
+      this.#add(text);
+    }
+    this.#bare = undefined;
+  }
+
+  #flush(): void {
+    if (this.#pending !== '') this.#add(this.#pending);
+    this.#pending = '';
+  }
+
+  #add(text: string): void {
+    this.#pieces.push({ heading_path: this.#path.map((heading) => heading.text), text });
+    this.#bytes += Buffer.byteLength(text);
+    refuseTooMuch(this.#pieces.length, this.#bytes);
+  }
+}
+
+function headingText(text: string): string {
+  return cleaned(text).replace(/\s+/g, ' ').trim().slice(0, maxHeadingLength).trim();
+}
+
+/** Without NUL, which PostgreSQL does not take, and with one kind of line end. */
+function cleaned(text: string): string {
+  return text.replaceAll('\0', '').replace(/\r\n?/g, '\n');
+}
+
+/** Without blank lines around it; the indentation of the first line stays. */
+function trimmedLines(text: string): string {
+  const end = text.trimEnd();
+  const begin = end.length - end.trimStart().length;
+  return end.slice(end.lastIndexOf('\n', begin - 1) + 1);
+}
+
+/** How much of a part must be there before a sentence's or a line's end: a shorter one is cut at a word. */
+const leastShare = 0.4;
+
+/** Cuts a text into parts of at most `most` UTF-16 units: at the end of a sentence, else of a line, else of a word, else within it. */
+export function cutText(text: string, most: number): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  while (text.length - from > most) {
+    const end = from + cutAt(text.slice(from, from + most + 1), most);
+    const part = text.slice(from, end).trim();
+    if (part !== '') parts.push(part);
+    from = end;
+  }
+  const rest = text.slice(from).trim();
+  return rest === '' ? parts : [...parts, rest];
+}
+
+function cutAt(window: string, most: number): number {
+  const least = Math.floor(most * leastShare);
+  for (let end = most; end > least; end--) if (isSentenceEnd(window, end)) return end;
+  const line = window.lastIndexOf('\n', most);
+  if (line > least) return line;
+  for (let end = most; end > 0; end--) if (/\s/.test(window[end]!)) return end;
+  const code = window.charCodeAt(most - 1);
+  // Never between the two halves of one character.
+  return code >= 0xd800 && code <= 0xdbff && most > 1 ? most - 1 : most;
+}
+
+/** Whether a sentence ends before `end`: its mark, with a quote or a bracket after it, and a blank; CJK needs none. */
+function isSentenceEnd(window: string, end: number): boolean {
+  const last = window[end - 1]!;
+  if ('。！？'.includes(last)) return true;
+  if (!/\s/.test(window[end]!)) return false;
+  const mark = '"\')]»”’'.includes(last) ? window[end - 2] : last;
+  return mark !== undefined && '.!?…'.includes(mark);
+}

@@ -1,0 +1,111 @@
+import type { FileType, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
+import type { Sql } from '@customer-platform/service-kit';
+import type { KnownPage, PageState } from './website.ts';
+
+/**
+ * A source that this process has to read. `content`, `tries` and `status` say whether it still is that one: what changes a source sets
+ * `tries` to 0 and, where there is something else to be read, `content` on.
+ */
+export interface Claim {
+  account_id: string;
+  id: string;
+  kind: SourceKind;
+  /** Processing where somebody waits for it; otherwise it is read on its schedule. */
+  status: SourceStatus;
+  body: string | null;
+  url: string | null;
+  page_urls: string[] | null;
+  file_type: FileType | null;
+  size_bytes: number | null;
+  content: number;
+  /** This one included. */
+  tries: number;
+  reading_since: Date;
+}
+
+/**
+ * Claims the source that has been due longest, of an account that is not in `served` where there is one: nobody else gets it before
+ * `leasedUntil`. Passes over those that this process is reading, `running`. The time that reading may take begins with the first try.
+ */
+export async function claimSource(
+  sql: Sql,
+  now: Date,
+  leasedUntil: Date,
+  { running, served }: { running: readonly string[]; served: readonly string[] },
+): Promise<Claim | undefined> {
+  const [claim] = await sql<Claim[]>`
+    with due as (
+      select account_id, id from sources where due_at <= ${now} and id <> all(${running}::uuid[])
+      order by account_id = any(${served}::uuid[]), due_at limit 1 for update skip locked
+    )
+    update sources s set due_at = ${leasedUntil}, tries = s.tries + 1, 
+      reading_since = case when s.tries = 0 then ${now} else coalesce(s.reading_since, ${now}) end
+    from due where s.account_id = due.account_id and s.id = due.id
+    returning s.account_id, s.id, s.kind, s.status, s.body, s.url, s.page_urls, s.file_type, s.size_bytes, s.content, s.tries, s.reading_since`;
+  return claim;
+}
+
+const isStill = (sql: Sql, { account_id, id, content, tries, status }: Claim) => sql`
+  account_id = ${account_id} and id = ${id} and content = ${content} and tries = ${tries} and status = ${status}`;
+
+/** Keeps a source claimed; answers false where it is not to be read like this any more. */
+export async function renewLease(sql: Sql, claim: Claim, leasedUntil: Date): Promise<boolean> {
+  const result = await sql`
+    update sources set due_at = ${leasedUntil} where ${isStill(sql, claim)} and reading_since is not null`;
+  return result.count === 1;
+}
+
+/** Gives a source back that was not read to its end through no fault of its own: another process goes on at once. */
+export async function giveBack(sql: Sql, claim: Claim, now: Date): Promise<void> {
+  await sql`
+    update sources set due_at = ${now}, tries = tries - 1, reading_since = null where ${isStill(sql, claim)}`;
+}
+
+/** What reading came to. */
+export interface EndedReading {
+  status: SourceStatus;
+  error: string;
+  dueAt: Date | null;
+  tries: number;
+  updatedAt: Date;
+}
+
+export async function endReading(tx: Sql, { account_id, id }: Claim, ended: EndedReading): Promise<void> {
+  await tx`
+    update sources set status = ${ended.status}, error = ${ended.error}, due_at = ${ended.dueAt}, tries = ${ended.tries},
+      reading_since = null, updated_at = ${ended.updatedAt}
+    where account_id = ${account_id} and id = ${id}`;
+}
+
+/** A part of a file's bytes, from `offset` on. */
+export async function selectFilePart(
+  sql: Sql,
+  { account_id, id }: Claim,
+  offset: number,
+  bytes: number,
+): Promise<Buffer> {
+  const [row] = await sql<{ part: Buffer }[]>`
+    select substring(bytes from ${offset + 1}::int for ${bytes}::int) as part from files
+    where account_id = ${account_id} and source_id = ${id}`;
+  return row?.part ?? Buffer.alloc(0);
+}
+
+/** The pages of a website as they were read last, with how much is kept of each. */
+export async function selectKnownPages(sql: Sql, { account_id, id }: Claim): Promise<KnownPage[]> {
+  return await sql<KnownPage[]>`
+    select p.position, p.url, p.etag, p.last_modified, p.sha256, kept.passages, kept.bytes
+    from pages p cross join lateral (
+      select count(*)::int as passages, coalesce(sum(octet_length(text)), 0)::int as bytes from passages
+      where account_id = p.account_id and source_id = p.source_id and page = p.position) as kept
+    where p.account_id = ${account_id} and p.source_id = ${id} order by p.position`;
+}
+
+export async function replacePages(tx: Sql, { account_id, id }: Claim, pages: readonly PageState[]): Promise<void> {
+  await tx`delete from pages where account_id = ${account_id} and source_id = ${id}`;
+  await tx`
+    insert into pages (account_id, source_id, position, url, etag, last_modified, sha256)
+    select ${account_id}, ${id}, position, url, etag, last_modified, decode(sha256, 'hex')
+    from unnest(${pages.map(({ position }) => position)}::smallint[], ${pages.map(({ url }) => url)}::text[],
+      ${pages.map(({ etag }) => etag)}::text[], ${pages.map(({ last_modified }) => last_modified)}::text[],
+      ${pages.map(({ sha256 }) => sha256.toString('hex'))}::text[]) as page (position, url, etag, last_modified, sha256)`;
+}

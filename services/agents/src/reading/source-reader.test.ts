@@ -1,0 +1,378 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { KnowledgeSource } from '@customer-platform/contracts/agents';
+import { type Database, type Running, startService } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
+import { agents } from '../main.ts';
+import { claimSource } from './reading.sql.ts';
+import { docxOf, htmlPage, pdfOf, type Site, startSite } from './reading-under-test.ts';
+
+let platform: Platform;
+let database: Database;
+let library: Library;
+const sites: Site[] = [];
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['agents'] });
+  database = platform.database('agents');
+  library = await openLibrary(platform);
+});
+afterAll(() => platform?.stop());
+afterEach(async () => {
+  await Promise.all(sites.splice(0).map((site) => site.stop()));
+});
+
+async function newSite(): Promise<Site> {
+  const site = await startSite();
+  sites.push(site);
+  return site;
+}
+
+/** Waits until a source has been read, and answers it. */
+const ended = (id: string) =>
+  waitFor('the source to be read', async () => {
+    const source = await library.get(id);
+    return source.status !== 'processing' && source;
+  });
+
+const withStatus = (id: string, status: string) =>
+  waitFor(`the source to be ${status}`, async () => {
+    const source = await library.get(id);
+    return source.status === status && source;
+  });
+
+/** Its passages as they are kept. */
+const passagesOf = (id: string) => database`
+  select page, position, heading_path, text from passages where source_id = ${id} order by page, position`;
+
+interface Row {
+  status: string;
+  due_at: Date | null;
+  tries: number;
+  reading_since: Date | null;
+}
+
+const rowOf = async (id: string) =>
+  (await database<Row[]>`select status, due_at, tries, reading_since from sources where id = ${id}`)[0]!;
+
+const eventsOf = (id: string) =>
+  platform
+    .events(library.account.id)
+    .filter(({ data }) => data.source?.id === id)
+    .map(({ type, data }) => ({ type, previous: data.previous, source: data.source as KnowledgeSource }));
+
+const website = (site: Site, paths: string[], more: Record<string, unknown> = {}) =>
+  library.add({ kind: 'website', url: `${site.url}${paths[0]}`, pages: paths.map((path) => site.url + path), ...more });
+
+const refresh = (id: string) => library.request('POST', `/sources/${id}/refresh`, {});
+
+describe('a source that was added is read', () => {
+  it('an article becomes ready, its headings split it, and everybody is told', async () => {
+    const body = '# Delivery\nBy bike.\n\n## Costs\nFree above 50 euros.';
+    const added = await library.article('Shop', { body });
+    expect(added.status).toBe('processing');
+    expect(await ended(added.id)).toMatchObject({ status: 'ready', error: '' });
+    expect(await passagesOf(added.id)).toMatchObject([
+      { page: 0, position: 0, heading_path: ['Delivery'], text: 'By bike.' },
+      { page: 0, position: 1, heading_path: ['Delivery', 'Costs'], text: 'Free above 50 euros.' },
+    ]);
+    const told = await platform.event(library.account.id, 'knowledge.ready', ({ source }) => source.id === added.id);
+    expect(told.data).toMatchObject({ source: { status: 'ready' }, previous: { status: 'processing' } });
+    expect(told.data.source).toEqual(await library.get(added.id));
+    expect(await library.search('free costs')).toMatchObject([{ title: 'Shop' }]);
+    expect(await rowOf(added.id)).toMatchObject({ due_at: null, tries: 0, reading_since: null });
+  });
+
+  it('an FAQ is one passage: its answer as it was written', async () => {
+    const body = '# Yes,\n\nwe do.  ';
+    const { id } = await library.add({ kind: 'faq', title: 'Do you deliver?', body });
+    expect((await ended(id)).status).toBe('ready');
+    expect(await passagesOf(id)).toMatchObject([{ heading_path: [], text: body }]);
+  });
+
+  it('what is changed is read anew, and what it was is no longer found', async () => {
+    const { id } = await library.article('Hours', { body: 'Open until zebra o clock.' });
+    await ended(id);
+    expect(await library.request('PATCH', `/sources/${id}`, { body: 'Open until giraffe o clock.' })).toMatchObject({
+      status: 200,
+      body: { status: 'processing' },
+    });
+    expect((await ended(id)).status).toBe('ready');
+    expect(await library.search('zebra')).toEqual([]);
+    expect(await library.search('giraffe')).toHaveLength(1);
+  });
+
+  it('one in which nothing is written fails, and says so', async () => {
+    const { id } = await library.article('Empty', { body: '  \n\n#' });
+    expect(await ended(id)).toMatchObject({ status: 'failed', error: 'There is nothing to read in it' });
+    const told = await platform.event(library.account.id, 'knowledge.failed', ({ source }) => source.id === id);
+    expect(told.data).toMatchObject({ source: { status: 'failed' }, previous: { status: 'processing', error: '' } });
+  });
+});
+
+describe('a website', () => {
+  it('of fifty pages becomes ready, and a refresh reads only what has changed', async () => {
+    const site = await newSite();
+    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    for (const path of paths) site.paths.set(path, htmlPage(`Page ${path}`, `Text of ${path}`, `"${path}"`));
+    const { id } = await website(site, paths);
+    expect(await ended(id)).toMatchObject({ status: 'ready', pages: 50 });
+    expect(await passagesOf(id)).toHaveLength(50);
+    expect([...site.requests].sort()).toEqual([...paths].sort());
+
+    site.paths.set('/7', htmlPage('Page /7', 'Something else', '"new"'));
+    expect((await refresh(id)).body.status).toBe('processing');
+    await ended(id);
+    expect(site.requests).toHaveLength(100);
+    const passages = await passagesOf(id);
+    expect([passages.length, passages[7]!.text, passages[8]!.text]).toEqual([50, 'Something else', 'Text of /8']);
+
+    await refresh(id);
+    await ended(id);
+    expect(await passagesOf(id)).toEqual(passages);
+    await waitFor('three events', () => eventsOf(id).length === 3);
+    expect(eventsOf(id).map(({ type }) => type)).toEqual(Array(3).fill('knowledge.ready'));
+
+    const few = paths.slice(0, 2).map((path) => site.url + path);
+    await library.request('PATCH', `/sources/${id}`, { pages: few });
+    expect(await ended(id)).toMatchObject({ status: 'ready', pages: 2 });
+    expect(await passagesOf(id)).toHaveLength(2);
+  });
+
+  it('of which no page can be read fails with the reason of the first, and is ready once one can be', async () => {
+    const site = await newSite();
+    const { id } = await website(site, ['/a', '/b']);
+    const error = `${site.url}/a cannot be read: it answered 404`;
+    expect(await ended(id)).toMatchObject({ status: 'failed', error });
+    site.paths.set('/b', htmlPage('B', 'b'));
+    await refresh(id);
+    expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
+    site.paths.delete('/b');
+    await refresh(id);
+    expect(await ended(id)).toMatchObject({ status: 'failed', error });
+    expect(await library.search('b')).toEqual([]);
+  });
+
+  it('that is changed while it is read is read again, and what was read first is not kept', async () => {
+    const site = await newSite();
+    let release: () => void = () => undefined;
+    site.paths.set('/old', (request, response) => {
+      release = () => htmlPage('Old', 'old')(request, response);
+    });
+    site.paths.set('/new', htmlPage('New', 'new'));
+    const { id } = await website(site, ['/old']);
+    await waitFor('the page to be asked for', () => site.requests.length === 1);
+    await library.request('PATCH', `/sources/${id}`, { pages: [`${site.url}/new`] });
+    release();
+    expect((await ended(id)).status).toBe('ready');
+    expect(await passagesOf(id)).toMatchObject([{ text: 'new' }]);
+    expect(eventsOf(id).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('a file', () => {
+  const upload = async (name: string, bytes: string | Buffer) => (await library.upload(name, bytes)).body.id as string;
+
+  it.each<[string, string | Buffer, { heading_path: string[]; text: string }]>([
+    ['terms.pdf', pdfOf(['All prices with VAT.']), { heading_path: ['Page 1'], text: 'All prices with VAT.' }],
+    [
+      'terms.docx',
+      docxOf([{ text: 'Terms', level: 1 }, { text: 'In 30 days.' }]),
+      { heading_path: ['Terms'], text: 'In 30 days.' },
+    ],
+    ['prices.csv', 'Product,Price\nTea,4.50\n', { heading_path: [], text: 'Product: Tea\nPrice: 4.50' }],
+    ['notes.md', '# Notes\nOpen.', { heading_path: ['Notes'], text: 'Open.' }],
+    ['page.html', '<!doctype html><title>Page</title><p>Hello', { heading_path: ['Page'], text: 'Hello' }],
+    ['large.txt', `${'word '.repeat(300_000)}end`, { heading_path: [], text: 'word '.repeat(240).trim() }],
+  ])('%s becomes ready', async (name, bytes, passage) => {
+    const id = await upload(name, bytes);
+    expect((await ended(id)).status).toBe('ready');
+    expect((await passagesOf(id))[0]).toMatchObject(passage);
+  });
+
+  it('that is hostile fails with a reason, and nothing else with it', async () => {
+    const bomb = await upload('bomb.docx', docxOf([{ text: 'a'.repeat(30 * 1_048_576) }], 1_000));
+    const long = await upload('long.pdf', pdfOf(Array<string>(10_000).fill('x')));
+    const good = await upload('good.txt', 'Good.');
+    expect(await ended(bomb)).toMatchObject({ status: 'failed', error: 'It is too large when it is unpacked' });
+    expect(await ended(long)).toMatchObject({ status: 'failed', error: 'It has more than 2,000 pages' });
+    expect(await ended(good)).toMatchObject({ status: 'ready' });
+  });
+
+  it('whose process is killed fails alone', async () => {
+    const id = await upload('pages.pdf', pdfOf(Array.from({ length: 1_900 }, (_, index) => `Page number ${index}`)));
+    const good = await upload('other.txt', 'Other.');
+    process.kill(await waitFor('the child process', () => childProcesses().at(0)), 'SIGKILL');
+    const statuses = [(await ended(id)).status, (await ended(good)).status];
+    expect(statuses.filter((status) => status === 'failed')).toHaveLength(1);
+    expect(await ended(await upload('next.txt', 'Next.'))).toMatchObject({ status: 'ready' });
+    await waitFor('no child process to be left', () => childProcesses().length === 0);
+  });
+});
+
+/** The processes that this one reads documents in. */
+function childProcesses(): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    try {
+      const parent = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+      return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('extract-child');
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('any number of processes', () => {
+  const startAnother = (): Promise<Running> =>
+    startService(agents, { ...platform.env('agents'), PORT: '0' }, { clock: platform.clock.now });
+
+  it('never read one source at once, and read each once', async () => {
+    const another = await startAnother();
+    const site = await newSite();
+    const paths = Array.from({ length: 12 }, (_, index) => `/${index}`);
+    for (const path of paths) site.paths.set(path, htmlPage(path, 'text'));
+    const added = await Promise.all(paths.map((path) => website(site, [path])));
+    for (const { id } of added) expect((await ended(id)).status).toBe('ready');
+    expect([...site.requests].sort()).toEqual([...paths].sort());
+    await another.stop();
+  });
+
+  it('read on what one gives back that is stopped', async () => {
+    const site = await newSite();
+    const paths = ['/0', '/1', '/2', '/3'];
+    const held: (() => void)[] = [];
+    for (const path of paths) {
+      const page = htmlPage(path, 'text');
+      site.paths.set(path, (request, response) => {
+        if (held.length < paths.length) held.push(() => page(request, response));
+        else page(request, response);
+      });
+    }
+    const another = await startAnother();
+    const added = await Promise.all(paths.map((path) => website(site, [path])));
+    await waitFor('both to read two each', () => held.length === 4);
+    await another.stop();
+    const rows = await Promise.all(added.map(({ id }) => rowOf(id)));
+    const now = platform.clock.now();
+    expect(rows.filter(({ tries, due_at }) => tries === 0 && due_at! <= now)).toHaveLength(2);
+    for (const release of held) release();
+    for (const { id } of added) expect((await ended(id)).status).toBe('ready');
+    expect(site.requests).toHaveLength(6);
+  });
+
+  it('take accounts in turn', async () => {
+    const other = await openLibrary(platform);
+    const sources = [await library.article('Turn 1'), await library.article('Turn 2'), await other.article('Turn 3')];
+    for (const { id } of sources) await waitFor('the source', async () => (await rowOf(id)).status === 'ready');
+    const far = new Date('2100-01-01T00:00:00Z');
+    for (const [index, { id }] of sources.entries()) {
+      await database`update sources set due_at = ${new Date(far.getTime() + index)} where id = ${id}`;
+    }
+    const now = new Date(far.getTime() + minuteMs);
+    const lease = new Date(far.getTime() + dayMs);
+    const claim = (served: string[]) => claimSource(database, now, lease, { running: [], served });
+    const ids = sources.map(({ id }) => id);
+    expect((await claim([]))?.id).toBe(ids[0]);
+    expect((await claim([library.account.id]))?.id).toBe(ids[2]);
+    expect((await claim([library.account.id, other.account.id]))?.id).toBe(ids[1]);
+    expect(await claim([])).toBeUndefined();
+    await database`update sources set due_at = null, tries = 0, reading_since = null where id = any(${ids})`;
+  });
+
+  it('go on with what a killed one was reading, but not for ever', async () => {
+    const [lost, late, deadly] = [
+      await library.article('Lost'),
+      await library.article('Late'),
+      await library.article('Deadly'),
+    ];
+    for (const { id } of [lost, late, deadly]) await ended(id);
+    const claimed = async (id: string, tries: number, sinceMs: number) => {
+      const now = platform.clock.now().getTime();
+      await database`
+        update sources set status = 'processing', tries = ${tries}, due_at = ${new Date(now + minuteMs)},
+          reading_since = ${new Date(now - sinceMs)} where id = ${id}`;
+    };
+    await Promise.all([claimed(lost.id, 1, 0), claimed(late.id, 1, 9.5 * minuteMs), claimed(deadly.id, 5, 0)]);
+    platform.clock.advance(minuteMs);
+    expect(await ended(lost.id)).toMatchObject({ status: 'ready' });
+    expect(await ended(late.id)).toMatchObject({ status: 'failed', error: 'Reading took too long' });
+    expect(await ended(deadly.id)).toMatchObject({
+      status: 'failed',
+      error: 'Reading it was broken off again and again',
+    });
+  });
+
+  it('end what has been read for ten minutes', async () => {
+    const site = await newSite();
+    site.paths.set('/hangs', () => undefined);
+    const { id } = await website(site, ['/hangs']);
+    await waitFor('the page to be asked for', () => site.requests.length === 1);
+    platform.clock.advance(10 * minuteMs);
+    expect(await ended(id)).toMatchObject({ status: 'failed', error: 'Reading took too long' });
+    expect(await rowOf(id)).toMatchObject({ due_at: null, tries: 0, reading_since: null });
+  });
+});
+
+describe('a website that is read on its schedule', () => {
+  it.each([
+    ['daily', dayMs],
+    ['weekly', 7 * dayMs],
+  ])('%s: stays ready meanwhile, and tells only of what is new', async (every, waitMs) => {
+    const site = await newSite();
+    site.paths.set('/', htmlPage('A', 'first', '"1"'));
+    const { id } = await website(site, ['/'], { refresh: every });
+    await ended(id);
+    const nextAfter = async (requests: number) => {
+      platform.clock.advance(waitMs);
+      await waitFor('the page to be read', () => site.requests.length === requests);
+      await waitFor('the next time to be set', async () => (await rowOf(id)).reading_since === null);
+      const { due_at, status } = await rowOf(id);
+      expect(Math.abs(due_at!.getTime() - platform.clock.now().getTime() - waitMs)).toBeLessThan(minuteMs);
+      return status;
+    };
+    const { updated_at } = await library.get(id);
+    expect(await nextAfter(2)).toBe('ready');
+    expect([(await library.get(id)).updated_at, eventsOf(id).length]).toEqual([updated_at, 1]);
+    site.paths.set('/', htmlPage('A', 'second', '"2"'));
+    expect(await nextAfter(3)).toBe('ready');
+    expect(await passagesOf(id)).toMatchObject([{ text: 'second' }]);
+    await waitFor('the event', () => eventsOf(id).length === 2);
+    expect(eventsOf(id)[1]).toMatchObject({ type: 'knowledge.ready', previous: { updated_at } });
+  });
+
+  it('is tried again twice, with what was known, before it has failed; and comes again the next day', async () => {
+    const site = await newSite();
+    site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));
+    const { id } = await website(site, ['/'], { refresh: 'daily' });
+    await ended(id);
+    site.paths.delete('/');
+    for (const [waitMs, requests] of [
+      [dayMs, 2],
+      [5 * minuteMs, 3],
+    ] as const) {
+      platform.clock.advance(waitMs);
+      await waitFor('the next try to be set', async () => {
+        const row = await rowOf(id);
+        return site.requests.length === requests && row.reading_since === null && row.tries === requests - 1;
+      });
+      expect(await library.get(id)).toMatchObject({ status: 'ready', error: '' });
+      expect(await library.search('narwhals')).toHaveLength(1);
+    }
+    platform.clock.advance(60 * minuteMs);
+    expect(await withStatus(id, 'failed')).toMatchObject({ error: `${site.url}/ cannot be read: it answered 404` });
+    expect(await library.search('narwhals')).toEqual([]);
+    platform.clock.advance(dayMs);
+    await waitFor('the next day', () => site.requests.length === 5);
+    site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));
+    platform.clock.advance(dayMs);
+    await withStatus(id, 'ready');
+    await waitFor('the events', () => eventsOf(id).length === 3);
+    const kinds = eventsOf(id).map(({ type }) => type.slice('knowledge.'.length));
+    expect(kinds).toEqual(['ready', 'failed', 'ready']);
+    expect(eventsOf(id)[2]!.previous).toMatchObject({ status: 'failed', error: expect.stringContaining('404') });
+  });
+});

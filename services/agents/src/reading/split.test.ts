@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { splitCsv } from './csv.ts';
+import { cutText, maxPieceLength, Unreadable } from './pieces.ts';
+import { splitMarkdown, splitText } from './split.ts';
+
+const paths = (markdown: string) => splitMarkdown(markdown).map(({ heading_path, text }) => [...heading_path, text]);
+
+describe('splitMarkdown', () => {
+  it('headings split, and stand above what follows, outermost first', () => {
+    const markdown = '# Shop\nOpen daily.\n\n## Delivery ##\n\nBy bike.\n\n### Costs\n\nFree.\n## Returns\nIn 30 days.';
+    expect(paths(markdown)).toEqual([
+      ['Shop', 'Open daily.'],
+      ['Shop', 'Delivery', 'By bike.'],
+      ['Shop', 'Delivery', 'Costs', 'Free.'],
+      ['Shop', 'Returns', 'In 30 days.'],
+    ]);
+  });
+
+  it('an underlined paragraph is a heading; a rule, a list and a table are none', () => {
+    expect(paths('Shop\n====\nOpen.\n\nDelivery\n---\nBy bike.')).toEqual([
+      ['Shop', 'Open.'],
+      ['Shop', 'Delivery', 'By bike.'],
+    ]);
+    expect(paths('One.\n\n---\n\nTwo.')).toEqual([['One.\n\n---\n\nTwo.']]);
+    expect(paths('- a\n---\nb')).toEqual([['- a\n---\nb']]);
+    expect(paths('| a |\n---\nb')).toEqual([['| a |\n---\nb']]);
+    expect(paths(`${'long '.repeat(60)}\n---\nb`)).toHaveLength(1);
+  });
+
+  it('what stands in a code fence is no heading, and the text stays as it is written', () => {
+    const markdown =
+      '# How\n\n```sh\n# no heading\n\nnpm start\n```\n\n~~~\n```\n# neither\n~~~\n\n**Bold** and [a link](https://example.com).';
+    expect(paths(markdown)).toEqual([['How', markdown.slice(7)]]);
+    expect(paths('```\n# never closed')).toEqual([['```\n# never closed']]);
+    expect(paths('    # indented code\n#none\n####### seven')).toEqual([['    # indented code\n#none\n####### seven']]);
+  });
+
+  it('line ends of every kind, and a mark at the beginning', () => {
+    expect(paths('\ufeff# A\r\nb\r\r\n# C\rd\u0000')).toEqual([
+      ['A', 'b'],
+      ['C', 'd'],
+    ]);
+  });
+
+  it('a heading under which nothing stands is what its section says; a text without anything is nothing', () => {
+    expect(paths('# Closed on Mondays\n## Always')).toEqual([['Closed on Mondays', 'Always']]);
+    expect(paths('# A\n## B\n## C\ntext\n# D')).toEqual([['A', 'B'], ['A', 'C', 'text'], ['D']]);
+    expect(paths(' \n\n#\n##  ##\n')).toEqual([]);
+  });
+
+  it('a long section is cut at paragraphs, then sentences, then words, and never within a character', () => {
+    const paragraph = 'Every order is packed by hand. '.repeat(20).trim();
+    const pieces = splitMarkdown(`# A\n\n${[paragraph, paragraph, paragraph].join('\n\n')}`);
+    expect(pieces.map(({ text }) => text)).toEqual([paragraph, paragraph, paragraph]);
+    const sentences = cutText('One two three. Four five six seven. Eight', 24);
+    expect(sentences).toEqual(['One two three.', 'Four five six seven.', 'Eight']);
+    expect(cutText('alpha beta gamma delta', 12)).toEqual(['alpha beta', 'gamma delta']);
+    expect(cutText('これは文です。次の文です。', 8)).toEqual(['これは文です。', '次の文です。']);
+    expect(cutText('😀'.repeat(5), 3).every((part) => !/[\ud800-\udbff]$/.test(part))).toBe(true);
+  });
+
+  it('loses nothing and keeps the bound, whatever it is given', () => {
+    const shape = fc.constantFrom(
+      'WORD',
+      '# WORD',
+      '### WORD ##',
+      '- WORD',
+      'WORD\n===',
+      '```\nWORD\n```',
+      '```',
+      '',
+      '---',
+      `WORD. ${'x y. '.repeat(600)}`,
+    );
+    const noise = fc.string({ maxLength: 20 }).map((text) => text.replaceAll('word', ''));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(shape, noise), { maxLength: 12 }), (lines) => {
+        const markdown = lines.map(([line, text], index) => `${line.replace('WORD', `word${index}word`)}\n${text}`);
+        const pieces = splitMarkdown(markdown.join('\n'));
+        expect(pieces.every(({ text }) => text.length > 0 && text.length <= maxPieceLength)).toBe(true);
+        const kept = JSON.stringify(pieces);
+        for (const [index, [line]] of lines.entries()) {
+          if (line.includes('WORD')) expect(kept).toContain(`word${index}word`);
+        }
+      }),
+    );
+  });
+
+  it('takes time in proportion to the length', () => {
+    const hostile = [
+      '# '.repeat(10_000),
+      '#'.repeat(20_000),
+      `# ${' #'.repeat(9_000)}`,
+      '`'.repeat(20_000),
+      'a\n=\n\n'.repeat(1_900),
+    ];
+    const began = performance.now();
+    for (const text of hostile) splitMarkdown(text.slice(0, 20_000));
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
+  it('more than is kept of one source is refused', () => {
+    expect(() => splitText('word '.repeat(500_000))).toThrow(
+      new Unreadable('It has more text than can be kept (2 MiB)'),
+    );
+    const many = Array.from({ length: 2_001 }, (_, index) => `# ${index}\ntext`).join('\n');
+    expect(() => splitMarkdown(many)).toThrow('2000 passages');
+  });
+});
+
+describe('splitCsv', () => {
+  const texts = (csv: string) => splitCsv(csv).map(({ text }) => text);
+
+  it('tells each row by the names of its columns', () => {
+    const csv = '\ufeffProduct,Price,Note\r\nTea,4.50,"green, ""fresh"""\r\nCoffee,,"two\nlines"\r\n\r\n';
+    expect(texts(csv)).toEqual([
+      'Product: Tea\nPrice: 4.50\nNote: green, "fresh"\n\nProduct: Coffee\nNote: two\nlines',
+    ]);
+  });
+
+  it('takes semicolons and tabs, rows that are longer than the first, and a first row alone', () => {
+    expect(texts('a;b\n1;2,5;3')).toEqual(['a: 1\nb: 2,5\ncolumn 3: 3']);
+    expect(texts('a\tb\n1\t2')).toEqual(['a: 1\nb: 2']);
+    expect(texts('Open daily, closed on Mondays')).toEqual(['Open daily, closed on Mondays']);
+    expect(texts(',\n,')).toEqual([]);
+  });
+
+  it('rows are grouped up to the bound, and a quote that never ends does no harm', () => {
+    const rows = Array.from({ length: 100 }, (_, index) => `${index},${'x'.repeat(90)}`);
+    const pieces = texts(`id,text\n${rows.join('\n')}`);
+    expect(pieces.every((text) => text.length <= maxPieceLength)).toBe(true);
+    expect(pieces.length).toBeLessThan(12);
+    expect(texts('a,b\n1,"never ends\n2,3')).toEqual(['a: 1\nb: never ends\n2,3']);
+  });
+});

@@ -1,0 +1,82 @@
+import { type Piece, PieceBuilder } from './pieces.ts';
+
+/**
+ * Splits Markdown by its headings, `# …` and underlined ones, into pieces; what stands in code fences is no heading. The text stays as it
+ * is written. Takes time in proportion to its length, whatever it holds.
+ */
+export function splitMarkdown(markdown: string): Piece[] {
+  const builder = new PieceBuilder();
+  let paragraph: string[] = [];
+  const endParagraph = () => {
+    builder.block(paragraph.join('\n'));
+    paragraph = [];
+  };
+  let fence: string | undefined;
+  for (const line of markdown.replace(/^\ufeff/, '').split(/\r\n|\r|\n/)) {
+    if (fence !== undefined) {
+      paragraph.push(line);
+      if (closesFence(line, fence)) {
+        fence = undefined;
+        endParagraph();
+      }
+      continue;
+    }
+    const opened = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    const heading = atxHeading(line);
+    if (
+      opened !== undefined &&
+      !(opened.startsWith('`') && line.slice(line.indexOf(opened) + opened.length).includes('`'))
+    ) {
+      endParagraph();
+      fence = opened;
+      paragraph.push(line);
+    } else if (heading) {
+      endParagraph();
+      builder.heading(heading.level, heading.text);
+    } else if (line.trim() === '') {
+      endParagraph();
+    } else if (isUnderlined(paragraph, line)) {
+      builder.heading(line.trimStart().startsWith('=') ? 1 : 2, paragraph.join(' '));
+      paragraph = [];
+    } else {
+      paragraph.push(line);
+    }
+  }
+  endParagraph();
+  return builder.finish();
+}
+
+/** Splits plain text by its blank lines. */
+export function splitText(text: string): Piece[] {
+  const builder = new PieceBuilder();
+  for (const paragraph of text.replace(/^\ufeff/, '').split(/(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)/))
+    builder.block(paragraph);
+  return builder.finish();
+}
+
+function atxHeading(line: string): { level: number; text: string } | undefined {
+  const match = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line);
+  if (!match) return undefined;
+  const text = line.slice(match[0].length).trim();
+  // Marks at the end are not its text, where a blank is before them.
+  let end = text.length;
+  while (text[end - 1] === '#') end--;
+  const isClosed = end < text.length && (end === 0 || /\s/.test(text[end - 1]!));
+  return { level: match[1]!.length, text: isClosed ? text.slice(0, end).trim() : text };
+}
+
+function closesFence(line: string, fence: string): boolean {
+  const text = line.trim();
+  return text.length >= fence.length && text === fence[0]!.repeat(text.length) && /^ {0,3}\S/.test(line);
+}
+
+const longestUnderlined = 200;
+
+/** Whether a line of = or - makes a heading of what is before it: not of a list, a quote or a table, nor of a text's whole paragraph. */
+function isUnderlined(paragraph: string[], line: string): boolean {
+  const mark = line.trim();
+  if (paragraph.length === 0 || paragraph.length > 3 || !/^ {0,3}[=-]/.test(line)) return false;
+  if (mark !== mark[0]!.repeat(mark.length)) return false;
+  const isText = paragraph.every((text) => !/^\s*(?:[-*+>|]|\d{1,9}[.)])(?:\s|$)/.test(text) && !/^\s*\|/.test(text));
+  return isText && paragraph.join(' ').length <= longestUnderlined;
+}

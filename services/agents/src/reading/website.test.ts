@@ -1,0 +1,214 @@
+import { gzipSync } from 'node:zlib';
+import { createGetter, type Getter, parseAddressRanges } from '@customer-platform/outbound';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Extractor } from './extractor.ts';
+import { htmlPage, type Site, type SiteAnswer, startSite } from './reading-under-test.ts';
+import { agentName } from './robots.ts';
+import { type KnownPage, readWebsite, type WebsiteReading } from './website.ts';
+
+let site: Site;
+let getter: Getter;
+const extractor = new Extractor();
+
+beforeEach(async () => {
+  site = await startSite();
+  getter = createGetter({
+    allowedRanges: parseAddressRanges('127.0.0.0/8'),
+    resolve: async () => ['10.0.0.7'],
+    userAgent: `${agentName}/1.0`,
+    timeoutMs: 600,
+    maxSocketsPerPool: 4,
+    maxSockets: 32,
+  });
+});
+
+afterEach(async () => {
+  await Promise.all([getter.close(), site.stop()]);
+});
+
+afterAll(() => extractor.close());
+
+const read = (paths: string[], known: readonly KnownPage[] = [], signal = new AbortController().signal) =>
+  readWebsite({ id: 'source', urls: paths.map((path) => site.url + path), known }, { getter, extractor, signal });
+
+/** What would be known of pages that were read. */
+function knownOf(reading: WebsiteReading): KnownPage[] {
+  return reading.pages.map((page) => {
+    const kept = reading.passages.filter((passage) => passage.page === page.position);
+    return { ...page, passages: kept.length, bytes: kept.reduce((sum, { text }) => sum + text.length, 0) };
+  });
+}
+
+const html =
+  (content: string | Buffer, headers: Record<string, string> = {}): SiteAnswer =>
+  (_, response) =>
+    response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(content);
+const status =
+  (code: number, headers: Record<string, string> = {}): SiteAnswer =>
+  (_, response) =>
+    response.writeHead(code, headers).end();
+
+describe('a website', () => {
+  it('of fifty pages is read, four at once at most, each by its place', async () => {
+    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    let [open, most] = [0, 0];
+    for (const path of paths) {
+      site.paths.set(path, (request, response) => {
+        most = Math.max(most, ++open);
+        setImmediate(() => {
+          open--;
+          htmlPage(`Page ${path}`, `Text of ${path}`)(request, response);
+        });
+      });
+    }
+    const reading = await read(paths);
+    expect(reading.passages).toHaveLength(50);
+    expect(reading.passages[7]).toEqual({ page: 7, position: 0, heading_path: ['Page /7'], text: 'Text of /7' });
+    expect([most <= 4, site.requests.length, reading.pages.length]).toEqual([true, 50, 50]);
+  });
+
+  it('is read again only where it has changed: by ETag, by Last-Modified, by its bytes', async () => {
+    site.paths.set('/etag', htmlPage('A', 'a', '"1"'));
+    const modified = { 'last-modified': 'Sat, 21 Nov 2026 03:00:30 GMT' };
+    const seen: unknown[] = [];
+    site.paths.set('/modified', (request, response) => {
+      seen.push(request.headers['if-modified-since']);
+      if (request.headers['if-modified-since']) response.writeHead(304).end();
+      else html('<p>b</p>', modified)(request, response);
+    });
+    site.paths.set('/same', htmlPage('C', 'c'));
+    site.paths.set('/new', htmlPage('D', 'd'));
+    const paths = ['/etag', '/modified', '/same', '/new'];
+    const first = await read(paths);
+    expect([first.isChanged, first.replaced]).toEqual([true, [0, 1, 2, 3]]);
+    const second = await read(paths, knownOf(first));
+    expect(second).toMatchObject({ isChanged: false, passages: [], replaced: [], pages: first.pages });
+    expect(seen).toEqual([undefined, modified['last-modified']]);
+    site.paths.set('/new', htmlPage('D', 'something else'));
+    const third = await read(paths, knownOf(first));
+    expect(third).toMatchObject({ isChanged: true, replaced: [3], passages: [{ page: 3, text: 'something else' }] });
+    expect(third.pages).toHaveLength(4);
+  });
+
+  it('forgets pages that are gone or no longer asked for, and keeps those that only do not answer now', async () => {
+    site.paths.set('/a', htmlPage('A', 'a'));
+    site.paths.set('/b', htmlPage('B', 'b'));
+    site.paths.set('/c', htmlPage('C', 'c'));
+    const first = await read(['/a', '/b', '/c']);
+    site.paths.set('/b', status(503));
+    site.paths.delete('/c');
+    const second = await read(['/a', '/b', '/c'], knownOf(first));
+    expect(second).toMatchObject({ isChanged: true, replaced: [2], passages: [] });
+    expect(second.pages.map(({ position }) => position)).toEqual([0, 1]);
+    const third = await read(['/a'], knownOf(first));
+    expect(third).toMatchObject({ isChanged: true, replaced: [1, 2] });
+    site.paths.set('/a', status(503));
+    await expect(read(['/a', '/b'], knownOf(first))).rejects.toThrow('/a cannot be read: it answered 503');
+  });
+});
+
+describe('what a page is refused for', () => {
+  it.each<[string, SiteAnswer, string]>([
+    ['a page that is not there', status(404), 'it answered 404'],
+    ['a server that fails', status(500), 'it answered 500'],
+    ['a picture', html('x', { 'content-type': 'image/png' }), 'it is image/png'],
+    ['a page without a type', (_, response) => response.writeHead(200).end('x'), 'it is of no type'],
+    ['a page without text', html('<title>App</title><script>app()</script>'), 'there is nothing to read in it'],
+    ['a redirect inside', status(302, { location: 'http://10.0.0.1/' }), 'not public'],
+    ['a redirect to a name that leads inside', status(302, { location: 'http://inside.example/' }), 'its robots.txt'],
+    ['a redirect to a file', status(302, { location: 'file:///etc/passwd' }), 'neither http nor https'],
+    ['a loop', status(302, { location: '/page' }), 'redirects'],
+    [
+      'a slow drip',
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        const drip = setInterval(() => response.write('.'), 20);
+        response.on('close', () => clearInterval(drip));
+      },
+      'did not answer in time',
+    ],
+    [
+      'an endless page',
+      (_, response) => {
+        const more = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536, 'a ')));
+        };
+        response.writeHead(200, { 'content-type': 'text/html' }).on('drain', more);
+        more();
+      },
+      'larger than',
+    ],
+    ['a bomb', html(gzipSync(Buffer.alloc(100 * 1_048_576)), { 'content-encoding': 'gzip' }), 'larger than'],
+    ['an encoding that is not known', html('<p>a</p>', { 'content-type': 'text/html; charset=klingon' }), 'encoding'],
+  ])('%s', async (_, answer, reason) => {
+    site.paths.set('/page', answer);
+    site.paths.set('/good', htmlPage('Good', 'good'));
+    await expect(read(['/page'])).rejects.toThrow(`${site.url}/page cannot be read: `);
+    await expect(read(['/page'])).rejects.toThrow(reason);
+    expect(await read(['/page', '/good'])).toMatchObject({ replaced: [0, 1], passages: [{ page: 1, text: 'good' }] });
+  });
+
+  it('ten thousand links are read like any text, and not followed', async () => {
+    const links = Array.from({ length: 10_000 }, (_, index) => `<a href="/${index}">${index}</a>`).join(' ');
+    site.paths.set('/', html(`<p>Links</p>${links}`));
+    const reading = await read(['/']);
+    expect(reading.passages.length).toBeGreaterThan(10);
+    expect(site.requests).toEqual(['/']);
+  });
+
+  it('more text than is kept of one source, of all its pages together', async () => {
+    const paths = Array.from({ length: 5 }, (_, index) => `/${index}`);
+    for (const path of paths) site.paths.set(path, html('word '.repeat(100_000), { 'content-type': 'text/plain' }));
+    await expect(read(paths)).rejects.toThrow('more text than can be kept');
+    expect((await read(paths.slice(1))).passages.length).toBeGreaterThan(1_500);
+  });
+
+  it('a reading that is stopped ends at once', async () => {
+    site.paths.set('/hangs', () => undefined);
+    const stop = new AbortController();
+    const running = read(['/hangs'], [], stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(running).rejects.toThrow('enough');
+  });
+});
+
+describe('robots.txt', () => {
+  beforeEach(() => {
+    site.paths.set('/a', htmlPage('A', 'a'));
+    site.paths.set('/private/b', htmlPage('B', 'b'));
+  });
+
+  it('is obeyed as it speaks to us, and asked for once', async () => {
+    let asked = 0;
+    const rules = `User-agent: *\nDisallow: /\n\nUser-agent: ${agentName}\nDisallow: /private/\n`;
+    site.paths.set('/robots.txt', (request, response) => {
+      asked++;
+      expect(request.headers['user-agent']).toBe(`${agentName}/1.0`);
+      response.end(rules);
+    });
+    expect(await read(['/a', '/private/b'])).toMatchObject({ passages: [{ page: 0, text: 'a' }] });
+    expect([asked, site.requests]).toEqual([1, ['/a']]);
+    await expect(read(['/private/b'])).rejects.toThrow('its robots.txt does not allow it');
+  });
+
+  it('forbids the way there by a redirect as well', async () => {
+    site.paths.set('/robots.txt', html('User-agent: *\nDisallow: /private/'));
+    site.paths.set('/to', status(302, { location: '/private/b' }));
+    await expect(read(['/to'])).rejects.toThrow('its robots.txt does not allow it');
+    expect(site.requests).toEqual(['/to']);
+  });
+
+  it.each<[string, SiteAnswer, boolean]>([
+    ['404', status(404), true],
+    ['403', status(403), true],
+    ['500', status(500), false],
+    ['no answer', (_, response) => void response.destroy(), false],
+    ['a redirect to a private address', status(302, { location: 'http://10.0.0.1/robots.txt' }), false],
+    ['a megabyte that allows', html(`User-agent: *\nAllow: /\n${'#'.repeat(1_048_576)}`), true],
+  ])('%s lets us read: %s', async (_, answer, isAllowed) => {
+    site.paths.set('/robots.txt', answer);
+    if (isAllowed) expect((await read(['/a'])).passages).toHaveLength(1);
+    else await expect(read(['/a'])).rejects.toThrow('its robots.txt cannot be read');
+    expect(site.requests).toHaveLength(isAllowed ? 1 : 0);
+  });
+});

@@ -1,0 +1,80 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { ApiError } from '@customer-platform/contracts/core';
+import { findPlaces } from '@customer-platform/contracts/crm';
+import { refusePrivateTarget } from '@customer-platform/outbound';
+import type { OutsideWork } from '@customer-platform/service-kit';
+import { noPipelines, refuseWithoutPipelines } from '../agents/named-places.ts';
+import { implement } from '../resources.ts';
+import { sealedApiKey } from './api-key.ts';
+import { lockSettings, type SettingsRow, updateSettingsRow } from './settings.sql.ts';
+import { toSettings } from './settings.ts';
+
+/** So many pipelines have a budget, and models a price, at most. */
+const maxEntries = 1_000;
+
+/**
+ * A key is for the origin that it was given for: where base_url comes to name another one, or none, the stored key is dropped unless
+ * the same request gives one. So nobody who may change the settings can have the key sent to himself.
+ */
+export const updateAgentSettings = implement(contract.updateAgentSettings, {
+  async handle({ account, tx, body, resources, outsideOnce }) {
+    const { secretKeys, guard } = resources;
+    const before = await lockSettings(tx, account.id);
+    const after: SettingsRow = {
+      ...before,
+      provider: body.provider ?? before.provider,
+      base_url: body.base_url === undefined ? before.base_url : asBaseUrl(body.base_url),
+      model: body.model ?? before.model,
+      daily_budget: body.daily_budget === undefined ? before.daily_budget : body.daily_budget,
+      pipeline_budgets: merged('pipeline_budgets', before.pipeline_budgets, body.pipeline_budgets),
+      prices: merged('prices', before.prices, body.prices),
+    };
+    const checks: ((outside: OutsideWork) => Promise<void>)[] = [];
+    if (after.base_url !== before.base_url && after.base_url !== '') {
+      refusePrivateTarget(after.base_url, 'base_url', { guard, outsideOnce: (work) => checks.push(work) });
+    }
+    const named = Object.keys(after.pipeline_budgets).filter((id) => !Object.hasOwn(before.pipeline_budgets, id));
+    if (named.length > 0) {
+      refuseWithoutPipelines(account, 'pipeline_budgets');
+      checks.push(({ ask }) => refuseUnknownPipelines(ask, named.map(Number)));
+    }
+    if (checks.length > 0)
+      outsideOnce(async (outside) => void (await Promise.all(checks.map((check) => check(outside)))));
+    if (body.api_key !== undefined) after.api_key = sealedApiKey(secretKeys, account.id, body.api_key);
+    else if (before.base_url !== '' && originOf(after.base_url) !== originOf(before.base_url)) after.api_key = null;
+    await updateSettingsRow(tx, after);
+    return toSettings(after);
+  },
+});
+
+/** The URL as it is stored: without slashes at its end. Throws invalid_request, field base_url, where paths cannot be put behind it. */
+function asBaseUrl(given: string): string {
+  if (/[?#]/.test(given)) {
+    const message = 'base_url must be without query and fragment, such as https://api.openai.com/v1';
+    throw new ApiError('invalid_request', message, { field: 'base_url' });
+  }
+  return given.replace(/\/+$/, '');
+}
+
+function originOf(url: string): string {
+  return url === '' ? '' : new URL(url).origin;
+}
+
+/** Merges by key; null takes one away. Throws invalid_request with this field where too many are left. */
+function merged<Value>(
+  field: string,
+  before: Readonly<Record<string, Value>>,
+  changes: Readonly<Record<string, Value | null>> = {},
+): Record<string, Value> {
+  const entries = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null);
+  if (entries.length > maxEntries) {
+    throw new ApiError('invalid_request', `${field} must have at most ${maxEntries} entries`, { field });
+  }
+  return Object.fromEntries(entries) as Record<string, Value>;
+}
+
+async function refuseUnknownPipelines(ask: OutsideWork['ask'], ids: number[]): Promise<void> {
+  const { pipelines } = await ask(findPlaces, { pipelines: ids, stages: [] });
+  const missing = ids.filter((id) => !pipelines.some((pipeline) => pipeline.id === id));
+  if (missing.length > 0) throw noPipelines('pipeline_budgets', missing);
+}

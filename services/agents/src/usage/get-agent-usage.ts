@@ -1,0 +1,61 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { findPlaces } from '@customer-platform/contracts/crm';
+import type { Ask, Sql } from '@customer-platform/service-kit';
+import { type AgentRow, selectAgentsFor } from '../agents/agents.sql.ts';
+import { implement } from '../resources.ts';
+import { selectSettings } from '../settings/settings.sql.ts';
+import { dayBefore, dayOf, startOfDay } from './day.ts';
+import { countPlans, selectNamesInPlans, selectUsage, type UsageRow } from './usage.sql.ts';
+import { usageReport } from './usage-report.ts';
+
+/** Lists agents that are not archived and those that did something; so many statements, however many there are. */
+export const getAgentUsage = implement(contract.getAgentUsage, {
+  async handle({ account, tx, query, now, ask }) {
+    const today = dayOf(now, account.timezone);
+    const days = Array.from({ length: query.days }, (_, index) => dayBefore(today, query.days - 1 - index));
+    const from = days[0]!;
+    const [settings, usage, plans] = await Promise.all([
+      selectSettings(tx, account.id),
+      selectUsage(tx, account.id, from, today),
+      countPlans(tx, account.id, startOfDay(from, account.timezone)),
+    ]);
+    const active = new Set([...usage.map(({ agent_id }) => agent_id), ...plans.keys()]);
+    const agents = await selectAgentsFor(tx, account.id, [...active]);
+    // A plan may have been asked for on the day before its call.
+    const since = startOfDay(dayBefore(from, 1), account.timezone);
+    const pipelines = await listedPipelines(tx, { account, agents, usage, since, ask });
+    return usageReport({ days, usage, plans, agents, pipelines, settings });
+  },
+});
+
+interface PipelineFacts {
+  account: AccountContext;
+  agents: readonly AgentRow[];
+  usage: readonly UsageRow[];
+  since: Date;
+  ask: Ask;
+}
+
+/** The pipelines that agents work and those that tokens were used for, by id, under the last names that are known. */
+async function listedPipelines(tx: Sql, { account, agents, usage, since, ask }: PipelineFacts) {
+  const kept = new Map(agents.flatMap((agent) => agent.pipelines).map(({ id, name }) => [id, name]));
+  const used = usage.map(({ pipeline_id }) => pipeline_id).filter((id) => id !== 0);
+  const ids = [...new Set([...kept.keys(), ...used])].sort((one, other) => one - other);
+  const current = account.modules.includes('crm') ? await currentNames(ids, ask) : new Map<number, string>();
+  const unnamed = ids.filter((id) => !current.has(id) && !kept.has(id));
+  const planned = await selectNamesInPlans(tx, account.id, unnamed, since);
+  return ids.map((id) => ({ id, name: current.get(id) ?? kept.get(id) ?? planned.get(id) ?? `Pipeline ${id}` }));
+}
+
+/** The names of pipelines as they are now; of those that are gone, or while Pipelines is away, none. */
+async function currentNames(ids: number[], ask: Ask): Promise<Map<number, string>> {
+  if (ids.length === 0) return new Map();
+  try {
+    const { pipelines } = await ask(findPlaces, { pipelines: ids, stages: [] });
+    return new Map(pipelines.map(({ id, name }) => [id, name]));
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'service_unavailable') return new Map();
+    throw error;
+  }
+}

@@ -1,0 +1,134 @@
+import type { Sql } from '@customer-platform/service-kit';
+import { lockSettings } from '../settings/settings.sql.ts';
+
+/** A call of an AI provider that is about to be made. */
+export interface NewCall {
+  accountId: string;
+  /** The date in the account's zone. */
+  day: string;
+  agentId: number;
+  /** Null where the plan has none. */
+  pipelineId: number | null;
+  planId: number;
+  kind: 'planning';
+  provider: string;
+  model: string;
+  /** How many it can use at most, prompt and completion. */
+  tokens: number;
+}
+
+/** What a call came to. */
+export interface CallResult {
+  /** answered: billed as it said. refused: not billed. unknown: no answer came, counted as all that was reserved. */
+  outcome: 'answered' | 'refused' | 'unknown';
+  /** Of an answered call. */
+  promptTokens: number;
+  completionTokens: number;
+}
+
+/** The tokens of a day that are used or reserved, and the agent's limit. */
+export interface HeldTokens {
+  account: number;
+  agent: number;
+  pipeline: number;
+  daily_limit: number | null;
+}
+
+export async function selectHeldTokens(
+  tx: Sql,
+  { accountId, day, agentId, pipelineId }: Pick<NewCall, 'accountId' | 'day' | 'agentId' | 'pipelineId'>,
+): Promise<HeldTokens> {
+  const tokens = tx`prompt_tokens + completion_tokens + reserved_tokens`;
+  const [row] = await tx<HeldTokens[]>`
+    select coalesce(sum(${tokens}), 0)::bigint as account,
+      coalesce(sum(${tokens}) filter (where agent_id = ${agentId}), 0)::bigint as agent,
+      coalesce(sum(${tokens}) filter (where pipeline_id = ${pipelineId ?? 0}), 0)::bigint as pipeline,
+      (select daily_limit from agents where account_id = ${accountId} and id = ${agentId}) as daily_limit
+    from usage_days where account_id = ${accountId} and day = ${day}::text::date`;
+  return row!;
+}
+
+/** Writes down that a call begins, and what it holds. Answers its id. */
+export async function insertCall(tx: Sql, call: NewCall, now: Date): Promise<string> {
+  const { accountId, day, agentId, pipelineId, planId, kind, provider, model, tokens } = call;
+  const [row] = await tx<{ id: string }[]>`
+    with begun as (
+      insert into ai_calls (account_id, day, agent_id, pipeline_id, plan_id, kind, provider, model, reserved_tokens, began_at)
+      values (${accountId}, ${day}::text::date, ${agentId}, ${pipelineId ?? 0}, ${planId}, ${kind}, ${provider}, ${model},
+        ${tokens}, ${now})
+      returning *
+    ), held as (
+      insert into usage_days (account_id, day, agent_id, pipeline_id, kind, provider, model, reserved_tokens)
+      select account_id, day, agent_id, pipeline_id, kind, provider, model, reserved_tokens from begun
+      on conflict (account_id, day, agent_id, pipeline_id, kind, provider, model)
+      do update set reserved_tokens = usage_days.reserved_tokens + excluded.reserved_tokens
+    )
+    select id from begun`;
+  return row!.id;
+}
+
+type Fragment = ReturnType<Sql>;
+
+/** Ends the open calls that `which` says, in one statement with the sums of their days. */
+const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionTokens }: CallResult, now: Date) => tx<
+  { tokens: number }[]
+>`
+  with settled as (
+    update ai_calls c set outcome = ${outcome}, ended_at = ${now}, prompt_tokens = ${promptTokens},
+      completion_tokens = ${outcome === 'unknown' ? tx`c.reserved_tokens` : tx`${completionTokens}`}
+    where c.outcome is null and ${which}
+    returning *
+  ), sums as (
+    select account_id, day, agent_id, pipeline_id, kind, provider, model, count(*) as calls, sum(prompt_tokens) as prompt_tokens,
+      sum(completion_tokens) as completion_tokens, sum(reserved_tokens) as reserved_tokens
+    from settled group by account_id, day, agent_id, pipeline_id, kind, provider, model
+  ), counted as (
+    update usage_days u set calls = u.calls + s.calls, prompt_tokens = u.prompt_tokens + s.prompt_tokens,
+      completion_tokens = u.completion_tokens + s.completion_tokens, reserved_tokens = u.reserved_tokens - s.reserved_tokens
+    from sums s
+    where u.account_id = s.account_id and u.day = s.day and u.agent_id = s.agent_id and u.pipeline_id = s.pipeline_id
+      and u.kind = s.kind and u.provider = s.provider and u.model = s.model
+  )
+  select prompt_tokens + completion_tokens as tokens from settled`;
+
+/** Ends a call, where it has not ended. Answers the tokens that it counts, then or now. */
+export async function settleCallRow(
+  tx: Sql,
+  accountId: string,
+  call: string,
+  result: CallResult,
+  now: Date,
+): Promise<number> {
+  const [settled] = await settling(tx, tx`c.account_id = ${accountId} and c.id = ${call}`, result, now);
+  if (settled) return settled.tokens;
+  const [known] = await tx<{ tokens: number }[]>`
+    select prompt_tokens + completion_tokens as tokens from ai_calls where account_id = ${accountId} and id = ${call}`;
+  if (!known) throw new Error(`there is no call ${call} to be settled`);
+  return known.tokens;
+}
+
+const unknown: CallResult = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 };
+
+/**
+ * Ends what a plan left open as unknown: of a process that died while it made the plan. Answers the tokens counted. Until the
+ * transaction ends nobody else reserves tokens of the account.
+ */
+export async function settleOpenCalls(tx: Sql, accountId: string, planId: number, now: Date): Promise<number> {
+  // Before the sums, as whoever reserves: where this transaction goes on to reserve, the two do not wait for each other.
+  await lockSettings(tx, accountId);
+  const rows = await settling(tx, tx`c.account_id = ${accountId} and c.plan_id = ${planId}`, unknown, now);
+  return rows.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** Ends calls that began before `before` and have not ended as unknown, at most `limit`. Answers how many. */
+export async function settleCallsBefore(tx: Sql, before: Date, limit: number, now: Date): Promise<number> {
+  const rows = await settling(
+    tx,
+    tx`(c.account_id, c.id) in (
+      select account_id, id from ai_calls where outcome is null and began_at < ${before}
+      order by began_at limit ${limit} for update skip locked)`,
+    unknown,
+    now,
+  );
+  return rows.length;
+}

@@ -1,0 +1,173 @@
+import { inTransaction } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openCrew } from '../agents/agents-under-test.ts';
+import { settleOpenCalls } from './ledger.sql.ts';
+import { reserveCall } from './ledger.ts';
+import { settleLostCalls } from './settle-lost-calls.ts';
+import { reserve, settle, usual } from './usage-under-test.ts';
+
+let platform: Platform;
+let database: ReturnType<Platform['database']>;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+  database = platform.database('agents');
+}, 60_000);
+afterAll(() => platform.stop());
+
+const day = '2026-11-20';
+
+/** An account with an agent, and what its ledger holds on the day. */
+async function openLedger(settings: Record<string, unknown> = {}, more: Record<string, unknown> = {}) {
+  const crew = await openCrew(platform);
+  const agent = await crew.agent(more);
+  await crew.account.client.updateAgentSettings({ body: settings });
+  const accountId = crew.account.id;
+  return {
+    crew,
+    call: { accountId, day, agentId: agent.id },
+    /** [calls, prompt, completion, reserved] of the account. */
+    async sums() {
+      const [row] = await database`
+        select coalesce(sum(calls), 0)::int as calls, coalesce(sum(prompt_tokens), 0)::int as prompt,
+          coalesce(sum(completion_tokens), 0)::int as completion, coalesce(sum(reserved_tokens), 0)::int as reserved
+        from usage_days where account_id = ${accountId}`;
+      return [row!.calls, row!.prompt, row!.completion, row!.reserved];
+    },
+  };
+}
+
+const idOf = (reserved: Awaited<ReturnType<typeof reserve>>): string => {
+  if ('refusal' in reserved) throw new Error(reserved.refusal);
+  return reserved.call;
+};
+
+describe('a reservation', () => {
+  it('holds its tokens until it is settled, then what was used is counted, once', async () => {
+    const { call, sums } = await openLedger();
+    const id = idOf(await reserve(database, { ...call, tokens: 900 }));
+    expect(await sums()).toEqual([0, 0, 0, 900]);
+    expect(await settle(database, call.accountId, id, [300, 50])).toBe(350);
+    expect(await sums()).toEqual([1, 300, 50, 0]);
+    expect(await settle(database, call.accountId, id, [1, 1], 'unknown')).toBe(350);
+    expect(await sums()).toEqual([1, 300, 50, 0]);
+    const stranger = await openLedger();
+    await expect(settle(database, stranger.call.accountId, id, [1, 1])).rejects.toThrow(/no call/);
+  });
+
+  it('that was refused counts a call and no tokens; one whose end is unknown all that it held', async () => {
+    const { call, sums } = await openLedger();
+    const [one, other] = [idOf(await reserve(database, call)), idOf(await reserve(database, { ...call, tokens: 70 }))];
+    expect(await settle(database, call.accountId, one, [9, 9], 'refused')).toBe(0);
+    expect(await settle(database, call.accountId, other, [9, 9], 'unknown')).toBe(70);
+    expect(await sums()).toEqual([2, 0, 70, 0]);
+  });
+
+  it.each([
+    ['account', "The account's daily budget of 250 AI tokens is used up (200 used or reserved, 100 needed)"],
+    ['agent', "The agent's daily limit of 250 AI tokens is used up (200 used or reserved, 100 needed)"],
+    ['pipeline', /^The daily budget of pipeline \d+ of 250 AI tokens is used up \(200 used or reserved, 100 needed\)$/],
+  ])("is refused over the %s's budget, and taken up to it", async (whose, refusal) => {
+    const limited = whose === 'agent' ? { daily_limit: 250 } : {};
+    const { crew, call, sums } = await openLedger(whose === 'account' ? { daily_budget: 250 } : {}, limited);
+    const pipelineId = crew.pipeline.id;
+    if (whose === 'pipeline')
+      await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [pipelineId]: 250 } } });
+    const asked = { ...call, pipelineId };
+    await settle(database, call.accountId, idOf(await reserve(database, asked)), [60, 40]);
+    idOf(await reserve(database, asked));
+    const refused = await reserve(database, asked);
+    expect(refused).toEqual({
+      refusal: typeof refusal === 'string' ? refusal : expect.stringMatching(refusal),
+    });
+    expect(await sums()).toEqual([1, 60, 40, 100]);
+    idOf(await reserve(database, { ...asked, tokens: 50 }));
+    expect(await reserve(database, { ...asked, tokens: 1 })).toHaveProperty('refusal');
+    idOf(await reserve(database, { ...asked, day: '2026-11-21', tokens: 250 }));
+  });
+
+  it('counts for its own agent and pipeline only', async () => {
+    const { crew, call } = await openLedger({}, { daily_limit: 100 });
+    const other = await crew.agent({ daily_limit: 100 });
+    await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [crew.pipeline.id]: 150 } } });
+    idOf(await reserve(database, { ...call, pipelineId: crew.pipeline.id }));
+    idOf(await reserve(database, { ...call, agentId: other.id, tokens: 50 }));
+    expect(await reserve(database, { ...call, agentId: other.id, tokens: 51 })).toHaveProperty('refusal');
+    idOf(await reserve(database, { ...call, agentId: other.id, tokens: 50, pipelineId: crew.pipeline.id }));
+  });
+
+  it.each(['account', 'agent', 'pipeline'])(
+    'succeeds 3 times of 20 at once where the %s has room for 3',
+    async (whose) => {
+      const limited = whose === 'agent' ? { daily_limit: 399 } : {};
+      const { crew, call, sums } = await openLedger(whose === 'account' ? { daily_budget: 399 } : {}, limited);
+      const pipelineId = crew.pipeline.id;
+      if (whose === 'pipeline')
+        await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [pipelineId]: 399 } } });
+      const models = ['a', 'b'];
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, at) => reserve(database, { ...call, pipelineId, model: models[at % 2]! })),
+      );
+      expect(answers.filter((answer) => 'call' in answer)).toHaveLength(3);
+      expect(await sums()).toEqual([0, 0, 0, 300]);
+    },
+  );
+
+  it('leaves sums that are those of the calls, however many are reserved and settled at once', async () => {
+    const { call, sums } = await openLedger({ daily_budget: 1_000 });
+    const outcomes = ['answered', 'refused', 'unknown'] as const;
+    const work = Array.from({ length: 30 }, async (_, at) => {
+      const reserved = await reserve(database, { ...call, model: `model-${at % 3}` });
+      if ('refusal' in reserved) return;
+      const [used, used1] = [await sums(), outcomes[at % 3]!];
+      expect(used[1] + used[2] + used[3]).toBeLessThanOrEqual(1_000);
+      await settle(database, call.accountId, reserved.call, [50, 25], used1);
+    });
+    await Promise.all(work);
+    const [row] = await database`
+      select count(*)::int as calls, sum(prompt_tokens)::int as prompt, sum(completion_tokens)::int as completion
+      from ai_calls where account_id = ${call.accountId} and outcome is not null`;
+    expect(await sums()).toEqual([row!.calls, row!.prompt, row!.completion, 0]);
+    expect(row!.calls).toBeGreaterThan(9);
+  });
+});
+
+describe('a call that nobody settles', () => {
+  it('counts all that it held after 15 minutes', async () => {
+    const { call, sums } = await openLedger();
+    const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+    const recent = idOf(await reserve(database, { ...call, tokens: 7 }, ago(14)));
+    idOf(await reserve(database, { ...call, tokens: 500 }, ago(16)));
+    await waitFor('the old call to be settled', async () => {
+      await inTransaction(database, (tx) => settleLostCalls.run({ tx, now: new Date() } as never));
+      return (await sums())[3] === 7;
+    });
+    expect(await sums()).toEqual([1, 0, 500, 7]);
+    expect(await settle(database, call.accountId, recent, [3, 1])).toBe(4);
+  });
+
+  it('is settled at once where its plan begins anew', async () => {
+    const { call, sums } = await openLedger();
+    for (const tokens of [10, 20]) idOf(await reserve(database, { ...call, planId: 5, tokens }));
+    await settle(database, call.accountId, idOf(await reserve(database, { ...call, planId: 5, tokens: 5 })), [1, 1]);
+    idOf(await reserve(database, { ...call, planId: 6, tokens: 40 }));
+    const settled = () => inTransaction(database, (tx) => settleOpenCalls(tx, call.accountId, 5, new Date()));
+    expect([await settled(), await settled()]).toEqual([30, 0]);
+    expect(await sums()).toEqual([3, 1, 31, 40]);
+  });
+
+  it('is settled in the transaction that reserves anew, and does not stop others that reserve', async () => {
+    const { call, sums } = await openLedger();
+    const plans = Array.from({ length: 20 }, (_, at) => at + 1);
+    for (const planId of plans) idOf(await reserve(database, { ...call, planId, tokens: 10 }));
+    const anew = plans.flatMap((planId) => [
+      reserve(database, { ...call, planId: 99, tokens: 1 }),
+      inTransaction(database, async (tx) => {
+        await settleOpenCalls(tx, call.accountId, planId, new Date());
+        return await reserveCall(tx, { ...usual, ...call, planId, tokens: 5 }, new Date());
+      }),
+    ]);
+    expect((await Promise.all(anew)).filter((answer) => 'call' in answer)).toHaveLength(40);
+    expect(await sums()).toEqual([20, 0, 200, 120]);
+  });
+});

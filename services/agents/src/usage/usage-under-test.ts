@@ -1,0 +1,49 @@
+import { inTransaction } from '@customer-platform/service-kit';
+import type { Platform } from '@customer-platform/testkit';
+import type { NewCall } from './ledger.sql.ts';
+import { reserveCall, settleCall } from './ledger.ts';
+
+type Database = ReturnType<Platform['database']>;
+
+/** What a call is where a test does not say it. */
+export const usual = {
+  pipelineId: null,
+  planId: 1,
+  kind: 'planning',
+  provider: 'openai_compatible',
+  model: 'gpt-9',
+  tokens: 100,
+} as const;
+
+/** Reserves a call's tokens as a process would, in a transaction of its own. */
+export function reserve(
+  database: Database,
+  call: Pick<NewCall, 'accountId' | 'day' | 'agentId'> & Partial<NewCall>,
+  now = new Date(),
+): Promise<{ call: string } | { refusal: string }> {
+  return inTransaction(database, (tx) => reserveCall(tx, { ...usual, ...call }, now));
+}
+
+/** Makes a call that was answered. */
+export async function use(
+  database: Database,
+  call: Pick<NewCall, 'accountId' | 'day' | 'agentId'> & Partial<NewCall>,
+  [promptTokens, completionTokens]: readonly [number, number],
+  outcome: 'answered' | 'refused' | 'unknown' = 'answered',
+): Promise<void> {
+  const reserved = await reserve(database, call);
+  if ('refusal' in reserved) throw new Error(reserved.refusal);
+  await settle(database, call.accountId, reserved.call, [promptTokens, completionTokens], outcome);
+}
+
+/** Settles a call in a transaction of its own. */
+export function settle(
+  database: Database,
+  accountId: string,
+  call: string,
+  [promptTokens, completionTokens]: readonly [number, number],
+  outcome: 'answered' | 'refused' | 'unknown' = 'answered',
+): Promise<number> {
+  const result = { outcome, promptTokens, completionTokens };
+  return inTransaction(database, (tx) => settleCall(tx, accountId, call, result, new Date()));
+}

@@ -1,0 +1,84 @@
+import { getMember } from '@customer-platform/contracts/accounts';
+import type { AgentAction, WorkflowBlock } from '@customer-platform/contracts/agents';
+import { findPlaces } from '@customer-platform/contracts/crm';
+import type { Ask } from '@customer-platform/service-kit';
+
+/** What blocks name, each once. */
+export interface NamedParts {
+  actions: AgentAction[];
+  teammates: string[];
+  pipelines: number[];
+  stages: number[];
+  collections: number[];
+}
+
+export function partsOf(blocks: readonly WorkflowBlock[]): NamedParts {
+  const named = <Part>(partOf: (block: WorkflowBlock) => Part | undefined) => [
+    ...new Set(blocks.map(partOf).filter((part) => part !== undefined)),
+  ];
+  return {
+    actions: named(({ kind, action }) => (kind === 'action' ? action : undefined)),
+    teammates: named(({ teammate }) => teammate),
+    pipelines: named(({ pipeline }) => pipeline),
+    stages: named(({ stage }) => stage),
+    collections: named(({ collection }) => collection),
+  };
+}
+
+/** What there is, of what blocks name. */
+export interface KnownParts {
+  /** Without Pipelines there are no places. */
+  hasPipelines: boolean;
+  actions: readonly AgentAction[];
+  /** Who is active. */
+  teammates: ReadonlySet<string>;
+  pipelines: ReadonlySet<number>;
+  /** The pipeline of every stage. */
+  stages: ReadonlyMap<number, number>;
+  collections: ReadonlySet<number>;
+}
+
+/** Asks other services for what blocks name. A teammate who left is not active. */
+export async function askForParts(
+  ask: Ask,
+  { teammates, pipelines, stages }: NamedParts,
+): Promise<Pick<KnownParts, 'teammates' | 'pipelines' | 'stages'>> {
+  const asksForPlaces = pipelines.length + stages.length > 0;
+  const [members, places] = await Promise.all([
+    Promise.all(teammates.map(async (email) => (await ask(getMember, { email })).member)),
+    asksForPlaces ? ask(findPlaces, { pipelines, stages }) : { pipelines: [], stages: [] },
+  ]);
+  const active = teammates.filter((_email, index) => members[index]?.active);
+  return {
+    teammates: new Set(active),
+    pipelines: new Set(places.pipelines.map(({ id }) => id)),
+    stages: new Map(places.stages.map(({ id, pipeline }) => [id, pipeline])),
+  };
+}
+
+/** Why blocks cannot do what they say, a phrase for each thing that is broken; empty where they can. */
+export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts): string[] {
+  const named = partsOf(blocks);
+  const isStageThere = (stage: number) =>
+    blocks.every(
+      (block) =>
+        block.stage !== stage ||
+        (known.stages.has(stage) && (block.pipeline === undefined || block.pipeline === known.stages.get(stage))),
+    );
+  const namesPlaces = named.pipelines.length + named.stages.length > 0;
+  const gone = [
+    ...named.pipelines.filter((id) => !known.pipelines.has(id)).map((id) => `pipeline ${id} is gone`),
+    ...named.stages.filter((id) => !isStageThere(id)).map((id) => `stage ${id} is gone`),
+  ];
+  const withoutPipelines = namesPlaces ? ['Pipelines is not switched on for the account'] : [];
+  return [
+    ...named.actions
+      .filter((action) => !known.actions.includes(action))
+      .map((action) => `action ${action} is not switched on`),
+    ...named.teammates
+      .filter((email) => !known.teammates.has(email))
+      .map((email) => `teammate ${email} is no longer active`),
+    ...(known.hasPipelines ? gone : withoutPipelines),
+    ...named.collections.filter((id) => !known.collections.has(id)).map((id) => `collection ${id} is gone`),
+  ];
+}

@@ -1,0 +1,16 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { formatInstant } from '@customer-platform/service-kit';
+import { lockAgent } from '../agents/agents.sql.ts';
+import { refuseArchived } from '../agents/archived.ts';
+import { implement } from '../resources.ts';
+import { updateDraft } from './workflow.sql.ts';
+
+/** What a draft names is held against what there is when it is rolled back to, not now: it may be written ahead. */
+export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
+  find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
+  async handle({ account, tx, body, found, now }) {
+    refuseArchived(found);
+    await updateDraft(tx, account.id, found.id, body.blocks);
+    return { blocks: body.blocks, updated_at: formatInstant(now, account.timezone) };
+  },
+});

@@ -1,0 +1,37 @@
+import * as contract from '@customer-platform/contracts/agents';
+import { lockAgent, selectCollectionIds } from '../agents/agents.sql.ts';
+import { refuseArchived } from '../agents/archived.ts';
+import { implement } from '../resources.ts';
+import { askForParts, brokenParts, partsOf } from './broken-parts.ts';
+import { toVersion } from './version.ts';
+import { publishVersion, selectBlocks } from './workflow.sql.ts';
+
+/** What a version names is asked for before the agent is locked; what is the agent's own is looked at under the lock. */
+export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
+  find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
+  async handle({ account, tx, params, found, now, fail, outsideOnce }) {
+    refuseArchived(found);
+    const { number } = params;
+    if (number > found.last_version) {
+      const latest = found.last_version === 0 ? 'nothing was published' : `the latest is ${found.last_version}`;
+      return fail('invalid_state', `The workflow has no version ${number}; ${latest}`);
+    }
+    if (number === found.live_version) return fail('invalid_state', `Version ${number} is live already`);
+    // Versions never change: what the first reading names is what the second one is held against.
+    const blocks = (await selectBlocks(tx, account.id, found.id, number))!;
+    const parts = partsOf(blocks);
+    const hasPipelines = account.modules.includes('crm');
+    const asked = outsideOnce(({ ask }) =>
+      askForParts(ask, hasPipelines ? parts : { ...parts, pipelines: [], stages: [] }),
+    );
+    const collections = await selectCollectionIds(tx, account.id, parts.collections);
+    const broken = brokenParts(blocks, { ...asked, hasPipelines, actions: found.actions, collections });
+    if (broken.length > 0) {
+      const rule = 'restore it as the draft and fix it there';
+      return fail('invalid_state', `Version ${number} is broken now: ${broken.join(', ')}; ${rule}`);
+    }
+    const note = `Rolled back to version ${number}`;
+    const version = await publishVersion(tx, account.id, found.id, { source: { number }, note }, now);
+    return toVersion(version, account.timezone);
+  },
+});

@@ -1,0 +1,83 @@
+import type { WorkflowBlock, WorkflowVersion } from '@customer-platform/contracts/agents';
+import type { JsonValue, Sql } from '@customer-platform/service-kit';
+
+/** A version as lists show it. */
+export interface VersionRow extends Omit<WorkflowVersion, 'at' | 'by'> {
+  at: Date;
+}
+
+export async function updateDraft(
+  tx: Sql,
+  accountId: string,
+  agentId: number,
+  blocks: readonly WorkflowBlock[],
+): Promise<void> {
+  await tx`
+    update agents set draft = ${tx.json(blocks as unknown as JsonValue)}
+    where account_id = ${accountId} and id = ${agentId}`;
+}
+
+/** Where the blocks of a new version come from: the draft, or the version with this number. */
+export type VersionSource = 'draft' | { number: number };
+
+/** Makes the next version of an agent's workflow, which is live from then on. The agent must be locked, and the source be there. */
+export async function publishVersion(
+  tx: Sql,
+  accountId: string,
+  agentId: number,
+  { source, note }: { source: VersionSource; note: string },
+  now: Date,
+): Promise<VersionRow> {
+  const blocks =
+    source === 'draft'
+      ? tx`next.draft`
+      : tx`(select v.blocks from workflow_versions v
+            where v.account_id = next.account_id and v.agent_id = next.id and v.number = ${source.number})`;
+  const [row] = await tx<VersionRow[]>`
+    with next as (
+      update agents set last_version = last_version + 1, live_version = last_version + 1
+      where account_id = ${accountId} and id = ${agentId}
+      returning account_id, id, last_version, draft
+    )
+    insert into workflow_versions (account_id, agent_id, number, note, at, blocks)
+    select next.account_id, next.id, next.last_version, ${note}, ${now}::timestamptz, ${blocks} from next
+    returning number, note, at, block_count as blocks, ai_block_count as ai_blocks, true as live, 0 as running`;
+  return row!;
+}
+
+/** Newest first, with numbers below `below`. */
+export async function listVersionRows(
+  tx: Sql,
+  accountId: string,
+  agentId: number,
+  below: number | undefined,
+  limit: number,
+): Promise<VersionRow[]> {
+  return await tx<VersionRow[]>`
+    with page as (
+      select number, note, at, block_count, ai_block_count from workflow_versions
+      where account_id = ${accountId} and agent_id = ${agentId} ${below === undefined ? tx`` : tx`and number < ${below}`}
+      order by number desc limit ${limit}
+    ), open_plans as (
+      select workflow_version as number, count(*) as running from plans
+      where account_id = ${accountId} and agent_id = ${agentId} and status in ('awaiting_approval', 'running')
+        and workflow_version in (select number from page)
+      group by workflow_version
+    )
+    select page.number, page.note, page.at, page.block_count as blocks, page.ai_block_count as ai_blocks,
+      page.number = (select live_version from agents where account_id = ${accountId} and id = ${agentId}) as live,
+      coalesce(open_plans.running, 0) as running
+    from page left join open_plans using (number) order by page.number desc`;
+}
+
+/** The blocks of a version; undefined where there is none with this number. */
+export async function selectBlocks(
+  tx: Sql,
+  accountId: string,
+  agentId: number,
+  number: number,
+): Promise<WorkflowBlock[] | undefined> {
+  const [row] = await tx<{ blocks: WorkflowBlock[] }[]>`
+    select blocks from workflow_versions where account_id = ${accountId} and agent_id = ${agentId} and number = ${number}`;
+  return row?.blocks;
+}

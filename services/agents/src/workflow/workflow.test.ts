@@ -1,0 +1,247 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addPlan, blocks, type Crew, conflict, invalid, missing, openCrew } from '../agents/agents-under-test.ts';
+
+let platform: Platform;
+let database: ReturnType<Platform['database']>;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+  database = platform.database('agents');
+}, 60_000);
+afterAll(() => platform.stop());
+
+const publish = (crew: Crew, id: number, body: unknown = {}) => crew.act(id, 'workflow/publish', body);
+const rollBack = (crew: Crew, id: number, number: number | string) =>
+  crew.account.request('POST', `/v1/agents/${id}/workflow/versions/${number}/rollback`);
+const versions = (crew: Crew, id: number) => crew.account.client.listWorkflowVersions({ params: { agent_id: id } });
+const addMember = async (crew: Crew, email: string) =>
+  (await platform.admin('POST', `/admin/accounts/${crew.account.id}/members`, { name: 'Ada', email })).body
+    .id as string;
+
+/** An agent whose version 1 has these blocks, and whose version 2, which is live, has none of them. */
+async function agentWithVersions(crew: Crew, first: unknown[], more: Record<string, unknown> = {}): Promise<number> {
+  const { id } = await crew.agent(more);
+  for (const given of [first, [{ id: 'think', kind: 'ai' }]]) {
+    expect((await crew.putDraft(id, given)).status).toBe(200);
+    expect((await publish(crew, id)).status).toBe(201);
+  }
+  return id;
+}
+
+describe('the draft', () => {
+  it('is replaced as a whole and answered as it is stored', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.agent();
+    const full = {
+      ...{ id: 'b', kind: 'action', action: 'move_stage', teammate: 'ada@example.com', pipeline: 1, stage: 2 },
+      ...{ collection: 3, params: { deep: [{ a: null }] } },
+    };
+    const put = await crew.putDraft(id, [{ id: 'a', kind: 'condition' }, full]);
+    expect([put.status, put.body]).toEqual([
+      200,
+      { blocks: [{ id: 'a', kind: 'condition', params: {} }, full], updated_at: expect.any(String) },
+    ]);
+    expect((await crew.putDraft(id, blocks)).body.blocks).toHaveLength(2);
+    await publish(crew, id);
+    const [row] = await database`select blocks from workflow_versions where agent_id = ${id}`;
+    expect(row!.blocks).toEqual(blocks.map((block) => ({ ...block, params: {} })));
+  });
+
+  it('is refused where it is none', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.agent();
+    const block = { id: 'a', kind: 'ai' };
+    const wrong = [
+      undefined,
+      [],
+      [block, block],
+      [{ ...block, kind: 'other' }],
+      [{ ...block, kind: 'action' }],
+      [{ ...block, id: '' }],
+      [{ ...block, stage: 0 }],
+      [{ ...block, teammate: 'nobody' }],
+      Array.from({ length: 201 }, (_, index) => ({ ...block, id: String(index) })),
+    ];
+    for (const given of wrong) expect(await crew.putDraft(id, given)).toMatchObject(invalid('blocks'));
+    const most = Array.from({ length: 200 }, (_, index) => ({ ...block, id: String(index) }));
+    expect((await crew.putDraft(id, most)).status).toBe(200);
+    expect(await crew.putDraft(id + 1_000_000, most)).toMatchObject(missing);
+  });
+});
+
+describe('publishing', () => {
+  it('needs a draft, and makes it the live version', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.agent();
+    expect(await publish(crew, id)).toMatchObject(conflict(/draft/));
+    await crew.putDraft(id, [...blocks, { id: 'more', kind: 'ai' }]);
+    const first = await publish(crew, id, { note: 'First' });
+    const shown = { number: 1, note: 'First', by: null, at: expect.any(String), blocks: 3, ai_blocks: 2 };
+    expect([first.status, first.body]).toEqual([201, { ...shown, live: true, running: 0 }]);
+    expect((await publish(crew, id)).body).toMatchObject({ number: 2, note: '', live: true });
+    expect((await crew.get(id)).live_version).toBe(2);
+    expect((await versions(crew, id)).data).toMatchObject([
+      { number: 2, live: true },
+      { number: 1, live: false },
+    ]);
+    expect(await publish(crew, id, { note: 'x'.repeat(501) })).toMatchObject(invalid('note'));
+  });
+
+  it('never uses a number twice, however many publish at once', async () => {
+    const crew = await openCrew(platform);
+    const [{ id }, other] = [await crew.agent(), await crew.agent()];
+    for (const agent of [id, other.id]) await crew.putDraft(agent, blocks);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => publish(crew, id)));
+    const numbers = answers.map(({ body }) => body.number).sort((one, another) => one - another);
+    expect(numbers).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    const listed = (await versions(crew, id)).data;
+    expect(listed.filter(({ live }) => live).map(({ number }) => number)).toEqual([20]);
+    expect((await publish(crew, other.id)).body.number).toBe(1);
+  });
+});
+
+describe('the versions', () => {
+  it('are listed newest first, page by page, with the open plans that were made under each', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.liveAgent();
+    for (const note of ['two', 'three']) await publish(crew, id, { note });
+    for (const plan of [{ version: 1 }, { version: 1, status: 'awaiting_approval' }, { version: 1, status: 'failed' }])
+      await addPlan(database, crew.account.id, id, plan);
+    await addPlan(database, crew.account.id, id, { version: 3 });
+    const other = await crew.liveAgent();
+    await addPlan(database, crew.account.id, other.id, { version: 1 });
+    const list = (query: Record<string, unknown>) =>
+      crew.account.client.listWorkflowVersions({ params: { agent_id: id }, query });
+    const page = await list({ limit: 2 });
+    expect(page.data.map(({ number, running }) => [number, running])).toEqual([
+      [3, 1],
+      [2, 0],
+    ]);
+    expect([page.has_more, page.next]).toEqual([true, '2']);
+    const rest = await list({ limit: 2, starting_after: '2' });
+    expect(rest).toMatchObject({ data: [{ number: 1, running: 2, live: false }], has_more: false, next: null });
+    for (const cursor of ['4', '0', 'x', '']) {
+      const path = `/v1/agents/${id}/workflow/versions?starting_after=${cursor}`;
+      expect(await crew.account.request('GET', path)).toMatchObject(invalid('starting_after'));
+    }
+    const stranger = await openCrew(platform);
+    expect(await stranger.account.request('GET', `/v1/agents/${id}/workflow/versions`)).toMatchObject(missing);
+  });
+});
+
+describe('rolling back', () => {
+  it('makes an earlier version the next one, and leaves draft and history as they are', async () => {
+    const crew = await openCrew(platform);
+    const id = await agentWithVersions(crew, blocks);
+    await crew.putDraft(id, [{ id: 'c', kind: 'condition' }]);
+    const back = await rollBack(crew, id, 1);
+    const shown = {
+      number: 3,
+      note: 'Rolled back to version 1',
+      by: null,
+      at: expect.any(String),
+      blocks: 2,
+      ai_blocks: 1,
+    };
+    expect([back.status, back.body]).toEqual([201, { ...shown, live: true, running: 0 }]);
+    expect((await crew.get(id)).live_version).toBe(3);
+    expect((await publish(crew, id)).body).toMatchObject({ number: 4, blocks: 1, ai_blocks: 0 });
+    const listed = (await versions(crew, id)).data;
+    expect(listed.map(({ number, note, live }) => [number, note, live])).toEqual([
+      [4, '', true],
+      [3, 'Rolled back to version 1', false],
+      [2, '', false],
+      [1, '', false],
+    ]);
+  });
+
+  it('is refused where there is no such version or it is live already', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.agent();
+    expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/no version 1; nothing was published/));
+    await crew.putDraft(id, blocks);
+    await publish(crew, id);
+    expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/Version 1 is live already/));
+    for (const number of [2, 2_147_483_648, 9_007_199_254_740_991])
+      expect(await rollBack(crew, id, number)).toMatchObject(conflict(/no version \d+; the latest is 1/));
+    for (const none of ['x', '0', '-1', '1.5']) expect(await rollBack(crew, id, none)).toMatchObject(missing);
+    expect(await rollBack(crew, id + 1_000_000, 1)).toMatchObject(missing);
+    expect((await versions(crew, id)).data).toHaveLength(1);
+  });
+
+  it('is refused where something in it is broken now, and each thing is named', async () => {
+    const crew = await openCrew(platform);
+    const { client } = crew.account;
+    const gone = await client.createPipeline({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
+    const [collection] = await database`
+      insert into collections (account_id, name) values (${crew.account.id}, 'Gone') returning id`;
+    const [member, stays] = [await addMember(crew, 'ada@example.com'), await addMember(crew, 'bo@example.com')];
+    expect(stays).toEqual(expect.any(String));
+    const stage = crew.pipeline.stages[0]!.id;
+    const goneStage = gone.stages[0]!.id;
+    const id = await agentWithVersions(crew, [
+      { id: '1', kind: 'action', action: 'move_stage', pipeline: gone.id, stage: goneStage },
+      { id: '2', kind: 'action', action: 'add_note', teammate: 'Ada@example.com' },
+      { id: '3', kind: 'action', action: 'add_note', teammate: 'ada@example.com', collection: collection!.id },
+      { id: '4', kind: 'ai', action: 'follow_up', teammate: 'bo@example.com', pipeline: crew.pipeline.id, stage },
+    ]);
+    expect((await rollBack(crew, id, 1)).status).toBe(201);
+    expect((await rollBack(crew, id, 2)).status).toBe(201);
+    await client.deletePipeline({ params: { pipeline_id: gone.id } });
+    await platform.admin('DELETE', `/admin/accounts/${crew.account.id}/members/${member}`);
+    await database`delete from collections where id = ${collection!.id}`;
+    await crew.patch(id, { actions: ['send_message', 'add_note'] });
+    const answer = await rollBack(crew, id, 1);
+    expect(answer).toMatchObject(conflict(/./));
+    expect(answer.body.error.message).toBe(
+      `Version 1 is broken now: action move_stage is not switched on, teammate ada@example.com is no longer active, ` +
+        `pipeline ${gone.id} is gone, stage ${goneStage} is gone, collection ${collection!.id} is gone; ` +
+        `restore it as the draft and fix it there`,
+    );
+    expect((await versions(crew, id)).data).toHaveLength(4);
+  });
+
+  it('counts a stage of another pipeline than its block names as gone, and somebody who never was in the team', async () => {
+    const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
+    const other = await crew.account.client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
+    await addMember(stranger, 'far@example.com');
+    const stage = crew.pipeline.stages[0]!.id;
+    const broken = [
+      [{ pipeline: other.id, stage }, `stage ${stage} is gone`],
+      [{ pipeline: stranger.pipeline.id }, `pipeline ${stranger.pipeline.id} is gone`],
+      [{ stage: stranger.pipeline.stages[0]!.id }, `stage ${stranger.pipeline.stages[0]!.id} is gone`],
+      [{ teammate: 'far@example.com' }, 'teammate far@example.com is no longer active'],
+    ] as const;
+    for (const [named, phrase] of broken) {
+      const id = await agentWithVersions(crew, [{ id: 'a', kind: 'ai', ...named }]);
+      const answer = await rollBack(crew, id, 1);
+      expect([answer.status, answer.body.error?.message]).toEqual([409, expect.stringContaining(`now: ${phrase};`)]);
+    }
+    const id = await agentWithVersions(crew, [{ id: 'a', kind: 'ai', stage }]);
+    expect((await rollBack(crew, id, 1)).status).toBe(201);
+  });
+
+  it('finds places gone where the account has no Pipelines any more', async () => {
+    const crew = await openCrew(platform);
+    const id = await agentWithVersions(crew, [{ id: 'a', kind: 'ai', pipeline: crew.pipeline.id }]);
+    await platform.admin('PATCH', `/admin/accounts/${crew.account.id}`, { modules: { crm: { on: false } } });
+    await waitFor('Pipelines to be off', async () => (await rollBack(crew, id, 1)).status === 409);
+    expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/Pipelines is not switched on/));
+  });
+
+  it('is done once for one Idempotency-Key, and leads to versions with numbers of their own at once with others', async () => {
+    const crew = await openCrew(platform);
+    const id = await agentWithVersions(crew, blocks);
+    const headers = { 'Idempotency-Key': 'back' };
+    const path = `/v1/agents/${id}/workflow/versions/1/rollback`;
+    const answers = await Promise.all(Array.from({ length: 5 }, () => crew.account.request('POST', path, { headers })));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect((await versions(crew, id)).data.map(({ number }) => number)).toEqual([3, 2, 1]);
+    const mixed = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? rollBack(crew, id, 2) : publish(crew, id))),
+    );
+    expect(mixed.map(({ status }) => status)).toEqual(mixed.map(() => 201));
+    const numbers = mixed.map(({ body }) => body.number).sort((one, another) => one - another);
+    expect(numbers).toEqual(Array.from({ length: 10 }, (_, index) => index + 4));
+  });
+});

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { addDealNote, findOpenDeal, findPlaces, moveDealToStage } from '@customer-platform/contracts/crm';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openSales } from '../crm-under-test.ts';
+
+let platform: Platform;
+let bus: Bus;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'crm'] });
+  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'agents', log: createLogger('agents', 'error') });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+
+const done = { refusal: null };
+
+/** An account with an open deal, and what it is asked about it. */
+async function openDeal() {
+  const sales = await openSales(platform);
+  const { client, id: accountId } = sales.account;
+  const contact = (await client.createContact({ body: { name: 'Casey' } })).id;
+  const deal = await client.createDeal({ body: { title: 'Tea', contact } });
+  const read = () => client.getDeal({ params: { deal_id: deal.id } });
+  const note = (body: string, key: string = randomUUID()) =>
+    bus.ask(addDealNote, accountId, { key, deal: deal.id, body });
+  const move = (stage: number, key: string = randomUUID()) =>
+    bus.ask(moveDealToStage, accountId, { key, deal: deal.id, stage });
+  return { ...sales, client, accountId, contact, deal, read, note, move };
+}
+
+describe('the newest open deal of a contact', () => {
+  it('is one of these pipelines, with its number; those that are closed do not count', async () => {
+    const { client, accountId, contact, deal, pipeline } = await openDeal();
+    const find = (pipelines: number[]) => bus.ask(findOpenDeal, accountId, { contact, pipelines });
+    expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id, number: 1, title: 'Tea' });
+    const newer = await client.createDeal({ body: { title: 'More tea', contact } });
+    expect((await find([pipeline.id])).deal).toMatchObject({ id: newer.id, number: 2 });
+    await client.winDeal({ params: { deal_id: newer.id } });
+    expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id });
+    expect(await find([pipeline.id + 1_000])).toEqual({ deal: null });
+    expect(await find([])).toEqual({ deal: null });
+    expect(await bus.ask(findOpenDeal, accountId, { contact: randomUUID(), pipelines: [pipeline.id] })).toEqual({
+      deal: null,
+    });
+  });
+});
+
+describe('pipelines and stages', () => {
+  it('are those that there are, pipelines with all their stages', async () => {
+    const { accountId, pipeline, stages } = await openDeal();
+    const asked = { pipelines: [pipeline.id, 999_999], stages: [stages[1]!, 999_999] };
+    const found = await bus.ask(findPlaces, accountId, asked);
+    expect(found.pipelines).toMatchObject([{ id: pipeline.id, name: 'Sales', stages: stages.map((id) => ({ id })) }]);
+    expect(found.stages).toEqual([{ id: stages[1], name: 'Qualified', pipeline: pipeline.id }]);
+    const other = await platform.account();
+    expect(await bus.ask(findPlaces, other.id, asked)).toEqual({ pipelines: [], stages: [] });
+  });
+});
+
+describe('a note', () => {
+  it("is a paragraph of the deal's notes, once for its key, and tells of it", async () => {
+    const { account, note, read } = await openDeal();
+    const key = randomUUID();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => note('Asked for Assam', key)));
+    expect(answers).toEqual(Array(10).fill(done));
+    expect((await read()).notes).toBe('Asked for Assam');
+    expect(await note('Called back')).toEqual(done);
+    expect((await read()).notes).toBe('Asked for Assam\n\nCalled back');
+    const told = () => platform.events(account.id).filter(({ type }) => type === 'deal.updated');
+    await waitFor('both events', () => told().length === 2);
+    expect(told().map(({ data }) => data.previous)).toEqual([{ notes: '' }, { notes: 'Asked for Assam' }]);
+  });
+
+  it('that has no room is refused, and may be asked for again; so is one of a deal that is gone', async () => {
+    const { client, deal, note, read } = await openDeal();
+    expect(await note('a'.repeat(4_990))).toEqual(done);
+    expect(await note('b'.repeat(8))).toEqual(done);
+    const key = randomUUID();
+    expect((await note('c', key)).refusal).toMatch(/no room/);
+    await client.updateDeal({ params: { deal_id: deal.id }, body: { notes: '' } });
+    expect(await note('c', key)).toEqual(done);
+    expect((await read()).notes).toBe('c');
+    await client.deleteDeal({ params: { deal_id: deal.id } });
+    expect((await note('d')).refusal).toMatch(/gone/);
+    expect(await note('c', key)).toEqual(done);
+  });
+});
+
+describe('a move', () => {
+  it('is made once for its key, though somebody moved the deal on since', async () => {
+    const { client, deal, stages, move, read } = await openDeal();
+    const key = randomUUID();
+    expect(await move(stages[1]!, key)).toEqual(done);
+    expect((await read()).stage.id).toBe(stages[1]);
+    await client.moveDeal({ params: { deal_id: deal.id }, body: { stage: stages[2]! } });
+    expect(await move(stages[1]!, key)).toEqual(done);
+    expect((await read()).stage.id).toBe(stages[2]);
+    expect(await move(stages[2]!)).toEqual(done);
+  });
+
+  it('is refused to a stage of another pipeline, and of a deal that is closed', async () => {
+    const { client, deal, stages, move } = await openDeal();
+    const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
+    expect((await move(other.stages[0]!.id)).refusal).toMatch(/no such stage/);
+    await client.winDeal({ params: { deal_id: deal.id } });
+    expect((await move(stages[1]!)).refusal).toMatch(/won/);
+  });
+});

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { getConversation } from '@customer-platform/contracts/messaging';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type HttpProvider, openShop, startHttpProvider } from '../messaging-under-test.ts';
+
+let platform: Platform;
+let provider: HttpProvider;
+let bus: Bus;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'messaging'] });
+  provider = await startHttpProvider();
+  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'agents', log: createLogger('agents', 'error') });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await provider.stop();
+  await platform.stop();
+});
+
+const phone = '+4930901820';
+
+/** An account whose contact Casey writes and is written to by SMS. */
+async function openTalk() {
+  const { account, hook } = await openShop(platform, { sms: provider });
+  const contact = (await account.client.createContact({ body: { name: 'Casey', phone } })).id;
+  const talk = async (limit = 20, id = contact) => {
+    const { messages } = await bus.ask(getConversation, account.id, { contact: id, limit });
+    return messages.map(({ direction, channel, body }) => `${direction} ${channel} ${body}`);
+  };
+  const hear = async (body: string) => {
+    const at = platform.clock.now().toISOString();
+    await hook('sms', { type: 'inbound', from: phone, body, id: randomUUID(), at });
+    await waitFor('it to be theirs', async () => (await talk()).some((line) => line === `in sms ${body}`));
+  };
+  const say = (body: string, more: object = {}) =>
+    account.client.sendMessage({ body: { contact, channels: [{ channel: 'sms', body }], ...more } });
+  return { account, contact, talk, hear, say };
+}
+
+describe('a conversation', () => {
+  it('is what was written and what was said, oldest first, and its last part where it is long', async () => {
+    const { account, talk, hear, say } = await openTalk();
+    await hear('Are you open?');
+    platform.clock.advance(1_000);
+    const { id: message_id } = await say('Until five');
+    const isSent = async () => (await account.client.getMessage({ params: { message_id } })).status === 'sent';
+    await waitFor('it to be sent', isSent);
+    platform.clock.advance(1_000);
+    await hear('Thanks');
+    expect(await talk()).toEqual(['in sms Are you open?', 'out sms Until five', 'in sms Thanks']);
+    expect(await talk(2)).toEqual(['out sms Until five', 'in sms Thanks']);
+  });
+
+  it('leaves out what is not sent yet, and what was said to others', async () => {
+    const { account, talk, say } = await openTalk();
+    await say('Later', { send_at: new Date(platform.clock.now().getTime() + 3_600_000).toISOString() });
+    const other = (await account.client.createContact({ body: { name: 'Robin', phone: '+4930901821' } })).id;
+    await say('To Robin', { contact: other });
+    await say('To Casey');
+    expect(await talk()).toEqual(['out sms To Casey']);
+    expect(await talk(20, randomUUID())).toEqual([]);
+  });
+
+  it("is with a merged contact's survivor the conversations of both", async () => {
+    const { account, contact, talk, hear } = await openTalk();
+    await hear('Hello');
+    const keep = (await account.client.createContact({ body: { name: 'Casey C.', phone } })).id;
+    await account.client.findDuplicates({ body: {} });
+    const pair = await waitFor('the pair', async () => (await account.client.listDuplicates({})).data[0]);
+    await account.client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep } });
+    await waitFor('the news of it', async () => (await talk(20, keep)).length === 1);
+    expect(await talk(20, contact)).toEqual(['in sms Hello']);
+  });
+});

@@ -1,0 +1,43 @@
+import { type Receiver, startReceiver } from '@customer-platform/testkit';
+
+/** One step as an AI plans it. */
+export interface PlannedStep {
+  action: string;
+  title?: string;
+  reason?: string;
+  delay_minutes?: number;
+  params: Record<string, unknown>;
+}
+
+/** Somebody's OpenAI-compatible AI on loopback: plans these steps, whatever it is asked. */
+export interface OwnAi extends Receiver {
+  /** What an account's settings say to reach it. */
+  settings: { base_url: string; api_key: string; model: string };
+  /** What it plans from now on. */
+  steps: PlannedStep[];
+}
+
+/** As tokens of a call it says 400 + 100. */
+export const tokensOfCall = 500;
+
+export async function startOwnAi(): Promise<OwnAi> {
+  const receiver = await startReceiver();
+  const ai: OwnAi = Object.assign(receiver, {
+    settings: { base_url: `${receiver.url}/v1`, api_key: 'own-key', model: 'own-model' },
+    steps: [{ action: 'send_message', params: { channel: 'sms', body: 'We will see to it.' } }],
+  });
+  receiver.answer = (_request, response) => {
+    const steps = ai.steps.map((step) => ({ title: 'A step', reason: 'It was asked for', delay_minutes: 0, ...step }));
+    const plan = { goal: 'Answer', rationale: 'Somebody asked', approval_reasons: [], steps };
+    const completion = {
+      id: 'own',
+      object: 'chat.completion',
+      created: 1_790_000_000,
+      model: ai.settings.model,
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: JSON.stringify(plan) } }],
+      usage: { prompt_tokens: 400, completion_tokens: 100, total_tokens: tokensOfCall },
+    };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion));
+  };
+  return ai;
+}
