@@ -46,7 +46,8 @@ export class MessageHandover {
     const { sql, bus, clock } = this.#foundation;
     if (!bus.isConnected()) return false;
     const now = clock();
-    const claimed = await claimPendingMessages(sql, now, new Date(now.getTime() + leaseMs), batchSize);
+    const leasedUntil = new Date(now.getTime() + leaseMs);
+    const claimed = await claimPendingMessages(sql, now, leasedUntil, batchSize);
     if (claimed.length === 0) return false;
     const answers = await Promise.allSettled(claimed.map((message) => this.#ask(message)));
     const isTaken = (_: PendingMessage, index: number) => answers[index]!.status === 'fulfilled';
@@ -57,7 +58,7 @@ export class MessageHandover {
       dueAt: new Date(clock().getTime() + waitMs(message.tries)),
     }));
     this.#note(answers);
-    await settlePendingMessages(sql, taken, postponed);
+    await settlePendingMessages(sql, leasedUntil, taken, postponed);
     return claimed.length === batchSize && refused.length === 0;
   }
 

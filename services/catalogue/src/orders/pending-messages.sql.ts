@@ -56,9 +56,13 @@ export interface Postponed {
   dueAt: Date;
 }
 
-/** Forgets the messages that were taken, and has the others wait, in one statement. */
+/**
+ * Forgets the messages that were taken, and has the others wait, in one statement. Nothing of the others changes that are no
+ * longer claimed until `leasedUntil`: somebody else has them by now.
+ */
 export async function settlePendingMessages(
   sql: Sql,
+  leasedUntil: Date,
   taken: readonly PendingMessage[],
   postponed: readonly Postponed[],
 ): Promise<void> {
@@ -71,7 +75,7 @@ export async function settlePendingMessages(
     update pending_messages p set tries = p.tries + 1, due_at = later.due_at
     from unnest(${waiting.map((message) => message.account_id)}::uuid[], ${waiting.map((message) => message.id)}::uuid[],
       ${postponed.map(({ dueAt }) => dueAt.toISOString())}::text[]::timestamptz[]) as later (account_id, id, due_at)
-    where p.account_id = later.account_id and p.id = later.id`;
+    where p.account_id = later.account_id and p.id = later.id and p.due_at = ${leasedUntil}`;
 }
 
 /** How many messages, of all accounts, messaging has not taken yet. */
