@@ -1,12 +1,13 @@
 import { type Client, createClient } from '@customer-platform/client';
 import type { KnowledgeSource } from '@customer-platform/contracts/agents';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
+import { docxOf, pdfOf } from '@customer-platform/testkit/documents';
 import { type Child, startChild } from './child-process.ts';
 import { atMost, type Bench, exactly, type Figure, median, percentile, told } from './figures.ts';
 import { closedLoop, requestBytes } from './load.ts';
 import { someDocument, someQueries } from './many-passages.ts';
 import { startPlatform } from './platform.ts';
-import { residentMebibytes, watchMemory } from './process-usage.ts';
+import { childrensMebibytes, residentMebibytes, watchMemory } from './process-usage.ts';
 
 const rounds = 5;
 const articleLength = 20_000;
@@ -16,6 +17,9 @@ const passagesOfFile = 1_000;
 const searches = 400;
 const warming = 40;
 const hostilePages = ['endless', 'private', 'links', 'bomb', 'deep', 'drip'];
+const mebibyte = 1_048_576;
+/** Below the size at which a Word document is refused unread. */
+const bombParagraphs = mebibyte;
 /** Longer than a reading may take. */
 const patienceMs = 120_000;
 
@@ -101,27 +105,45 @@ async function readingPages(setting: Setting): Promise<Figure[]> {
   return [atMost(`a website of ${pageCount} pages of 20 kB, until it is ready`, seconds, 30, 's')];
 }
 
-/** Each hostile page is a website of its own; all are read at once, and a page that is none among them. */
+/**
+ * What nobody should have to read, all at once: each hostile page is a website of its own. A file whose content is no type that is
+ * taken is refused at once, whatever its name says; one that only calls itself a PDF is taken, and fails.
+ */
 async function readingWhatIsHostile(setting: Setting): Promise<Figure[]> {
   const { platform, client, site } = setting;
   const pid = platform.pidOf('agents')!;
   const before = residentMebibytes(pid);
-  const memory = watchMemory(pid);
-  const ended = await Promise.all(
-    hostilePages.map((name) =>
-      read(setting, () => client.createSource({ body: { kind: 'website', url: `${site.url}/hostile/${name}` } })),
-    ),
+  const [memory, readers] = [watchMemory(pid), watchMemory(pid, childrensMebibytes)];
+  const websites = hostilePages.map(
+    (name) => () => client.createSource({ body: { kind: 'website', url: `${site.url}/hostile/${name}` } }),
   );
-  const grown = memory.stop() - before;
+  const files = hostileFiles().map((file) => () => client.uploadFile({ body: { file } }));
+  const ended = await Promise.all([...websites, ...files].map((add) => read(setting, add)));
+  const all = ended.length;
   const failed = ended.filter(({ source }) => source.status === 'failed' && source.error !== '').length;
+  const grown = memory.stop() - before;
   return [
     exactly(
-      'hostile websites that ended in failed, with a reason',
-      `${failed} of ${hostilePages.length}`,
-      `${hostilePages.length} of ${hostilePages.length}`,
+      'hostile websites and files that ended in failed, with a reason',
+      `${failed} of ${all}`,
+      `${all} of ${all}`,
     ),
     told('the last of them', Math.max(...ended.map(({ seconds }) => seconds)), 's'),
     atMost('memory that the service took for them', grown, 100, 'MiB'),
+    told('the most that its reading processes held together', readers.stop(), 'MiB'),
+  ];
+}
+
+function hostileFiles(): File[] {
+  const wordBomb = docxOf([{ text: 'a</w:t></w:r></w:p><w:p><w:r><w:t>'.repeat(bombParagraphs) }]);
+  const shyWordBomb = docxOf([{ text: 'a'.repeat(200 * mebibyte) }], 1_000);
+  const manyPages = pdfOf(Array<string>(10_000).fill('x'));
+  return [
+    new File([wordBomb], 'bomb.docx'),
+    new File([shyWordBomb], 'shy-bomb.docx'),
+    new File([manyPages], 'pages.pdf'),
+    new File(['%PDF-1.7 and then no PDF'], 'wrong.pdf'),
+    new File([docxOf([{ text: 'a' }]).subarray(0, 600), docxOf([{ text: 'a' }]).subarray(-200)], 'broken.docx'),
   ];
 }
 

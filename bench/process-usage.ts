@@ -23,39 +23,53 @@ export function parentOf(pid: number): number {
 
 /** Processor time of a process and of all that it started, those that have ended included: of PostgreSQL, for example. */
 export function cpuSecondsWithChildren(pid: number): number {
-  let ticks = 0;
+  const own = statOf(pid);
+  const ownTicks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(own[index]), 0);
+  const ticksOfChild = (child: number) => [11, 12].reduce((sum, index) => sum + Number(statOf(child)[index]), 0);
+  return (ownTicks + sumOfChildren(pid, ticksOfChild)) / ticksPerSecond;
+}
+
+/** Adds something up over the processes that a process started and that have not ended. */
+function sumOfChildren(pid: number, of: (child: number) => number): number {
+  let sum = 0;
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      const fields = statOf(Number(name));
-      if (Number(name) === pid) ticks += [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
-      else if (Number(fields[1]) === pid) ticks += Number(fields[11]) + Number(fields[12]);
+      if (parentOf(Number(name)) === pid) sum += of(Number(name));
     } catch (error) {
       if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error; // it has ended meanwhile
     }
   }
-  return ticks / ticksPerSecond;
+  return sum;
 }
 
 /** Memory of a process that is in RAM now, in MiB. */
 export function residentMebibytes(pid: number): number {
+  const mebibytes = residentOf(pid);
+  if (mebibytes === undefined) throw new Error(`/proc/${pid}/status names no VmRSS: the process has ended`);
+  return mebibytes;
+}
+
+/** Memory of all that a process started, in MiB. */
+export const childrensMebibytes = (pid: number): number => sumOfChildren(pid, (child) => residentOf(child) ?? 0);
+
+function residentOf(pid: number): number | undefined {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  if (kibibytes === undefined) throw new Error(`/proc/${pid}/status names no VmRSS: the process has ended`);
-  return Number(kibibytes) / 1024;
+  return kibibytes === undefined ? undefined : Number(kibibytes) / 1024;
 }
 
 /**
- * Looks at a process's memory every 100 ms until stopped or the process ends; `stop` answers the most it saw, in MiB, and throws
- * where the process has ended.
+ * Looks at a process's memory, or what else `look` tells of it, every 100 ms until stopped or the process ends; `stop` answers the
+ * most it saw, in MiB, and throws where the process has ended.
  */
-export function watchMemory(pid: number): { stop(): number } {
-  let most = residentMebibytes(pid);
-  const look = () => {
-    most = Math.max(most, residentMebibytes(pid));
+export function watchMemory(pid: number, look: (pid: number) => number = residentMebibytes): { stop(): number } {
+  let most = look(pid);
+  const update = () => {
+    most = Math.max(most, look(pid));
   };
   const timer = setInterval(() => {
     try {
-      look();
+      update();
     } catch {
       clearInterval(timer); // it has ended: stop says so
     }
@@ -63,7 +77,7 @@ export function watchMemory(pid: number): { stop(): number } {
   return {
     stop() {
       clearInterval(timer);
-      look();
+      update();
       return most;
     },
   };

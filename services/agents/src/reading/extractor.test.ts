@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { docxOf, pdfOf, zipOf } from '@customer-platform/testkit/documents';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Extractor, type ExtractorOptions } from './extractor.ts';
-import { docxOf, pdfOf, zipOf } from './reading-under-test.ts';
 
 const extractors: Extractor[] = [];
 const mebibyte = 1_048_576;

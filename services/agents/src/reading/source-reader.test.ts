@@ -2,11 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { KnowledgeSource } from '@customer-platform/contracts/agents';
 import { type Database, type Running, startService } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { docxOf, pdfOf } from '@customer-platform/testkit/documents';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
 import { agents } from '../main.ts';
 import { claimSource } from './reading.sql.ts';
-import { docxOf, htmlPage, pdfOf, type Site, startSite } from './reading-under-test.ts';
+import { htmlPage, type Site, startSite } from './reading-under-test.ts';
 
 let platform: Platform;
 let database: Database;
