@@ -108,6 +108,15 @@ describe('provision', () => {
     expect(await sql`select current_schema() as schema`).toMatchObject([{ schema: 'crm' }]);
   });
 
+  it('refuses a database whose texts are not UTF-8, and says how to make one', async () => {
+    const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
+    clients.push(admin);
+    await admin`create database bytes template template0 encoding 'SQL_ASCII' locale 'C'`;
+    await expect(provision(databaseUrl(adminUrl, 'bytes'), { roles })).rejects.toThrow(
+      /encoding of the database "bytes" is SQL_ASCII and must be UTF8/,
+    );
+  });
+
   it('refuses a name that is no plain identifier', async () => {
     await expect(provision(adminUrl, { roles: [{ name: 'a;b', password: 'x' }] })).rejects.toThrow(
       /cannot name a schema/,

@@ -77,7 +77,18 @@ async function requireRights(admin: postgres.Sql, adminUrl: string): Promise<voi
   );
 }
 
+async function requireEncoding(database: postgres.Sql): Promise<void> {
+  const [found] = await database<{ name: string; encoding: string }[]>`
+    select current_database() as name, current_setting('server_encoding') as encoding`;
+  if (found?.encoding === 'UTF8') return;
+  throw new Error(
+    `the encoding of the database "${found?.name}" is ${found?.encoding} and must be UTF8: make one with ` +
+      `CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'`,
+  );
+}
+
 async function provisionDatabase(pool: postgres.Sql, roles: ServiceRole[]): Promise<void> {
+  await requireEncoding(pool);
   await pool.begin(async (sql) => {
     await sql`revoke create on schema public from public`;
     for (const extension of ['btree_gist', 'pg_trgm']) {

@@ -70,7 +70,7 @@ async function startContainers(): Promise<Servers> {
   const { GenericContainer, Wait } = await import('testcontainers');
   const password = crypto.randomUUID();
   const postgres = await new GenericContainer('postgres:18')
-    .withEnvironment({ POSTGRES_PASSWORD: password })
+    .withEnvironment({ POSTGRES_PASSWORD: password, LANG: 'C.UTF-8' })
     .withCommand(['-c', 'max_connections=500', '-c', 'fsync=off'])
     .withExposedPorts(5432)
     .withWaitStrategy(Wait.forListeningPorts())

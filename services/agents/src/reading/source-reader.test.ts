@@ -345,6 +345,28 @@ describe('a website that is read on its schedule', () => {
     expect(eventsOf(id)[1]).toMatchObject({ type: 'knowledge.ready', previous: { updated_at } });
   });
 
+  it('has its next time moved when its schedule changes, and none where it has no schedule any more', async () => {
+    const site = await newSite();
+    site.paths.set('/', htmlPage('A', 'first'));
+    const { id } = await website(site, ['/']);
+    await ended(id);
+    const dueInMs = async () => {
+      const { due_at } = await rowOf(id);
+      return due_at && due_at.getTime() - platform.clock.now().getTime();
+    };
+    expect(await dueInMs()).toBeNull();
+    for (const [every, waitMs] of [['weekly', 7 * dayMs] as const, ['daily', dayMs] as const]) {
+      const { body } = await library.request('PATCH', `/sources/${id}`, { refresh: every });
+      expect(body).toMatchObject({ refresh: every, status: 'ready' });
+      expect(Math.abs((await dueInMs())! - waitMs)).toBeLessThan(minuteMs);
+    }
+    platform.clock.advance(dayMs);
+    await waitFor('the page to be read', () => site.requests.length === 2);
+    await waitFor('the next time to be set', async () => (await rowOf(id)).reading_since === null);
+    await library.request('PATCH', `/sources/${id}`, { refresh: 'never' });
+    expect(await dueInMs()).toBeNull();
+  });
+
   it('is tried again twice, with what was known, before it has failed; and comes again the next day', async () => {
     const site = await newSite();
     site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));
