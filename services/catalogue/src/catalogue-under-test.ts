@@ -58,7 +58,7 @@ export async function startMessaging(
     const message = { account, ...input };
     handed.push(message);
     if (!isAnswered(message)) await new Promise<never>(() => undefined);
-    return { message: randomUUID() };
+    return { message: randomUUID(), refusal: null };
   });
   return {
     handed,

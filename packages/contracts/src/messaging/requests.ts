@@ -5,7 +5,8 @@ import { channel } from './channel.ts';
 
 /**
  * Hands a message to a contact over, to be sent on one channel. `key` is the caller's own: asked again with it, nothing more
- * is sent, so that an asker who got no answer asks until it has one.
+ * is sent, so that an asker who got no answer asks until it has one. It is refused only where it needs its channel to be set up,
+ * and that is not; else it is stored, and fails where it cannot be sent.
  */
 export const takeMessage = internalRequest(
   'takeMessage',
@@ -16,11 +17,18 @@ export const takeMessage = internalRequest(
     channel,
     body: z.string(),
     reference: z.string().meta({ description: 'What it is about, for people to find it by.' }),
+    needs_channel: z.boolean().default(false),
   }),
-  z.object({ message: z.guid() }),
+  z.object({
+    message: z.guid().nullable(),
+    refusal: z.string().nullable().meta({ description: 'Why there is no message.' }),
+  }),
 );
 
-/** Asks for the last messages from and to a contact, at most 50, oldest first, with their times in UTC. */
+/**
+ * Asks for the last messages from and to a contact, at most 50, oldest first, with their times in UTC, and for the channels that
+ * are set up; a sandbox needs none of them to be.
+ */
 export const getConversation = internalRequest(
   'getConversation',
   'messaging',
@@ -29,5 +37,6 @@ export const getConversation = internalRequest(
     messages: z.array(
       z.object({ id: z.guid(), direction: z.enum(['in', 'out']), channel, body: z.string(), at: timestamp }),
     ),
+    channels: z.array(channel),
   }),
 );

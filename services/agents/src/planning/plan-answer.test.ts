@@ -131,6 +131,13 @@ describe('the channel of a message', () => {
     });
   });
 
+  it('is another where the one on which the customer wrote is not set up any more', () => {
+    const contact = { ...documentOf().contact, channels: ['sms' as const] };
+    expect(read(planOf(message('Hello')), { contact })).toMatchObject({
+      steps: [{ params: { channel: 'sms', channel_locked: false } }],
+    });
+  });
+
   it('reaches the contact', () => {
     expect(problemOf(planOf(message('Hello', { channel: 'email' })))).toContain('whatsapp, sms');
     expect(problemOf(planOf(message('Hello', { channel: 'fax' })))).toContain('steps[0].params.channel');

@@ -126,7 +126,9 @@ const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, 
     const { trigger, contact, passages } = document;
     const sentOn = given.channel ?? channelOfReply(document);
     if (!sentOn || !contact.channels.includes(sentOn))
-      throw new AnswerRefused(`${at}.params.channel must be one that reaches the contact: ${listed(contact.channels)}`);
+      throw new AnswerRefused(
+        `${at}.params.channel must be one that is set up and reaches the contact: ${listed(contact.channels)}`,
+      );
     const channel_locked = trigger.kind === 'inbound_message' && sentOn === trigger.channel;
     const exact = passages.filter((passage) => passage.exact);
     const quoted = exact.find(({ source }) => source.id === given.answer);
@@ -163,9 +165,9 @@ const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, 
   },
 };
 
-/** Where an answer goes that names no channel: where the customer wrote, else the first that reaches the customer. */
-function channelOfReply({ trigger, contact }: PlanningDocument): Channel | undefined {
-  return trigger.channel ?? contact.channels[0];
+/** Where an answer goes that names no channel: where the customer wrote if it can, else the first that reaches the customer. */
+function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
+  return channels.find((one) => one === trigger.channel) ?? channels[0];
 }
 
 function listed(names: readonly string[]): string {

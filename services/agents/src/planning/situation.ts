@@ -1,7 +1,7 @@
 import { type Contact, getContactProfile } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { findOpenDeal, findPlaces, type NumberedDeal } from '@customer-platform/contracts/crm';
-import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
+import { type Channel, channel, getConversation } from '@customer-platform/contracts/messaging';
 import { type Ask, type Database, formatInstant } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
 import { searchPassages } from '../knowledge/search.ts';
@@ -79,7 +79,7 @@ export async function learnSituation(
       text: beginning(claim.trigger_text, told.trigger),
     },
     goal: claim.goal === '' ? null : claim.goal,
-    contact: tellContact(contact),
+    contact: tellContact(contact, account.mode === 'test' ? channel.options : conversation.channels),
     deal: deal && {
       title: deal.title,
       stage: deal.stage,
@@ -128,12 +128,12 @@ function stagesOf(pipeline: { stages: { id: number; name: string }[] } | undefin
   return stages.length === 0 ? [stage] : stages;
 }
 
-/** Not its phone and email: who plans need not know them. */
-function tellContact({ name, phone, email, tags, fields }: Contact): PlanningDocument['contact'] {
-  const channels: Channel[] = [
-    ...(phone ? (['whatsapp', 'sms'] as const) : []),
-    ...(email ? (['email'] as const) : []),
-  ];
+/** Not its phone and email: who plans need not know them, but on which of the channels that are set up it can be reached. */
+function tellContact(
+  { name, phone, email, tags, fields }: Contact,
+  setUp: readonly Channel[],
+): PlanningDocument['contact'] {
+  const channels = channel.options.filter((one) => setUp.includes(one) && (one === 'email' ? email : phone));
   const toldFields = Object.entries(fields)
     .slice(0, maxTold)
     .map(([key, value]) => [key, typeof value === 'string' ? beginning(value, told.field) : value]);

@@ -18,9 +18,9 @@ export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | un
   const { account_id, plan_id, key, contact_id: contact, deal_id: deal } = step;
   if (step.action === 'send_message') {
     const { channel, body } = step.params as z.infer<typeof SendMessageParams>;
-    return {
-      result: await bus.ask(takeMessage, account_id, { key, contact, channel, body, reference: `plan-${plan_id}` }),
-    };
+    const message = { key, contact, channel, body, reference: `plan-${plan_id}`, needs_channel: true };
+    const taken = await bus.ask(takeMessage, account_id, message);
+    return taken.message === null ? { error: taken.refusal! } : { result: { message: taken.message } };
   }
   if (deal === null) return { error: 'The plan has no deal' };
   const { refusal } =

@@ -12,7 +12,7 @@ let bus: Bus;
 let agency: Agency;
 /** The keys under which messages were handed over, oldest first. */
 let keys: string[];
-let answer: () => Promise<{ message: string }>;
+let answer: () => Promise<{ message: string; refusal: null }>;
 const silence = () => new Promise<never>(() => undefined);
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('a step without an answer', () => {
       const seconds = await noted(steps[0]!.id);
       waits.push(seconds);
       expect(statuses(await agency.get(id))).toEqual(['running']);
-      if (tries === 4) answer = async () => ({ message: randomUUID() });
+      if (tries === 4) answer = async () => ({ message: randomUUID(), refusal: null });
       platform.clock.advance(seconds * 1_000);
     }
     await agency.until(id, 'completed');
@@ -74,7 +74,7 @@ describe('a step without an answer', () => {
     answer = () => Promise.reject(new Error('out of order'));
     const { id } = await agency.plan({ mode: 'none' });
     await handed(1);
-    answer = async () => ({ message: randomUUID() });
+    answer = async () => ({ message: randomUUID(), refusal: null });
     platform.clock.advance(1_000);
     await agency.until(id, 'completed');
     expect(new Set(keys).size).toBe(1);
@@ -96,7 +96,7 @@ describe('a step without an answer', () => {
     await agency.decide(id, 'approve');
     await handed(1);
     const seconds = await noted(steps[0]!.id);
-    answer = async () => ({ message: randomUUID() });
+    answer = async () => ({ message: randomUUID(), refusal: null });
     platform.clock.advance(seconds * 1_000);
     await agency.until(id, 'completed');
   });
@@ -111,14 +111,14 @@ describe('a step without an answer', () => {
 
 describe('a plan that is cancelled while a step runs', () => {
   it('shows what became of the step, and does nothing more', async () => {
-    let give: (given: { message: string }) => void = () => undefined;
+    let give: (given: { message: string; refusal: null }) => void = () => undefined;
     answer = () => new Promise((resolve) => (give = resolve));
     const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
     await handed(1);
     const { body } = await agency.decide(id, 'cancel');
     expect([body.status, statuses(body)]).toEqual(['cancelled', ['running', 'cancelled']]);
     const message = randomUUID();
-    give({ message });
+    give({ message, refusal: null });
     const ended = await waitFor('its end', async () => {
       const plan = await agency.get(id);
       return plan.steps[0]!.status === 'done' && plan;

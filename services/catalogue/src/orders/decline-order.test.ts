@@ -56,6 +56,7 @@ describe('declining an order', () => {
         channel: 'sms',
         body: 'Sold out, sorry 😀',
         reference: 'order-2',
+        needs_channel: false,
       },
     ]);
   });

@@ -54,6 +54,12 @@ describe('a conversation', () => {
     expect(await talk(2)).toEqual(['out sms Until five', 'in sms Thanks']);
   });
 
+  it('comes with the channels that are set up to go on with it', async () => {
+    const { account, contact } = await openTalk();
+    const { channels } = await bus.ask(getConversation, account.id, { contact, limit: 1 });
+    expect(channels).toEqual(['sms']);
+  });
+
   it('leaves out what is not sent yet, and what was said to others', async () => {
     const { account, talk, say } = await openTalk();
     await say('Later', { send_at: new Date(platform.clock.now().getTime() + 3_600_000).toISOString() });

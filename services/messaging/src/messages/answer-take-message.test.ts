@@ -25,7 +25,7 @@ const phone = '+4930901820';
 const addContact = async (body: object = { name: 'Carla', phone }) => (await account.client.createContact({ body })).id;
 const ask = async (contact: string, more: object = {}, accountId = account.id) => {
   const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1' };
-  return (await bus.ask(takeMessage, accountId, { key: randomUUID(), ...given, ...more })).message;
+  return (await bus.ask(takeMessage, accountId, { key: randomUUID(), ...given, ...more })).message!;
 };
 /** Hands a message over as its askers do: with its key until there is an answer. */
 const hand = (contact: string, more: object = {}, accountId = account.id) => {
@@ -121,6 +121,21 @@ describe('a message that is handed over', () => {
       return shown.failed_at !== null && shown;
     });
     expect(message).toMatchObject({ status: 'failed', error: { code: 'no_address' }, to: '' });
+  });
+
+  it('that needs its channel is refused where that is not set up, and is none', async () => {
+    const contact = await addContact();
+    const refused = { key: randomUUID(), contact, channel: 'sms' as const, body: 'Hello', reference: 'plan-1' };
+    const needy = { ...refused, needs_channel: true };
+    const answer = await waitFor('an answer', () => bus.ask(takeMessage, account.id, needy));
+    expect(answer).toEqual({ message: null, refusal: expect.stringContaining('The channel sms is not set up') });
+    expect(await all()).toEqual([]);
+    // In the sandbox all of them are simulated.
+    const simulated = await waitFor('an answer', () => bus.ask(takeMessage, account.sandboxId, needy));
+    expect(simulated).toEqual({ message: expect.any(String), refusal: null });
+    // What was taken before stays taken, whatever is set up.
+    expect(await bus.ask(takeMessage, account.id, refused)).toMatchObject({ refusal: null });
+    expect(await bus.ask(takeMessage, account.id, needy)).toMatchObject({ refusal: null });
   });
 
   it('for an account that there is not is refused', async () => {

@@ -7,9 +7,9 @@ import { insertMessages, selectIdByKey } from './messages.sql.ts';
 /** Stores what another service has to tell a contact, once for each key. Throws where the account does not exist. */
 export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingResources>(
   takeMessage,
-  async ({ sql, accountId, resources, change }, { key, contact, channel, body, reference }) => {
+  async ({ sql, accountId, resources, change }, { key, contact, channel, body, reference, needs_channel }) => {
     const taken = await selectIdByKey(sql, accountId, key);
-    if (taken !== undefined) return { message: taken };
+    if (taken !== undefined) return { message: taken, refusal: null };
     // The copy's number is what it goes to; of a contact that nobody knows it ends as one without an address.
     if (!(await knownContact(sql, accountId, contact)))
       await learnContact(contact)({ account: { id: accountId }, sql, ask: resources.askFor(accountId) });
@@ -26,16 +26,21 @@ export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingReso
         // Who writes is what an email can say at least.
         steps: [{ channel, body, subject: account.name, fallback_after_seconds: 300 }],
         is_simulated: account.mode === 'test',
-        needs_channels: false,
+        needs_channels: needs_channel && account.mode === 'live',
         send_at: null,
         key,
         trace,
       };
       const [stored] = await insertMessages(tx, [given], now);
       // Stored meanwhile by one who asked at the same moment.
-      return stored?.id ?? (await selectIdByKey(tx, accountId, key))!;
+      return stored?.id ?? (await selectIdByKey(tx, accountId, key));
     });
+    if (message === undefined)
+      return {
+        message: null,
+        refusal: `The channel ${channel} is not set up; PUT /v1/messages/channels/${channel} sets it up`,
+      };
     resources.dispatcher.wake();
-    return { message };
+    return { message, refusal: null };
   },
 );
