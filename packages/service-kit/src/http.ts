@@ -5,7 +5,6 @@ import { type Database, inTransaction, type Sql, serviceUnavailable } from './da
 import {
   type AnswerSeal,
   claimKey,
-  fingerprintOf,
   type IdempotencyClaim,
   idempotencyKey,
   KeyWaiters,
@@ -17,7 +16,7 @@ import { type Logger, withWorkContext } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
 import { Outside, OutsideNeeded } from './outside.ts';
-import { bodyBytes, bodyParser, bodyReader } from './request-body.ts';
+import { bodyFingerprint, bodyParser, bodyReader } from './request-body.ts';
 import { inSpan, meter, SpanKind } from './telemetry.ts';
 
 /** What binding needs of the process. */
@@ -68,6 +67,7 @@ export function bindOperations<Resources>(
       requests.underWay--;
     }
   };
+  const accountOf = (request: Request) => context.authenticate(request).id;
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
     const answer = answerer(bound, context, waiters);
@@ -86,7 +86,7 @@ export function bindOperations<Resources>(
     const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
     methods.set(path, [...(methods.get(path) ?? []), ...served]);
     if (operation.method === 'GET') route.get(serve);
-    else route[operation.method.toLowerCase() as 'post'](bodyReader(operation), serve);
+    else route[operation.method.toLowerCase() as 'post'](bodyReader(operation, accountOf), serve);
   }
   for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
 }
@@ -165,7 +165,7 @@ function answerer<Resources>(
       if (isWrite) call.now = context.clock();
     }
     call.query = parseQuery(request.query as Record<string, unknown>) as typeof call.query;
-    call.body = (await parseBody(request)) as never;
+    call.body = parseBody(request) as never;
     call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
       const row = outboxRow(event, account, data, call.now);
       events.push(row);
@@ -228,7 +228,7 @@ function answerer<Resources>(
       method: request.method,
       path,
       key,
-      fingerprint: fingerprintOf(bodyBytes(request)),
+      fingerprint: bodyFingerprint(request),
     };
     const outside = new Outside();
     const attempt = async (): Promise<Outcome | 'running'> => {

@@ -1,7 +1,8 @@
 import { ApiError, operationsOf } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { bodyParser } from './request-body.ts';
+import { readForm } from './form-body.ts';
+import { bodyFingerprint, bodyParser } from './request-body.ts';
 
 const upload = operationsOf('agents', null)('upload', {
   method: 'POST',
@@ -19,7 +20,21 @@ const upload = operationsOf('agents', null)('upload', {
   answer: z.object({}),
   errors: [],
 });
-const parse = bodyParser(upload);
+const parseBody = bodyParser(upload);
+
+interface Sent {
+  body: Buffer;
+  headers: { 'content-type': string };
+}
+
+/** What comes of a form that arrives in chunks of `size` bytes. */
+async function received({ body, headers }: Sent, size = 65_536) {
+  const chunks = async function* () {
+    for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size);
+  };
+  return { headers, body: await readForm(chunks(), headers['content-type'], body.length) };
+}
+const parse = async (form: Sent) => parseBody(await received(form));
 
 async function sent(entries: [string, string | Blob, string?][], headers: Record<string, string> = {}) {
   const form = new FormData();
@@ -29,7 +44,7 @@ async function sent(entries: [string, string | Blob, string?][], headers: Record
   }
   const message = new Response(form);
   const body = Buffer.from(await message.arrayBuffer());
-  return { body, headers: { 'content-type': message.headers.get('content-type')!, ...headers } };
+  return { body, headers: { 'content-type': message.headers.get('content-type')!, ...headers } } satisfies Sent;
 }
 
 const file = (bytes: Uint8Array<ArrayBuffer> | string, name = 'ü.txt') =>
@@ -75,5 +90,59 @@ describe('a form', () => {
     expect(await refusal({ ...whole, body: Buffer.alloc(0) })).toEqual(invalid('body'));
     const other = whole.headers['content-type'].replace(/boundary=.*/, 'boundary=other');
     expect(await refusal({ ...whole, headers: { 'content-type': other } })).toEqual(invalid('body'));
+  });
+
+  it('is the same whatever chunks it comes in', async () => {
+    const bytes = Uint8Array.from({ length: 3_000 }, (_, index) => index % 256);
+    const given = await sent([['title', 'T😀ä'], file(bytes)]);
+    for (const size of [1, 7, 64, 1_000]) {
+      const form = await received(given, size);
+      const { file: taken, title } = parseBody(form);
+      expect(title).toBe('T😀ä');
+      expect(Buffer.from(await (taken as File).bytes()).equals(Buffer.from(bytes))).toBe(true);
+    }
+  });
+
+  it('has one fingerprint whatever its boundary, and another where anything in it differs', async () => {
+    const print = async (entries: Parameters<typeof sent>[0]) =>
+      bodyFingerprint(await received(await sent(entries))).toString('hex');
+    const first = await print([file('x'), ['title', 'Tea']]);
+    expect(await print([file('x'), ['title', 'Tea']])).toBe(first);
+    const others = await Promise.all([
+      print([file('y'), ['title', 'Tea']]),
+      print([file('x', 'other.txt'), ['title', 'Tea']]),
+      print([file('x'), ['title', 'Te']]),
+      print([file('x')]),
+    ]);
+    expect(new Set([first, ...others]).size).toBe(5);
+    expect(await print([['title', 'Tea'], file('x')])).toBe(first);
+  });
+
+  it('that cannot be read has one too, which tells its bytes', async () => {
+    const whole = await sent([file('x')]);
+    const cut = { ...whole, body: whole.body.subarray(0, -10) };
+    const prints = await Promise.all([
+      received(cut),
+      received(cut, 3),
+      received({ ...cut, body: cut.body.subarray(1) }),
+    ]);
+    const [first, again, other] = prints.map((form) => bodyFingerprint(form).toString('hex'));
+    expect([first === again, first === other]).toEqual([true, false]);
+  });
+
+  it('of very many parts, or with very long headers, is refused without being read to its end', async () => {
+    const many = Array.from({ length: 21 }, (_, index) => [`field${index}`, 'x'] as [string, string]);
+    expect(await refusal(await sent(many))).toEqual(invalid('body'));
+    const part = (index: number) => `\r\n--q\r\nContent-Disposition: form-data; name="${index}"\r\n\r\n`;
+    const big = Buffer.from(Array.from({ length: 350_000 }, (_, index) => part(index)).join(''));
+    const began = performance.now();
+    expect(await refusal({ body: big, headers: { 'content-type': 'multipart/form-data; boundary=q' } })).toEqual(
+      invalid('body'),
+    );
+    expect(performance.now() - began).toBeLessThan(2_000);
+    const headers = `--q\r\nContent-Disposition: form-data; name="${'n'.repeat(100_000)}"\r\n\r\nx\r\n--q--\r\n`;
+    const long = { body: Buffer.from(headers), headers: { 'content-type': 'multipart/form-data; boundary=q' } };
+    expect(await refusal(long)).toEqual(invalid('file'));
+    expect(await refusal(await sent([file('x'), ['title', 't'.repeat(70_000)]]))).toEqual(invalid('title'));
   });
 });

@@ -1,70 +1,90 @@
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
-import express, { type RequestHandler } from 'express';
-import { serviceUnavailable } from './database.ts';
+import express, { type Request, type RequestHandler } from 'express';
+import { type ReceivedForm, readForm } from './form-body.ts';
+import { fingerprintOf } from './idempotency.ts';
 import { inputParser, parseJsonObject } from './input.ts';
+import { LargeBodies } from './large-bodies.ts';
 
-/** Largest body in bytes, where the operation says no other. */
+/** Largest body in bytes, where the operation says no other; a larger one is read when it is its turn. */
 const defaultLimit = 1_048_576;
-/** Bodies above that are held in memory whole: so many at once, and further ones are asked to come again. */
-const maxLargeBodies = 4;
+const largeBodies = new LargeBodies({ most: 4, mostOfAccount: 2, waitMs: 15_000 });
 
 interface RequestWithBody {
   headers: { 'content-type'?: string | undefined };
   body?: unknown;
 }
 
-/** Reads the body of an operation's requests, up to its limit. */
-export function bodyReader(operation: Operation): RequestHandler {
+/** Reads the body of an operation's requests, up to its limit. `accountOf` says whose a request is, or throws ApiError. */
+export function bodyReader(operation: Operation, accountOf: (request: Request) => string): RequestHandler {
   const limit = operation.bodyLimit ?? defaultLimit;
-  const read = express.raw({ type: () => true, limit, inflate: false });
-  if (limit <= defaultLimit) return read;
-  let underWay = 0;
+  if (operation.bodyType !== 'multipart') return express.raw({ type: () => true, limit, inflate: false });
   return (request, response, next) => {
-    if (underWay >= maxLargeBodies) {
-      next(serviceUnavailable('Too many large bodies are being read; try again shortly'));
-      return;
-    }
-    underWay++;
-    response.once('close', () => underWay--);
-    read(request, response, next);
+    const isDone = new Promise<void>((resolve) => response.once('close', resolve));
+    const turn = async () => {
+      const end = await largeBodies.take(accountOf(request));
+      void isDone.then(end);
+    };
+    const { 'content-type': type, 'content-encoding': coding = 'identity' } = request.headers;
+    const chunks = bounded(request, limit, turn);
+    readForm(chunks, coding === 'identity' ? type : undefined, capacityFor(request, limit)).then(
+      (form) => {
+        request.body = form;
+        next();
+      },
+      (error: unknown) => next(request.readableAborted ? notWhole(error) : error),
+    );
   };
 }
 
-/** The bytes that `bodyReader` read. */
-export function bodyBytes({ body }: RequestWithBody): Buffer {
+/** The bytes that come, at most `limit` of them: those of a large body when `turn` resolves. Throws 413 for more. */
+async function* bounded(request: Request, limit: number, turn: () => Promise<void>): AsyncGenerator<Buffer> {
+  let received = 0;
+  let isLarge = false;
+  // The answer says what is wrong: the connection must outlive that.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    received += chunk.length;
+    if (received > limit) throw tooLarge(limit);
+    if (received > defaultLimit && !isLarge) {
+      isLarge = true;
+      await turn();
+    }
+    yield chunk;
+  }
+}
+
+function capacityFor(request: Request, limit: number): number {
+  const stated = Number(request.headers['content-length'] ?? limit);
+  return Math.min(stated, limit);
+}
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError('invalid_request', `body must be at most ${limit} bytes`, { status: 413, field: 'body' });
+}
+
+function notWhole(cause: unknown): ApiError {
+  return new ApiError('invalid_request', 'body must be complete', { field: 'body', cause });
+}
+
+/** What tells a request's body from another one under the same Idempotency-Key. */
+export function bodyFingerprint({ body }: RequestWithBody): Buffer {
+  return isForm(body) ? body.fingerprint : fingerprintOf(bytesOf(body));
+}
+
+function bytesOf(body: unknown): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
+function isForm(body: unknown): body is ReceivedForm {
+  return typeof body === 'object' && body !== null && 'parts' in body;
+}
+
 /** A parser of the bodies of one operation, as its contract says they come. Throws invalid_request with the field at fault. */
-export function bodyParser({ body, bodyType }: Operation) {
-  if (!body) return async (): Promise<Record<string, unknown>> => ({});
-  const parse = inputParser(body, bodyType === 'multipart' ? 'text' : 'json');
-  return async (request: RequestWithBody): Promise<Record<string, unknown>> => {
-    const bytes = bodyBytes(request);
-    const type = request.headers['content-type'];
-    return parse(bodyType === 'multipart' ? await parseForm(bytes, type) : parseJsonObject(bytes, type));
+export function bodyParser({ body: schema, bodyType }: Operation) {
+  if (!schema) return (): Record<string, unknown> => ({});
+  const parse = inputParser(schema, bodyType === 'multipart' ? 'text' : 'json');
+  return ({ body, headers }: RequestWithBody): Record<string, unknown> => {
+    if (!isForm(body)) return parse(parseJsonObject(bytesOf(body), headers['content-type']));
+    if (body.error) throw body.error;
+    return parse(body.parts);
   };
-}
-
-/** The parts of a form by their names; each name may come once. */
-async function parseForm(bytes: Buffer, contentType: string | undefined): Promise<Record<string, unknown>> {
-  if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) throw notAForm();
-  const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType! } })
-    .formData()
-    .catch((cause: unknown) => {
-      throw notAForm(cause);
-    });
-  const parts: Record<string, unknown> = {};
-  for (const [name, value] of form) {
-    if (Object.hasOwn(parts, name)) {
-      throw new ApiError('invalid_request', `${name} must be given once`, { field: name });
-    }
-    Object.defineProperty(parts, name, { value, enumerable: true });
-  }
-  return parts;
-}
-
-function notAForm(cause?: unknown): ApiError {
-  const message = 'body must be multipart/form-data, complete and with its boundary in Content-Type';
-  return new ApiError('invalid_request', message, { field: 'body', cause });
 }
