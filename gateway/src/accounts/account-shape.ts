@@ -26,7 +26,7 @@ export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
   };
 }
 
-/** An account as every process knows it: what is signed into requests and carried by events. */
+/** An account as every process knows it: what is signed into requests and carried by events. A suspended one has no modules. */
 export function toContext(row: AccountRow): AccountContext {
   return {
     id: row.account_id,
@@ -36,6 +36,6 @@ export function toContext(row: AccountRow): AccountContext {
     country: row.country,
     language: row.language,
     currency: row.currency,
-    modules: row.plan_modules.filter((name) => !row.modules_off.includes(name)),
+    modules: row.status === 'suspended' ? [] : row.plan_modules.filter((name) => !row.modules_off.includes(name)),
   };
 }

@@ -46,20 +46,25 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** NUL and lone surrogates cannot be stored as text: refused with the path that holds them, but in entries read one by one. */
-function refuseUnstorableText(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): void {
+/**
+ * NUL, lone surrogates and numbers beyond a double cannot be stored: refused with the path that holds them, but in entries read one by
+ * one.
+ */
+function refuseUnstorable(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) throw invalidAt(path, 'must not contain the character NUL');
     if (!value.isWellFormed()) throw invalidAt(path, 'must be well-formed Unicode, without lone surrogates');
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw invalidAt(path, 'must be a number that a double can hold');
   } else if (Array.isArray(value)) {
     const type = schema && unwrapped(schema);
     if (type instanceof z.ZodArray && type.element instanceof z.ZodUnknown) return;
-    for (const [index, entry] of value.entries()) refuseUnstorableText(undefined, entry, [...path, index]);
+    for (const [index, entry] of value.entries()) refuseUnstorable(undefined, entry, [...path, index]);
   } else if (typeof value === 'object' && value !== null) {
     const shape = schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
     for (const [key, entry] of Object.entries(value)) {
-      refuseUnstorableText(undefined, key, [...path, key]);
-      refuseUnstorableText(Object.hasOwn(shape, key) ? shape[key] : undefined, entry, [...path, key]);
+      refuseUnstorable(undefined, key, [...path, key]);
+      refuseUnstorable(Object.hasOwn(shape, key) ? shape[key] : undefined, entry, [...path, key]);
     }
   }
 }
@@ -68,7 +73,7 @@ function refuseUnstorableText(schema: z.ZodType | undefined, value: unknown, pat
 export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json') {
   if (!schema) return (): Record<string, unknown> => ({});
   return (given: Record<string, unknown>): Record<string, unknown> => {
-    if (source === 'json') refuseUnstorableText(schema, given, []);
+    if (source === 'json') refuseUnstorable(schema, given, []);
     return parsed(schema, source === 'text' ? numbersFromText(schema, given) : dropNulls(schema, given), []);
   };
 }
@@ -80,7 +85,7 @@ export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'j
 export function entryParser<Schema extends z.ZodType>(schema: Schema, name: string) {
   return (entry: unknown, index: number): z.output<Schema> => {
     const path = [name, index];
-    refuseUnstorableText(schema, entry, path);
+    refuseUnstorable(schema, entry, path);
     return parsed(schema, dropNulls(schema, entry), path);
   };
 }

@@ -35,6 +35,8 @@ import { getAgentSettings } from './settings/get-agent-settings.ts';
 import { updateAgentSettings } from './settings/update-agent-settings.ts';
 import { getAgentUsage } from './usage/get-agent-usage.ts';
 import { settleLostCalls } from './usage/settle-lost-calls.ts';
+import { getWorkflowDraft } from './workflow/get-workflow-draft.ts';
+import { getWorkflowVersion } from './workflow/get-workflow-version.ts';
 import { listWorkflowVersions } from './workflow/list-workflow-versions.ts';
 import { publishWorkflow } from './workflow/publish-workflow.ts';
 import { putWorkflowDraft } from './workflow/put-workflow-draft.ts';
@@ -77,9 +79,11 @@ export const agents: ServiceDefinition<typeof agentsConfig, AgentsResources> = {
     goLiveAgent,
     pauseAgent,
     requestPlan,
+    getWorkflowDraft,
     putWorkflowDraft,
     publishWorkflow,
     listWorkflowVersions,
+    getWorkflowVersion,
     rollBackWorkflow,
   ],
   consumers: [contactConsumer, onContactMerged, onMessageReceived],

@@ -80,6 +80,7 @@ export const agentPath = z.object({ agent_id: integerId });
 export const AgentSummary = z.object({ id: integerId, name: z.string(), role: z.string() });
 export type AgentSummary = z.infer<typeof AgentSummary>;
 
+const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without blanks' });
 const tokens = z.int().min(1);
 const price = z.number().min(0).max(1_000_000);
 const Price = z.object({ prompt: price, completion: price });
@@ -106,7 +107,7 @@ export const AgentSettingsChange = z.object({
     description:
       'Of an OpenAI-compatible API, such as https://api.openai.com/v1; "" takes it away. With another host the key goes, unless it is given anew.',
   }),
-  api_key: text(500).optional().meta({ description: 'Write-only; "" takes it away.' }),
+  api_key: apiKey.optional().meta({ description: 'Write-only; "" takes it away.' }),
   model: model.optional(),
   daily_budget: tokens.nullable().optional(),
   pipeline_budgets: z

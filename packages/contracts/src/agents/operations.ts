@@ -3,7 +3,14 @@ import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { Agent, AgentChange, AgentInput, AgentSettings, AgentSettingsChange, agentPath } from './agents.ts';
 import { AgentUsage, usageDays } from './usage.ts';
-import { PublishInput, versionPath, WorkflowDraft, WorkflowDraftInput, WorkflowVersion } from './workflow.ts';
+import {
+  PublishInput,
+  versionPath,
+  WorkflowDraft,
+  WorkflowDraftInput,
+  WorkflowVersion,
+  WorkflowVersionDetail,
+} from './workflow.ts';
 
 const operation = operationsOf('agents', 'agents');
 const read = 'agents:read';
@@ -123,6 +130,17 @@ export const pauseAgent = operation('pauseAgent', {
   errors: ['not_found', 'invalid_state'],
 });
 
+export const getWorkflowDraft = operation('getWorkflowDraft', {
+  method: 'GET',
+  path: '/v1/agents/{agent_id}/workflow/draft',
+  scope: read,
+  summary: "Shows the draft of an agent's workflow; 404 where there is none",
+  params: agentPath,
+  status: 200,
+  answer: WorkflowDraft,
+  errors: ['not_found'],
+});
+
 export const putWorkflowDraft = operation('putWorkflowDraft', {
   method: 'PUT',
   path: '/v1/agents/{agent_id}/workflow/draft',
@@ -156,6 +174,17 @@ export const listWorkflowVersions = operation('listWorkflowVersions', {
   query: z.object(pageQuery),
   status: 200,
   answer: pageOf(WorkflowVersion),
+  errors: ['not_found'],
+});
+
+export const getWorkflowVersion = operation('getWorkflowVersion', {
+  method: 'GET',
+  path: '/v1/agents/{agent_id}/workflow/versions/{number}',
+  scope: read,
+  summary: 'Shows a version of a workflow with its blocks',
+  params: versionPath,
+  status: 200,
+  answer: WorkflowVersionDetail,
   errors: ['not_found'],
 });
 

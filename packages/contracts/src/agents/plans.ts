@@ -102,6 +102,7 @@ export const Decision = z.object({ note });
 export const StepChange = z.object({
   body: messageBody.optional(),
   channel: channel.optional(),
+  channel_locked: SendMessageParams.shape.channel_locked.optional(),
   goal: goal.optional(),
   stage: integerId.optional(),
 });

@@ -50,6 +50,10 @@ export const WorkflowVersion = z
   .meta({ id: 'WorkflowVersion' });
 export type WorkflowVersion = z.infer<typeof WorkflowVersion>;
 
+export const WorkflowVersionDetail = WorkflowVersion.extend({
+  definition: z.array(WorkflowBlock).meta({ description: 'Its blocks: PUT as the draft they are edited further.' }),
+}).meta({ id: 'WorkflowVersionDetail' });
+
 export const PublishInput = z.object({ note: text(500).default('') });
 
 export const versionPath = agentPath.extend({ number: integerId });

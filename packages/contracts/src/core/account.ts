@@ -11,7 +11,9 @@ export const AccountContext = z.object({
   country: z.string().meta({ description: 'ISO 3166 alpha-2' }),
   language: z.string(),
   currency: z.string(),
-  modules: z.array(z.enum(moduleNames)).meta({ description: 'In the plan and switched on.' }),
+  modules: z
+    .array(z.enum(moduleNames))
+    .meta({ description: 'In the plan and switched on; none while the account is suspended.' }),
 });
 export type AccountContext = z.infer<typeof AccountContext>;
 

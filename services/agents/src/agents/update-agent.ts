@@ -10,7 +10,6 @@ export const updateAgent = implement(contract.updateAgent, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle(call) {
     const { account, tx, body, found } = call;
-    refuseArchived(found);
     const before: AgentValues = {
       name: found.name,
       role: found.role,
@@ -34,6 +33,7 @@ export const updateAgent = implement(contract.updateAgent, {
       pipelines: pipelines ? namedPipelines(call, pipelines, found.pipelines) : found.pipelines,
     };
     if (isDeepStrictEqual(before, values)) return toAgent(found, account.timezone);
+    refuseArchived(found);
     await updateAgentRow(tx, account.id, found.id, values);
     return toAgent((await selectAgent(tx, account.id, found.id))!, account.timezone);
   },

@@ -104,7 +104,7 @@ describe('a request', () => {
     await other.account.client.goLiveAgent({ params });
     expect((await ask()).status).toBe(202);
     await other.account.client.deleteAgent({ params });
-    expect((await ask()).status).toBe(404);
+    expect(await ask()).toMatchObject(refusal);
     const stopped = await waitFor('the plan to be stopped', async () => {
       return (await other.plans()).find(({ status }) => status === 'cancelled');
     });

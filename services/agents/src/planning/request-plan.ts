@@ -3,16 +3,14 @@ import * as contract from '@customer-platform/contracts/agents';
 import { getContactProfile } from '@customer-platform/contracts/cdp';
 import { activeTrace } from '@customer-platform/service-kit';
 import { lockAgent } from '../agents/agents.sql.ts';
+import { refuseArchived } from '../agents/archived.ts';
 import { toPlan } from '../plans/plan.ts';
 import { selectPlan } from '../plans/plans.sql.ts';
 import { implement } from '../resources.ts';
 import { insertPlanRequest } from './plan-requests.sql.ts';
 
 export const requestPlan = implement(contract.requestPlan, {
-  async find({ account, tx, params }) {
-    const agent = await lockAgent(tx, account.id, params.agent_id);
-    return agent?.status === 'archived' ? undefined : agent;
-  },
+  find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle(call) {
     const { account, tx, body, found, now, outsideOnce, fail } = call;
     const known = await knownContact(tx, account.id, body.contact);
@@ -24,6 +22,7 @@ export const requestPlan = implement(contract.requestPlan, {
     const contact = await contactOfAccount(call, body.contact);
     if (contactNumber === undefined)
       return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
+    refuseArchived(found);
     if (found.status !== 'live') {
       return fail('invalid_state', `The agent is ${found.status}; POST /v1/agents/${found.id}/go-live makes it live`);
     }

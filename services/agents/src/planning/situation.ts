@@ -1,10 +1,11 @@
 import { type Contact, getContactProfile } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { findOpenDeal, findPlaces, type NumberedDeal } from '@customer-platform/contracts/crm';
-import { type Channel, channel, getConversation } from '@customer-platform/contracts/messaging';
+import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
 import { type Ask, type Database, formatInstant } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
 import { searchPassages } from '../knowledge/search.ts';
+import { reachableChannels } from '../plans/reachable-channels.ts';
 import { selectBlocks } from '../workflow/workflow.sql.ts';
 import { type Claim, selectLiveAgents } from './planning.sql.ts';
 import type { PlanningDocument } from './prompt.ts';
@@ -79,7 +80,7 @@ export async function learnSituation(
       text: beginning(claim.trigger_text, told.trigger),
     },
     goal: claim.goal === '' ? null : claim.goal,
-    contact: tellContact(contact, account.mode === 'test' ? channel.options : conversation.channels),
+    contact: tellContact(contact, reachableChannels(account, contact, conversation.channels)),
     deal: deal && {
       title: deal.title,
       stage: deal.stage,
@@ -128,12 +129,8 @@ function stagesOf(pipeline: { stages: { id: number; name: string }[] } | undefin
   return stages.length === 0 ? [stage] : stages;
 }
 
-/** Not its phone and email: who plans need not know them, but on which of the channels that are set up it can be reached. */
-function tellContact(
-  { name, phone, email, tags, fields }: Contact,
-  setUp: readonly Channel[],
-): PlanningDocument['contact'] {
-  const channels = channel.options.filter((one) => setUp.includes(one) && (one === 'email' ? email : phone));
+/** Not its phone and email: who plans need not know them. */
+function tellContact({ name, tags, fields }: Contact, channels: Channel[]): PlanningDocument['contact'] {
   const toldFields = Object.entries(fields)
     .slice(0, maxTold)
     .map(([key, value]) => [key, typeof value === 'string' ? beginning(value, told.field) : value]);

@@ -173,6 +173,7 @@ describe('an undecided step', () => {
     expect(await agency.change(plan, 1, { body: 'Mine', channel: 'email' })).toMatchObject(invalid('channel'));
     expect(await agency.change(plan, 2, { goal: 'Mine' })).toMatchObject(invalid('goal'));
     expect(await agency.change(plan, 3, { body: 'Mine' })).toMatchObject(invalid('body'));
+    expect(await agency.change(plan, 1, { channel_locked: false })).toMatchObject(invalid('channel_locked'));
     expect(await agency.get(plan.id)).toEqual(plan);
   });
 
@@ -182,7 +183,7 @@ describe('an undecided step', () => {
       [1, 'body', 'ä'.repeat(4_096), 'ä'.repeat(4_097)],
       [2, 'body', '😀'.repeat(2_000), '😀'.repeat(2_001)],
       [3, 'goal', 'ä'.repeat(500), 'ä'.repeat(501)],
-      [1, 'channel', 'email', 'post'],
+      [1, 'channel', 'whatsapp', 'post'],
       [4, 'stage', agency.stages[2], 'Proposal'],
     ];
     for (const [order, name, right, wrong] of cases) {
@@ -192,6 +193,16 @@ describe('an undecided step', () => {
     for (const [order, name] of cases) {
       if (name !== 'channel') expect(await agency.change(plan, order, { [name]: '' })).toMatchObject(invalid(name));
     }
+  });
+
+  it('goes on channels that reach the contact', async () => {
+    const plan = await agency.plan();
+    const refusal = await agency.change(plan, 1, { channel: 'email' });
+    expect(refusal).toMatchObject(invalid('channel'));
+    expect(refusal.body.error.message).toContain('whatsapp, sms');
+    const { id: contact_id } = agency.contact;
+    await agency.client.updateContact({ params: { contact_id }, body: { email: 'carla@example.com' } });
+    expect((await agency.change(plan, 1, { channel: 'email' })).body.steps).toMatchObject([{ detail: 'email' }]);
   });
 
   it('moves to stages of its own pipeline', async () => {

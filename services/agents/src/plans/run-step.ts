@@ -1,10 +1,18 @@
 import type { AddNoteParams, MoveStageParams, SendMessageParams } from '@customer-platform/contracts/agents';
+import type { AccountContext } from '@customer-platform/contracts/core';
 import { addDealNote, moveDealToStage } from '@customer-platform/contracts/crm';
 import { takeMessage } from '@customer-platform/contracts/messaging';
 import type { Bus } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { ClaimedStep } from './due-steps.sql.ts';
 import type { StepEnd } from './plan-state.ts';
+
+/** Why a step must not be done that is due: what it needs was switched off, or the account is suspended or gone. */
+export function refusalOfStep({ action }: ClaimedStep, account: AccountContext | null): string | undefined {
+  if (!account?.modules.includes('agents')) return 'AI agents is switched off';
+  const needsDeals = action === 'add_note' || action === 'move_stage';
+  return needsDeals && !account.modules.includes('crm') ? 'Pipelines is switched off' : undefined;
+}
 
 /**
  * Has another service do what a step says, once however often it is run: the step's key goes with it. Answers what came of it. Throws

@@ -12,7 +12,7 @@ let bus: Bus;
 let agency: Agency;
 /** The keys under which messages were handed over, oldest first. */
 let keys: string[];
-let answer: () => Promise<{ message: string; refusal: null }>;
+let answer: () => Promise<{ message: string | null; refusal: string | null }>;
 const silence = () => new Promise<never>(() => undefined);
 
 beforeAll(async () => {
@@ -99,6 +99,17 @@ describe('a step without an answer', () => {
     answer = async () => ({ message: randomUUID(), refusal: null });
     platform.clock.advance(seconds * 1_000);
     await agency.until(id, 'completed');
+  });
+
+  it('is not asked for again where the answer is that it is refused: its plan fails with the reason', async () => {
+    answer = async () => ({ message: null, refusal: 'The channel sms is not set up' });
+    const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
+    const failed = await agency.until(id, 'failed');
+    expect([failed.last_error, statuses(failed)]).toEqual([
+      'Step 1: The channel sms is not set up',
+      ['failed', 'cancelled'],
+    ]);
+    expect(keys).toHaveLength(1);
   });
 
   it('holds up no other plan', async () => {

@@ -111,6 +111,31 @@ describe('a step that fails', () => {
     expect(await messagesOf(id)).toEqual([]);
   });
 
+  it('does so where what it needs is switched off when it is due, and does nothing', async () => {
+    const change = (body: object) => platform.admin('PATCH', `/admin/accounts/${agency.account.id}`, body);
+    const later = async (action: 'add_note' | 'send_message' | 'follow_up') =>
+      (await agency.plan({ mode: 'none', steps: [{ action, run_at: in1h() }] })).id;
+    const note = await later('add_note');
+    expect((await change({ modules: { crm: { on: false } } })).status).toBe(200);
+    platform.clock.advance(3_600_000);
+    expect((await agency.until(note, 'failed')).last_error).toBe('Step 1: Pipelines is switched off');
+    const suspended = [await later('send_message'), await later('follow_up')];
+    await change({ modules: { crm: { on: true } }, status: 'suspended' });
+    platform.clock.advance(3_600_000);
+    await waitFor('their ends', async () => {
+      const rows = await sql`select 1 from plans where id = any(${suspended}::bigint[]) and status = 'failed'`;
+      return rows.length === 2;
+    });
+    await change({ status: 'active' });
+    for (const id of suspended) {
+      expect((await agency.until(id, 'failed')).last_error).toBe('Step 1: AI agents is switched off');
+      expect(await messagesOf(id)).toEqual([]);
+    }
+    expect((await dealNow()).notes).toBe('');
+    const plans = await sql`select 1 from plans where account_id = ${agency.id}`;
+    expect(plans).toHaveLength(3);
+  });
+
   it('does so for a contact that was deleted, and for a deal that there is not', async () => {
     const bare = { deal_id: null, deal_number: null, deal_title: null, deal_stage: null };
     const { id: withoutDeal } = await agency.plan({ mode: 'none', steps: ['add_note'], more: bare });

@@ -1,13 +1,21 @@
 import { type FollowUpParams, planCompleted, planFailed } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
-import { type Foundation, inSpan, inWorkTransaction, meter, type Sql, WakeLoop } from '@customer-platform/service-kit';
+import {
+  type Foundation,
+  inSpan,
+  inWorkTransaction,
+  meter,
+  type Sql,
+  serviceUnavailable,
+  WakeLoop,
+} from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { insertPlanRequest } from '../planning/plan-requests.sql.ts';
 import { changePlans } from './change-plan.ts';
 import { type ClaimedStep, claimSteps, postponeStep } from './due-steps.sql.ts';
 import { endStep, type StepEnd } from './plan-state.ts';
 import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
-import { runStep } from './run-step.ts';
+import { refusalOfStep, runStep } from './run-step.ts';
 
 /** How late something is looked for that no wake told of. */
 const everyMs = 500;
@@ -54,11 +62,20 @@ export class StepRunner {
     const now = clock();
     const claimed = await claimSteps(sql, now, new Date(now.getTime() + leaseMs), batchSize);
     const hasSome = claimed.length > 0;
+    await this.#learnAccounts(claimed);
     const runOn = async () => {
       for (let step = claimed.shift(); step; step = claimed.shift()) await this.#run(step);
     };
     await Promise.all(Array.from({ length: maxAtOnce }, runOn));
     return hasSome;
+  }
+
+  /** A module that was switched off a moment ago is off: what is known of accounts is not enough, unless the gateway is away. */
+  async #learnAccounts(claimed: readonly ClaimedStep[]): Promise<void> {
+    const { accounts, log } = this.#foundation;
+    await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
+      log.warn({ err: error }, 'accounts could not be asked for; steps go by what is known of them');
+    });
   }
 
   /** Runs one and writes what came of it. What cannot be written is done again, under its key, when its lease is over. */
@@ -75,9 +92,12 @@ export class StepRunner {
   }
 
   async #outcomeOf(step: ClaimedStep): Promise<StepEnd | 'waits' | undefined> {
-    const { sql, bus, clock, log } = this.#foundation;
+    const { sql, bus, clock, log, accounts } = this.#foundation;
     try {
-      return await runStep(bus, step);
+      const account = accounts.known(step.account_id);
+      if (account === undefined) throw serviceUnavailable('The gateway does not answer');
+      const refusal = refusalOfStep(step, account);
+      return refusal === undefined ? await runStep(bus, step) : { error: refusal };
     } catch (error) {
       const now = clock().getTime();
       const reason = error instanceof ApiError ? error.message : 'an answer could not be read';

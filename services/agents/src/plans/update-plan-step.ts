@@ -1,6 +1,8 @@
 import * as contract from '@customer-platform/contracts/agents';
+import { getContactProfile } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { findPlaces } from '@customer-platform/contracts/crm';
+import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
 import type { OutsideWork } from '@customer-platform/service-kit';
 import { refuseWithoutPipelines } from '../agents/named-places.ts';
 import { implement } from '../resources.ts';
@@ -8,6 +10,7 @@ import { findStep } from './find-step.ts';
 import { toPlan } from './plan.ts';
 import { refusalOfChange } from './plan-state.ts';
 import { type StepParams, type StepRow, updateStepParams } from './plans.sql.ts';
+import { reachableChannels } from './reachable-channels.ts';
 
 const shapes = {
   send_message: contract.SendMessageParams,
@@ -30,7 +33,7 @@ export const updatePlanStep = implement(contract.updatePlanStep, {
 
     step.params = { ...before, ...Object.fromEntries(given) } as StepParams;
     if ('stage' in step.params) step.detail = stageName(call, plan.pipeline_id, step.params.stage);
-    else if ('channel' in step.params) step.detail = step.params.channel;
+    else if (body.channel !== undefined) step.detail = channelName(call, plan.contact_id, body.channel);
     else if ('goal' in step.params) step.detail = step.params.goal;
     await updateStepParams(tx, account.id, step.id, step.params, step.detail);
     return toPlan(plan, account.timezone);
@@ -48,16 +51,31 @@ function refuseParam({ action, editable }: StepRow, name: string, value: unknown
   if (issue) throw new ApiError('invalid_request', `${name} ${issue.message}`, { field: name });
 }
 
-interface StageCall {
+interface OutsideCall {
   account: AccountContext;
   outsideOnce<Answer>(work: (outside: OutsideWork) => Promise<Answer>): Answer;
 }
 
 /** The name of a stage. Throws invalid_request, field stage, where the pipeline has none with this id. */
-function stageName({ account, outsideOnce }: StageCall, pipeline: number | null, stage: number): string {
+function stageName({ account, outsideOnce }: OutsideCall, pipeline: number | null, stage: number): string {
   refuseWithoutPipelines(account, 'stage');
   const { stages } = outsideOnce(({ ask }) => ask(findPlaces, { pipelines: [], stages: [stage] }));
   const found = stages.find((each) => each.id === stage && each.pipeline === pipeline);
   if (found) return found.name;
   throw new ApiError('invalid_request', "stage must be the id of a stage of the plan's pipeline", { field: 'stage' });
+}
+
+/** The channel. Throws invalid_request, field channel, where it is not set up or does not reach the contact. */
+function channelName({ account, outsideOnce }: OutsideCall, contact: string, channel: Channel): Channel {
+  const reachable = outsideOnce(async ({ ask }) => {
+    const [profile, conversation] = await Promise.all([
+      ask(getContactProfile, { contact }),
+      ask(getConversation, { contact, limit: 1 }),
+    ]);
+    return profile.contact ? reachableChannels(account, profile.contact, conversation.channels) : [];
+  });
+  if (reachable.includes(channel)) return channel;
+  const names = reachable.length === 0 ? 'there is none' : reachable.join(', ');
+  const message = `channel must be one that is set up and reaches the contact: ${names}`;
+  throw new ApiError('invalid_request', message, { field: 'channel' });
 }

@@ -11,10 +11,23 @@ export async function updateDraft(
   accountId: string,
   agentId: number,
   blocks: readonly WorkflowBlock[],
+  now: Date,
 ): Promise<void> {
   await tx`
-    update agents set draft = ${tx.json(blocks as unknown as JsonValue)}
+    update agents set draft = ${tx.json(blocks as unknown as JsonValue)}, draft_at = ${now}
     where account_id = ${accountId} and id = ${agentId}`;
+}
+
+/** The draft and when it was written; undefined where there is none. */
+export async function selectDraft(
+  tx: Sql,
+  accountId: string,
+  agentId: number,
+): Promise<{ blocks: WorkflowBlock[]; updated_at: Date } | undefined> {
+  const [row] = await tx<{ blocks: WorkflowBlock[]; updated_at: Date }[]>`
+    select draft as blocks, draft_at as updated_at from agents
+    where account_id = ${accountId} and id = ${agentId} and draft is not null`;
+  return row;
 }
 
 /** Where the blocks of a new version come from: the draft, or the version with this number. */

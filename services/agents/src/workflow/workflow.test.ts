@@ -67,6 +67,19 @@ describe('the draft', () => {
     expect((await crew.putDraft(id, most)).status).toBe(200);
     expect(await crew.putDraft(id + 1_000_000, most)).toMatchObject(missing);
   });
+
+  it('can be read, as it was put last', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.agent();
+    const read = () => crew.account.request('GET', `/v1/agents/${id}/workflow/draft`);
+    expect(await read()).toMatchObject(missing);
+    const { body: put } = await crew.putDraft(id, blocks);
+    expect(await read()).toMatchObject({ status: 200, body: put });
+    await publish(crew, id);
+    expect((await read()).body).toEqual(put);
+    const other = await openCrew(platform);
+    expect(await other.account.request('GET', `/v1/agents/${id}/workflow/draft`)).toMatchObject(missing);
+  });
 });
 
 describe('publishing', () => {
@@ -101,6 +114,21 @@ describe('publishing', () => {
 });
 
 describe('the versions', () => {
+  it('can be read with their blocks, and put as the draft', async () => {
+    const crew = await openCrew(platform);
+    const id = await agentWithVersions(crew, blocks);
+    const read = (number: number | string, by = crew) =>
+      by.account.request('GET', `/v1/agents/${id}/workflow/versions/${number}`);
+    const listed = (await versions(crew, id)).data;
+    const { body: first } = await read(1);
+    expect(first).toEqual({ ...listed[1], definition: expect.any(Array) });
+    expect((await crew.putDraft(id, first.definition)).body.blocks).toEqual(first.definition);
+    expect(first.definition).toMatchObject(blocks);
+    expect((await read(2)).body).toMatchObject({ ...listed[0], definition: [{ id: 'think' }] });
+    for (const number of [0, 3, 'last']) expect(await read(number)).toMatchObject(missing);
+    expect(await read(1, await openCrew(platform))).toMatchObject(missing);
+  });
+
   it('are listed newest first, page by page, with the open plans that were made under each', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.liveAgent();

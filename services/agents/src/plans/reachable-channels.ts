@@ -1,0 +1,13 @@
+import type { Contact } from '@customer-platform/contracts/cdp';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { type Channel, channel } from '@customer-platform/contracts/messaging';
+
+/** On which channels a contact can be reached: of those that are set up (in a sandbox all are) the ones it has an address for. */
+export function reachableChannels(
+  { mode }: AccountContext,
+  { phone, email }: Contact,
+  setUp: readonly Channel[],
+): Channel[] {
+  const usable = mode === 'test' ? channel.options : setUp;
+  return channel.options.filter((one) => usable.includes(one) && (one === 'email' ? email : phone));
+}
