@@ -8,7 +8,7 @@ const usage = 'usage: npm run -s write-as-customer -- "Do you deliver on Saturda
 /** Writes to the demo account as its customer Casey would by WhatsApp: the channel's hook, signed as its provider signs. */
 async function main(): Promise<string> {
   const text = process.argv.slice(2).join(' ').trim();
-  if (text === '') throw new Error(usage);
+  if (text === '' || text === '--help') throw new Error(usage);
   const file = resolve(import.meta.dirname, '../../.platform/demo.json');
   const demo = readJson<Demo>(file);
   if (!demo?.whatsapp)
@@ -26,7 +26,10 @@ async function main(): Promise<string> {
     'webhook-signature': `v1,${mac}`,
   };
   const url = new URL(new URL(hook_url).pathname, demo.gateway);
-  const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(15_000) });
+  const signal = AbortSignal.timeout(15_000);
+  const answer = await fetch(url, { method: 'POST', headers, body, signal }).catch((cause: unknown) => {
+    throw new Error(`nothing answers at ${url.origin}: is npm start running?`, { cause });
+  });
   if (!answer.ok) throw new Error(`the hook answered ${answer.status} ${await answer.text()}`);
   return `Casey wrote: ${text}`;
 }

@@ -18,7 +18,7 @@ export function openApiDocument(): object {
       title: 'Customer Platform API',
       version: '1.0.0',
       description:
-        'Appointments, customer data and webhooks behind one gateway. Every refusal is `{error: {code, message, field?}}`. Every write takes an Idempotency-Key.',
+        'Appointments, AI agents, customer data, orders, pipelines, messages and webhooks behind one gateway. Every refusal is `{error: {code, message, field?}}`. Every write takes an Idempotency-Key.',
     },
     servers: [{ url: '/' }],
     paths,

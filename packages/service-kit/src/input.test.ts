@@ -37,7 +37,7 @@ describe('a body', () => {
     expect(json(`{"a":"${'['.repeat(100)}"}`)).toBeDefined();
   });
 
-  it('names the path of NUL and of lone surrogates, in keys too', () => {
+  it('names the path of NUL, of lone surrogates, in keys too, and of numbers beyond a double', () => {
     const parse = inputParser(z.object({ a: z.unknown() }), 'json');
     const read = (body: string) => parse(json(body));
     expect(refusalOf(() => read('{"a":{"b":["x","\\u0000"]}}'))).toEqual({
@@ -48,6 +48,10 @@ describe('a body', () => {
     expect(refusalOf(() => read('{"a":{"\\u0000":1}}')).field).toBe('a');
     expect(refusalOf(() => read('{"other":"\\u0000"}')).field).toBe('other');
     expect(read('{"a":"\\ud83d\\ude00"}')).toEqual({ a: '😀' });
+    expect(refusalOf(() => read('{"a":[1e400]}'))).toEqual({
+      field: 'a',
+      message: 'a[0] must be a number that a double can hold',
+    });
   });
 });
 

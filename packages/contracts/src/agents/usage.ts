@@ -6,7 +6,10 @@ const tokens = z.int();
 const cost = z.number().nullable().meta({ description: "USD; null where a model's price is not in the settings." });
 
 const ranges = [7, 14, 30];
-export const usageDays = z.int().refine((days) => ranges.includes(days), { error: 'must be 7, 14 or 30' });
+export const usageDays = z
+  .int()
+  .refine((days) => ranges.includes(days), { error: 'must be 7, 14 or 30' })
+  .meta({ enum: ranges });
 
 export const AgentUsage = z
   .object({

@@ -83,6 +83,8 @@ describe('the settings', () => {
     ['base_url', 'https://[::ffff:10.0.0.1]/v1'],
     ['base_url', 'http://93.184.215.14/v1'],
     ['api_key', 'x'.repeat(501)],
+    ['api_key', 'two\nlines'],
+    ['api_key', 'schlüssel'],
     ['model', 'x'.repeat(201)],
     ['daily_budget', 0],
     ['pipeline_budgets', { x: 1 }],
