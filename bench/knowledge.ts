@@ -1,5 +1,5 @@
 import { type Client, createClient } from '@customer-platform/client';
-import type { KnowledgeSource } from '@customer-platform/contracts/agents';
+import { type KnowledgeSource, maxFileBytes } from '@customer-platform/contracts/agents';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import { docxOf, pdfOf } from '@customer-platform/testkit/documents';
 import { type Child, startChild } from './child-process.ts';
@@ -17,6 +17,7 @@ const passagesOfFile = 1_000;
 const searches = 400;
 const warming = 40;
 const hostilePages = ['endless', 'private', 'links', 'bomb', 'deep', 'drip'];
+const uploadCount = 10;
 const mebibyte = 1_048_576;
 /** Below the size at which a Word document is refused unread. */
 const bombParagraphs = mebibyte;
@@ -41,6 +42,7 @@ export const knowledgeBench: Bench = {
         ...(await readingArticles(setting)),
         ...(await readingPages(setting)),
         ...(await readingWhatIsHostile(setting)),
+        ...(await uploading(setting)),
         ...(await searching(setting)),
       ];
     } finally {
@@ -129,8 +131,26 @@ async function readingWhatIsHostile(setting: Setting): Promise<Figure[]> {
       `${all} of ${all}`,
     ),
     told('the last of them', Math.max(...ended.map(({ seconds }) => seconds)), 's'),
-    atMost('memory that the service took for them', grown, 100, 'MiB'),
+    atMost('memory that the service took to read them', grown, 100, 'MiB'),
     told('the most that its reading processes held together', readers.stop(), 'MiB'),
+  ];
+}
+
+/** The files cannot be read, so that only their way into the database is measured. */
+async function uploading({ platform, client }: Setting): Promise<Figure[]> {
+  const pid = platform.pidOf('agents')!;
+  const before = residentMebibytes(pid);
+  const memory = watchMemory(pid);
+  const began = performance.now();
+  const uploads = Array.from({ length: uploadCount }, (_, index) => {
+    const bytes = Buffer.alloc(maxFileBytes, `%PDF-1.7 ${index} `);
+    return client.uploadFile({ body: { file: new File([bytes], `${index}.pdf`) } });
+  });
+  await Promise.all(uploads);
+  const seconds = (performance.now() - began) / 1_000;
+  return [
+    told(`${uploadCount} files of 20 MiB, uploaded at once`, seconds, 's'),
+    atMost('memory that the service took to take them', memory.stop() - before, 100, 'MiB'),
   ];
 }
 

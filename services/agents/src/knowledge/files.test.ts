@@ -85,6 +85,19 @@ describe('an uploaded file', () => {
     expect(client).toMatchObject({ title: 'a.csv', file_type: 'csv', size_bytes: 3 });
   });
 
+  it('that is large is kept byte for byte, however many come at once', async () => {
+    const library = await openLibrary(platform);
+    const texts = Array.from({ length: 6 }, (_, index) => `${index} and more. `.repeat(200_000));
+    const answers = await Promise.all(texts.map((text, index) => library.upload(`${index}.txt`, text)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(201));
+    for (const [index, { body }] of answers.entries()) {
+      const parts = await platform.database('agents')<{ bytes: Buffer }[]>`
+        select bytes from files where account_id = ${library.account.id} and source_id = ${body.id} order by part`;
+      expect(parts.length).toBeGreaterThan(2);
+      expect(Buffer.concat(parts.map(({ bytes }) => bytes)).toString() === texts[index]).toBe(true);
+    }
+  });
+
   it('has a title of 200 characters where its name is longer, and none of its directories', async () => {
     const library = await openLibrary(platform);
     expect((await library.upload(`C:\\docs\\a/${'😀'.repeat(210)}`, 'One')).body.title).toBe('😀'.repeat(200));

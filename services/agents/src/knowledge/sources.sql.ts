@@ -145,7 +145,14 @@ export async function titleOfFile(tx: Sql, accountId: string, sha256: Buffer): P
   return row?.title;
 }
 
-/** Keeps the bytes of a file. */
+/** In a statement bytes take several times their size. */
+const filePartBytes = 1_048_576;
+
+/** Keeps the bytes of a file, part by part. */
 export async function insertFile(tx: Sql, accountId: string, sourceId: string, bytes: Buffer): Promise<void> {
-  await tx`insert into files (account_id, source_id, bytes) values (${accountId}, ${sourceId}, ${bytes})`;
+  for (let part = 0; part * filePartBytes < bytes.length; part++) {
+    const some = bytes.subarray(part * filePartBytes, (part + 1) * filePartBytes);
+    await tx`
+      insert into files (account_id, source_id, part, bytes) values (${accountId}, ${sourceId}, ${part}, ${some})`;
+  }
 }

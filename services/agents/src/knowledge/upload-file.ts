@@ -12,7 +12,8 @@ export const uploadFile = implement(contract.uploadFile, {
     const { file, title, active } = body;
     if (file.size > contract.maxFileBytes) throw refusedFile('must be at most 20 MiB', 413);
     if (file.size === 0) throw refusedFile('must not be empty');
-    const bytes = Buffer.from(await file.arrayBuffer());
+    const { buffer, byteOffset, byteLength } = await file.bytes();
+    const bytes = Buffer.from(buffer, byteOffset, byteLength);
     const name = nameOf(file);
     const type = fileTypeOf(bytes, name);
     if (type === undefined) {

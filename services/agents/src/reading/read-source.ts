@@ -22,8 +22,6 @@ export interface ReadingTools {
   signal: AbortSignal;
 }
 
-const filePartBytes = 1_048_576;
-
 /**
  * Reads a source, without a transaction. What others wrote, files and pages, is parsed in a process of its own that lasts as long as this.
  * Throws Unreadable with the reason for people; throws the signal's reason once it is aborted.
@@ -49,10 +47,10 @@ export async function readSource(claim: Claim, tools: ReadingTools): Promise<Rea
 
 async function readFile(claim: Claim, { sql }: ReadingTools, extractor: Extractor): Promise<Reading> {
   const parts = async function* () {
-    for (let offset = 0; ; offset += filePartBytes) {
-      const part = await selectFilePart(sql, claim, offset, filePartBytes);
-      if (part.length > 0) yield part;
-      if (part.length < filePartBytes) return;
+    for (let part = 0; ; part++) {
+      const bytes = await selectFilePart(sql, claim, part);
+      if (!bytes) return;
+      yield bytes;
     }
   };
   return whole(await extractor.read({ type: claim.file_type! }, parts()));

@@ -77,17 +77,11 @@ export async function endReading(tx: Sql, { account_id, id }: Claim, ended: Ende
     where account_id = ${account_id} and id = ${id}`;
 }
 
-/** A part of a file's bytes, from `offset` on. */
-export async function selectFilePart(
-  sql: Sql,
-  { account_id, id }: Claim,
-  offset: number,
-  bytes: number,
-): Promise<Buffer> {
-  const [row] = await sql<{ part: Buffer }[]>`
-    select substring(bytes from ${offset + 1}::int for ${bytes}::int) as part from files
-    where account_id = ${account_id} and source_id = ${id}`;
-  return row?.part ?? Buffer.alloc(0);
+/** One part of a file's bytes, from 0 on; undefined after the last. */
+export async function selectFilePart(sql: Sql, { account_id, id }: Claim, part: number): Promise<Buffer | undefined> {
+  const [row] = await sql<{ bytes: Buffer }[]>`
+    select bytes from files where account_id = ${account_id} and source_id = ${id} and part = ${part}`;
+  return row?.bytes;
 }
 
 /** The pages of a website as they were read last, with how much is kept of each. */
