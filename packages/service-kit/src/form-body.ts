@@ -12,34 +12,41 @@ export interface ReceivedForm {
 }
 
 /** What a form may have; it is meant for a file and a few fields. */
-const limits = { parts: 20, files: 2, fieldSize: 65_536, headerPairs: 20, headerSize: 8_192 };
+const limits = { parts: 20, files: 1, fieldSize: 65_536, headerPairs: 20, headerSize: 8_192 };
+
+/** Where a file of a form is kept: what has `smallBytes` or fewer in a buffer of its own, what has more in the one that `large` answers. */
+export interface FileSpace {
+  smallBytes: number;
+  large(): Buffer;
+}
 
 /**
- * Reads a multipart/form-data body of at most `capacity` bytes as it comes; a file in it is in memory once. What is wrong with the form
- * is in its `error`: only what `chunks` throws is thrown.
+ * Reads a multipart/form-data body as it comes; a file in it is in memory once, and its bytes are there as long as its space is. What is
+ * wrong with the form is in its `error`: only what `chunks` throws is thrown.
  */
 export async function readForm(
   chunks: AsyncIterable<Buffer>,
   contentType: string | undefined,
-  capacity: number,
+  space: FileSpace,
 ): Promise<ReceivedForm> {
-  const form = new FormReader(contentType, capacity);
+  const form = new FormReader(contentType, space);
   for await (const chunk of chunks) await form.take(chunk);
   return await form.end();
 }
 
 class FormReader {
-  readonly #capacity: number;
+  readonly #space: FileSpace;
   readonly #parser: BusboyInstance | undefined;
   readonly #parts: Record<string, unknown> = {};
   readonly #fingerprints: string[] = [];
   /** Of a form that cannot be read. */
   readonly #hashOfBytes = createHash('sha256');
   readonly #finished = Promise.withResolvers<void>();
+  #file: string | undefined;
   #error: ApiError | undefined;
 
-  constructor(contentType: string | undefined, capacity: number) {
-    this.#capacity = capacity;
+  constructor(contentType: string | undefined, space: FileSpace) {
+    this.#space = space;
     this.#parser = this.#start(contentType);
   }
 
@@ -67,7 +74,7 @@ class FormReader {
           else this.#add(name, value, Buffer.from(value));
         })
         .on('partsLimit', () => this.#fail(tooManyParts()))
-        .on('filesLimit', () => this.#fail(tooManyParts()))
+        .on('filesLimit', () => this.#refuse(this.#file!, 'must be given once'))
         .on('error', (cause: unknown) => this.#fail(notAForm(cause)))
         .on('finish', () => this.#finished.resolve());
     } catch (cause) {
@@ -77,9 +84,16 @@ class FormReader {
   }
 
   #takeFile(name: string, stream: BusboyFileStream, fileName: string): void {
-    const bytes = Buffer.allocUnsafe(this.#capacity);
+    this.#file = name;
+    const { smallBytes } = this.#space;
+    let bytes: Buffer = Buffer.allocUnsafe(smallBytes);
     let length = 0;
     stream.on('data', (chunk: Buffer) => {
+      if (length <= smallBytes && length + chunk.length > smallBytes) {
+        const small = bytes.subarray(0, length);
+        bytes = this.#space.large();
+        small.copy(bytes);
+      }
       length += chunk.copy(bytes, length);
     });
     stream.on('end', () => {

@@ -16,7 +16,7 @@ import { type Logger, withWorkContext } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
 import { Outside, OutsideNeeded } from './outside.ts';
-import { bodyFingerprint, bodyParser, bodyReader } from './request-body.ts';
+import { bodyFingerprint, bodyParser, bodyReader, releaseBody } from './request-body.ts';
 import { inSpan, meter, SpanKind } from './telemetry.ts';
 
 /** What binding needs of the process. */
@@ -76,9 +76,9 @@ export function bindOperations<Resources>(
     const serve = (request: Request, response: Response) =>
       traced(operation, request, async () => {
         const began = performance.now();
-        const status = await inTurn(() => answer(request, response)).catch((error: unknown) =>
-          sendError(response, error, context.log),
-        );
+        const status = await inTurn(() => answer(request, response))
+          .catch((error: unknown) => sendError(response, error, context.log))
+          .finally(() => releaseBody(request));
         duration.record((performance.now() - began) / 1000, { operation: operation.key, status });
         return status;
       });

@@ -3,33 +3,42 @@ import { LargeBodies } from './large-bodies.ts';
 
 describe('the turns of large bodies', () => {
   it('are a few at once, and fewer of one account', async () => {
-    const bodies = new LargeBodies({ most: 3, mostOfAccount: 2, waitMs: 10_000 });
+    const bodies = new LargeBodies({ bytes: 8, most: 3, mostOfAccount: 2, waitMs: 10_000 });
     const begun: string[] = [];
     const take = (account: string) =>
-      bodies.take(account).then((end) => {
+      bodies.take(account).then((turn) => {
         begun.push(account);
-        return end;
+        return turn;
       });
     const a = [take('a'), take('a'), take('a')];
     const [firstOfA, secondOfA] = await Promise.all([a[0]!, a[1]!]);
     expect(begun).toEqual(['a', 'a']);
-    const endOfB = await take('b');
+    const turnOfB = await take('b');
     const c = take('c');
-    endOfB();
+    turnOfB.end();
     await c;
     expect(begun).toEqual(['a', 'a', 'b', 'c']);
-    firstOfA();
+    firstOfA!.end();
     await a[2];
-    secondOfA();
+    secondOfA!.end();
     expect(begun).toEqual(['a', 'a', 'b', 'c', 'a']);
   });
 
   it('are refused where they do not come in time, and nothing is held by one that was', async () => {
-    const bodies = new LargeBodies({ most: 1, mostOfAccount: 1, waitMs: 20 });
-    const end = await bodies.take('a');
+    const bodies = new LargeBodies({ bytes: 8, most: 1, mostOfAccount: 1, waitMs: 20 });
+    const first = await bodies.take('a');
     await expect(bodies.take('b')).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
-    end();
+    first.end();
     const next = await bodies.take('c');
-    next();
+    next.end();
+  });
+
+  it('have spaces of their own, which the next ones use again', async () => {
+    const bodies = new LargeBodies({ bytes: 8, most: 2, mostOfAccount: 2, waitMs: 10_000 });
+    const [first, second] = [await bodies.take('a'), await bodies.take('a')];
+    const spaces = [first.space(), second.space()];
+    expect([spaces[0]!.length, spaces[0] === spaces[1], first.space() === spaces[0]]).toEqual([8, false, true]);
+    second.end();
+    expect((await bodies.take('b')).space()).toBe(spaces[1]);
   });
 });

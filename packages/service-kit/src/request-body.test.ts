@@ -32,7 +32,13 @@ async function received({ body, headers }: Sent, size = 65_536) {
   const chunks = async function* () {
     for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size);
   };
-  return { headers, body: await readForm(chunks(), headers['content-type'], body.length) };
+  return {
+    headers,
+    body: await readForm(chunks(), headers['content-type'], {
+      smallBytes: 1_024,
+      large: () => Buffer.alloc(body.length),
+    }),
+  };
 }
 const parse = async (form: Sent) => parseBody(await received(form));
 

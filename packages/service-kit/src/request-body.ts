@@ -3,41 +3,54 @@ import express, { type Request, type RequestHandler } from 'express';
 import { type ReceivedForm, readForm } from './form-body.ts';
 import { fingerprintOf } from './idempotency.ts';
 import { inputParser, parseJsonObject } from './input.ts';
-import { LargeBodies } from './large-bodies.ts';
+import { LargeBodies, type Turn } from './large-bodies.ts';
 
 /** Largest body in bytes, where the operation says no other; a larger one is read when it is its turn. */
 const defaultLimit = 1_048_576;
-const largeBodies = new LargeBodies({ most: 4, mostOfAccount: 2, waitMs: 15_000 });
+const turns = new WeakMap<object, Turn>();
 
 interface RequestWithBody {
   headers: { 'content-type'?: string | undefined };
   body?: unknown;
 }
 
-/** Reads the body of an operation's requests, up to its limit. `accountOf` says whose a request is, or throws ApiError. */
+/**
+ * Reads the body of an operation's requests, up to its limit. `accountOf` says whose a request is, or throws ApiError. `releaseBody` must
+ * follow when the request was answered.
+ */
 export function bodyReader(operation: Operation, accountOf: (request: Request) => string): RequestHandler {
   const limit = operation.bodyLimit ?? defaultLimit;
   if (operation.bodyType !== 'multipart') return express.raw({ type: () => true, limit, inflate: false });
-  return (request, response, next) => {
-    const isDone = new Promise<void>((resolve) => response.once('close', resolve));
-    const turn = async () => {
-      const end = await largeBodies.take(accountOf(request));
-      void isDone.then(end);
+  const largeBodies = new LargeBodies({ bytes: limit, most: 4, mostOfAccount: 2, waitMs: 15_000 });
+  return (request, _, next) => {
+    const { 'content-type': type, 'content-encoding': coding = 'identity', 'content-length': stated } = request.headers;
+    const takeTurn = async () => void turns.set(request, await largeBodies.take(accountOf(request)));
+    const space = {
+      smallBytes: Math.min(Number(stated ?? defaultLimit), defaultLimit),
+      // More than a small file's bytes come only when it is their turn.
+      large: () => turns.get(request)!.space(),
     };
-    const { 'content-type': type, 'content-encoding': coding = 'identity' } = request.headers;
-    const chunks = bounded(request, limit, turn);
-    readForm(chunks, coding === 'identity' ? type : undefined, capacityFor(request, limit)).then(
+    readForm(bounded(request, limit, takeTurn), coding === 'identity' ? type : undefined, space).then(
       (form) => {
         request.body = form;
         next();
       },
-      (error: unknown) => next(request.readableAborted ? notWhole(error) : error),
+      (error: unknown) => {
+        releaseBody(request);
+        next(request.readableAborted ? notWhole(error) : error);
+      },
     );
   };
 }
 
-/** The bytes that come, at most `limit` of them: those of a large body when `turn` resolves. Throws 413 for more. */
-async function* bounded(request: Request, limit: number, turn: () => Promise<void>): AsyncGenerator<Buffer> {
+/** Says that nobody reads a request's body any more. */
+export function releaseBody(request: Request): void {
+  turns.get(request)?.end();
+  turns.delete(request);
+}
+
+/** The bytes that come, at most `limit` of them: those of a large body when it is its turn. Throws 413 for more. */
+async function* bounded(request: Request, limit: number, takeTurn: () => Promise<void>): AsyncGenerator<Buffer> {
   let received = 0;
   let isLarge = false;
   // The answer says what is wrong: the connection must outlive that.
@@ -46,15 +59,10 @@ async function* bounded(request: Request, limit: number, turn: () => Promise<voi
     if (received > limit) throw tooLarge(limit);
     if (received > defaultLimit && !isLarge) {
       isLarge = true;
-      await turn();
+      await takeTurn();
     }
     yield chunk;
   }
-}
-
-function capacityFor(request: Request, limit: number): number {
-  const stated = Number(request.headers['content-length'] ?? limit);
-  return Math.min(stated, limit);
 }
 
 function tooLarge(limit: number): ApiError {
