@@ -131,6 +131,7 @@ export async function openDesk(
   const secret = newSigningSecret();
   const channel = { provider: 'http' as const, settings: { url: `${ai.url}/messages`, secret } };
   const { hook_url } = await client.putChannel({ params: { channel: 'whatsapp' }, body: channel });
+  await client.putChannel({ params: { channel: 'sms' }, body: channel });
   const provider = { base_url: `${ai.url}/v1`, api_key: apiKey, model: 'gpt-test', ...settings };
   await client.updateAgentSettings({ body: provider });
   const phone = `+49301${String(++numbers).padStart(7, '0')}`;
