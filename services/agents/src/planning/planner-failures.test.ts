@@ -87,11 +87,11 @@ describe('an answer that cannot be used', () => {
     await desk.write('Hello?');
     await desk.made();
     const [call] = (await calls(desk)) as unknown as Record<string, number>[];
-    const sent = ai.requests[0]!.body.messages.reduce((sum: number, { content }: { content: string }) => {
-      return sum + Math.ceil(Buffer.byteLength(content) / 2);
-    }, 0);
-    const content = JSON.stringify(planOf());
-    expect(call).toMatchObject({ prompt_tokens: sent, completion_tokens: Math.ceil(content.length / 2) });
+    const [instructions, asked] = ai.requests[0]!.body.messages.map(({ content }: { content: string }) => {
+      return Buffer.byteLength(content);
+    });
+    const sent = Math.ceil(instructions / 2) + asked + 2 * 16;
+    expect(call).toMatchObject({ prompt_tokens: sent, completion_tokens: JSON.stringify(planOf()).length });
   });
 });
 

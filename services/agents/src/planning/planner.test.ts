@@ -118,6 +118,29 @@ describe('a plan for what a customer wrote', () => {
   });
 });
 
+describe('what a call may use', () => {
+  it.each([
+    ['hieroglyphs', '𓀀𓂀𓃻'],
+    ['rare ideographs', '𠀋𪚥𫝑'],
+    ['symbols', '⨌⟁҉꙰'],
+    ['control characters', '\u0001\u0002'],
+  ])('is reserved before it is made, though its prompt is full of %s', async (_, signs) => {
+    const desk = await openDesk(platform, ai);
+    const text = signs.repeat(Math.floor(4_000 / signs.length));
+    ai.otherwise = ({ body }, response) => {
+      const [instructions, asked] = body.messages.map(({ content }: { content: string }) => Buffer.byteLength(content));
+      const prompt_tokens = Math.ceil(instructions / 4) + asked + 2 * 4;
+      says(planOf(), { prompt_tokens, completion_tokens: body.max_tokens })({} as never, response);
+    };
+    await desk.write(text);
+    const plan = await desk.made();
+    const [call] = await platform.database('agents')`
+      select reserved_tokens from ai_calls where account_id = ${desk.account.id}`;
+    expect(plan).toMatchObject({ status: 'awaiting_approval', trigger_excerpt: expect.stringContaining(signs) });
+    expect(plan.tokens).toBeLessThanOrEqual(call!.reserved_tokens);
+  });
+});
+
 describe('a plan that was asked for', () => {
   it('has the goal that was given, and needs no deal', async () => {
     ai.otherwise = says(planOf(message('Hello', {}), message('Hello again', { channel: 'sms' })));

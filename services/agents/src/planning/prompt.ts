@@ -118,12 +118,17 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** More tokens than a text has in practice: one for every two bytes of it. */
+/** What a chat's format adds to each of its messages, in tokens. */
+const formatTokens = 16;
+
+/** No fewer tokens than a text has: tokenizers make at most one of a byte, and of scripts that they do not know they do. */
 export function tokensAtMost(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 2);
+  return Buffer.byteLength(text);
 }
 
-/** More prompt tokens than these messages have in practice. */
+/** No fewer prompt tokens than these messages have. Of our own instructions, which are English, it counts half of the bytes. */
 export function promptTokensAtMost(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, { content }) => sum + tokensAtMost(content), 0);
+  return messages.reduce((sum, { role, content }) => {
+    return sum + formatTokens + (role === 'system' ? Math.ceil(tokensAtMost(content) / 2) : tokensAtMost(content));
+  }, 0);
 }
