@@ -47,6 +47,46 @@ describe('the JSON of an answer', () => {
     expect(problemOf(text)).toContain(problem);
   });
 
+  it.each([
+    ['[]', 'the plan must be an object'],
+    ['{}', 'goal must be a text; steps must be a list'],
+    [{ goal: 7, rationale: [], steps: {} }, 'goal must be a text; rationale must be a text; steps must be a list'],
+    [{ ...planOf(), approval_reasons: 'none' }, 'approval_reasons must be a list'],
+    [{ ...planOf(), approval_reasons: [{}] }, 'approval_reasons[0] must be a text'],
+    [planOf([]), 'steps[0] must be an object'],
+    [
+      planOf(note('N', { action: 'call' })),
+      'steps[0].action must be one of send_message, add_note, follow_up, move_stage',
+    ],
+    [planOf(note('N', { title: 1, reason: 2 })), 'steps[0].title must be a text; steps[0].reason must be a text'],
+    [planOf(note('N', { delay_minutes: '5' })), 'steps[0].delay_minutes must be a whole number from 0 to 43200'],
+    [planOf(note('N', { delay_minutes: 1e300 })), 'steps[0].delay_minutes must be a whole number from 0 to 43200'],
+    [planOf(note('N', { params: 'none' })), 'steps[0].params must be an object'],
+    [planOf(note(undefined)), 'steps[0].params.body must be a text'],
+    [planOf(note('')), 'steps[0].params.body must be a text of 1 to 2000 characters'],
+    [planOf(message('', { body: 7 })), 'steps[0].params.body must be a text'],
+    [planOf(message('')), 'steps[0].params.body must be a text of 1 to 4096 characters'],
+    [
+      planOf(message('Hello', { channel: 7 })),
+      'steps[0].params.channel must be one that is set up and reaches the contact: whatsapp, sms',
+    ],
+    [
+      planOf(message('Hello', { answer: {} })),
+      'steps[0].params.answer must be the source.id of a passage that is exact: there is none',
+    ],
+    [planOf({ action: 'follow_up', delay_minutes: 1, params: {} }), 'steps[0].params.goal must be a text'],
+    [planOf(move(null)), "steps[0].params.stage must be a stage of the deal's pipeline: 11 (New), 12 (Won over)"],
+  ])('that is wrong is told what would be right: %j', (answer, problem) => {
+    expect(problemOf(answer)).toBe(problem);
+  });
+
+  it('is found in time that grows with its length', () => {
+    const started = performance.now();
+    for (const text of [`\`\`\`\`\`${' '.repeat(63_000)}`, '```{'.repeat(16_000), `\`\`\`json${'\n'.repeat(63_000)}`])
+      expect(problemOf(text)).toContain('it must be one JSON object');
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+
   it('keeps nothing that PostgreSQL does not store', () => {
     expect(read('{"goal": "a\\u0000b\\ud800c", "steps": []}')).toMatchObject({ goal: 'a\ufffdb\ufffdc' });
   });
@@ -71,7 +111,7 @@ describe('limits of an answer', () => {
   });
 
   it.each([
-    ['11 steps', planOf(...Array.from({ length: 11 }, () => note('N'))), 'steps: must be at most 10'],
+    ['11 steps', planOf(...Array.from({ length: 11 }, () => note('N'))), 'steps must be a list of at most 10 steps'],
     ['a message of 4,097', planOf(message(letters(4_097))), 'steps[0].params.body'],
     ['an empty message', planOf(message('')), 'steps[0].params.body'],
     ['a note of 2,001', planOf(note('N'), note(letters(2_001))), 'steps[1].params.body'],
@@ -102,6 +142,11 @@ describe('an action', () => {
     expect(read(planOf(move(12)))).toMatchObject({ steps: [{ params: { stage: 12 }, detail: 'Won over' }] });
     expect(problemOf(planOf(move(13)))).toContain("a stage of the deal's pipeline: 11 (New), 12 (Won over)");
     expect(problemOf(planOf(move('12')))).toContain('steps[0].params.stage');
+  });
+
+  it('follows up once in a plan', () => {
+    expect(problemOf(planOf(followUp(1), note('N')))).toBeUndefined();
+    expect(problemOf(planOf(followUp(1), note('N'), followUp(2)))).toMatch(/^steps must have at most 1 follow_up/);
   });
 
   it('follows up nine times, and not for ever', () => {

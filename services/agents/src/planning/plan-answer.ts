@@ -3,11 +3,10 @@ import {
   type AgentAction,
   agentAction,
   FollowUpParams,
-  MoveStageParams,
   SendMessageParams,
 } from '@customer-platform/contracts/agents';
 import { codePoints } from '@customer-platform/contracts/core';
-import { type Channel, channel } from '@customer-platform/contracts/messaging';
+import type { Channel } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import type { NewStep } from '../plans/plans.sql.ts';
 import type { PlanningDocument } from './prompt.ts';
@@ -16,6 +15,8 @@ const maxSteps = 10;
 const maxDelayMinutes = 43_200;
 /** So many plans can lead to one another by follow-ups: an agent does not go on for ever by itself. */
 export const maxFollowUps = 10;
+/** So many follow-ups a plan can have: else each of them leads to as many, and an agent goes on in breadth. */
+const maxFollowUpsOfPlan = 1;
 const maxReasons = 10;
 /** So many things that are wrong with an answer are told. */
 const maxToldIssues = 5;
@@ -47,8 +48,14 @@ const shownOrNone = (max: number) =>
     .nullish()
     .transform((text) => text ?? '');
 
+/** Whatever is wrong with it is told once. */
+function wholeNumber(min: number, max: number) {
+  const isOne = (value: unknown) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+  return z.custom<number>(isOne, { error: `must be a whole number from ${min} to ${max}` });
+}
+
 const Answer = z.object({
-  goal: shownText(500).refine((goal) => goal !== '', { error: 'must be a text' }),
+  goal: shownText(500).refine((goal) => goal !== '', { error: 'must be a text that is not empty' }),
   rationale: shownOrNone(2_000),
   approval_reasons: z.array(shownText(300)).nullish(),
   steps: z
@@ -57,19 +64,15 @@ const Answer = z.object({
         action: agentAction,
         title: shownOrNone(200),
         reason: shownOrNone(1_000),
-        delay_minutes: z.int().min(0).max(maxDelayMinutes).nullish(),
+        delay_minutes: wholeNumber(0, maxDelayMinutes).nullish(),
         params: z.record(z.string(), z.unknown()),
       }),
     )
-    .max(maxSteps, { error: `must be at most ${maxSteps} steps` }),
+    .max(maxSteps, { error: `must be a list of at most ${maxSteps} steps` }),
 });
 type AnsweredStep = z.output<typeof Answer>['steps'][number];
 
-const sentParams = z.object({
-  channel: channel.nullish(),
-  body: SendMessageParams.shape.body.nullish(),
-  answer: z.string().nullish(),
-});
+const SentText = SendMessageParams.pick({ body: true });
 
 /** Says what is wrong with an answer, for whoever gave it. */
 class AnswerRefused extends Error {}
@@ -78,6 +81,8 @@ class AnswerRefused extends Error {}
 export function readPlanAnswer(text: string, context: AnswerContext): PlannedPlan | { problem: string } {
   try {
     const { goal, rationale, approval_reasons, steps } = parse(Answer, jsonIn(text), '');
+    if (steps.filter(({ action }) => action === 'follow_up').length > maxFollowUpsOfPlan)
+      throw new AnswerRefused(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to a plan anew`);
     const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
     answerExactly(planned, context.document);
     const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '').slice(0, maxReasons);
@@ -122,22 +127,21 @@ type Made = Pick<NewStep, 'params' | 'detail' | 'editable'>;
 /** How the params of each action are read. */
 const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, at: string) => Made> = {
   send_message({ params }, { document }, at) {
-    const given = parse(sentParams, params, `${at}.params`);
     const { trigger, contact, passages } = document;
-    const sentOn = given.channel ?? channelOfReply(document);
-    if (!sentOn || !contact.channels.includes(sentOn))
+    const named = params.channel ?? channelOfReply(document);
+    const sentOn = contact.channels.find((one) => one === named);
+    if (!sentOn)
       throw new AnswerRefused(
         `${at}.params.channel must be one that is set up and reaches the contact: ${listed(contact.channels)}`,
       );
     const channel_locked = trigger.kind === 'inbound_message' && sentOn === trigger.channel;
     const exact = passages.filter((passage) => passage.exact);
-    const quoted = exact.find(({ source }) => source.id === given.answer);
-    if (given.answer && !quoted)
+    const quoted = exact.find(({ source }) => source.id === params.answer);
+    if (params.answer && !quoted)
       throw new AnswerRefused(
         `${at}.params.answer must be the source.id of a passage that is exact: ${listed(exact.map(({ source }) => source.id))}`,
       );
-    const body = quoted?.text ?? given.body;
-    if (!body) throw new AnswerRefused(`${at}.params.body must be a text of 1 to 4096 characters`);
+    const body = quoted?.text ?? parse(SentText, params, `${at}.params`).body;
     const editable = channel_locked ? ['body'] : ['body', 'channel'];
     return { params: { channel: sentOn, body, channel_locked }, detail: sentOn, editable: quoted ? [] : editable };
   },
@@ -155,13 +159,12 @@ const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, 
   move_stage({ params }, { document }, at) {
     if (!document.deal) throw new AnswerRefused(`${at}.action must not be move_stage: there is no deal`);
     const { pipeline } = document.deal;
-    const moved = parse(MoveStageParams, params, `${at}.params`);
-    const stage = pipeline.stages.find(({ id }) => id === moved.stage);
+    const stage = pipeline.stages.find(({ id }) => id === params.stage);
     if (!stage) {
       const stages = pipeline.stages.map(({ id, name }) => `${id} (${name})`);
       throw new AnswerRefused(`${at}.params.stage must be a stage of the deal's pipeline: ${listed(stages)}`);
     }
-    return { params: moved, detail: stage.name, editable: ['stage'] };
+    return { params: { stage: stage.id }, detail: stage.name, editable: ['stage'] };
   },
 };
 
@@ -176,9 +179,8 @@ function listed(names: readonly string[]): string {
 
 /** The JSON object of an answer, which may stand within other text, such as a fenced block. */
 function jsonIn(text: string): unknown {
-  const fenced = /```(?:json)?\s*\n?([\s\S]*?)```/i.exec(text)?.[1];
   const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
-  for (const candidate of [text, fenced, braced]) {
+  for (const candidate of [text, fencedIn(text), braced]) {
     try {
       if (candidate) return JSON.parse(candidate, (_, value) => (typeof value === 'string' ? storable(value) : value));
     } catch {
@@ -188,19 +190,36 @@ function jsonIn(text: string): unknown {
   throw new AnswerRefused('it must be one JSON object, and is not JSON');
 }
 
+const fence = '```';
+
+/** What the first fenced block holds, without its language. Never a pattern: those that look for both fences take quadratic time. */
+function fencedIn(text: string): string | undefined {
+  const begin = text.indexOf(fence);
+  const end = begin === -1 ? -1 : text.indexOf(fence, begin + fence.length);
+  return end === -1 ? undefined : text.slice(begin + fence.length, end).replace(/^json/i, '');
+}
+
 /** What PostgreSQL takes as text and as JSON: no NUL, no half of a character. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, at: string): z.output<Schema> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: rightInstead });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.slice(0, maxToldIssues).map(({ path, message }) => {
     const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-    return `${`${at}${place}`.replace(/^\./, '') || 'the plan'}: ${message}`;
+    return `${`${at}${place}`.replace(/^\./, '') || 'the plan'} ${message}`;
   });
   throw new AnswerRefused(issues.join('; '));
+}
+
+const kinds: Record<string, string> = { string: 'a text', array: 'a list', object: 'an object', record: 'an object' };
+
+/** What would be right, where the schema does not say it. */
+function rightInstead(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
+  return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : undefined;
 }
 
 function cut(text: string, max: number): string {
