@@ -23,7 +23,7 @@ export const agentsConfig = baseConfig.extend({
   AGENTS_AI_TIMEOUT_MS: z.coerce.number().int().min(100).max(300_000).default(60_000).meta({
     description: 'One deadline over a call of an AI provider.',
   }),
-  AGENTS_MAX_PLANNING: z.coerce.number().int().min(1).max(200).default(16).meta({
+  AGENTS_MAX_PLANNING: z.coerce.number().int().min(1).max(200).default(64).meta({
     description: 'Plans that are made at once at most in one process.',
   }),
 });

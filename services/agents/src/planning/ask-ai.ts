@@ -16,13 +16,19 @@ export interface AiProvider {
 
 /**
  * What came of one call. `outcome` and tokens are for the ledger. `text` is what was answered, "" where that was no completion;
- * `error` says why there is none, without any part of the key. One that is temporary can be tried again: nothing was billed.
+ * `error` says why there is none, without any part of the key. One that is temporary can be tried again: nothing was billed. One
+ * that has timed out took all the time that a call can take.
  */
 export type AiAnswer = {
   outcome: 'answered' | 'refused' | 'unknown';
   promptTokens: number;
   completionTokens: number;
-} & ({ text: string; isCutOff: boolean } | { error: string; isTemporary: boolean; retryAfterMs: number });
+} & (
+  | { text: string; isCutOff: boolean }
+  | { error: string; isTemporary: boolean; retryAfterMs: number; hasTimedOut: boolean }
+);
+
+type AiFailure = Extract<AiAnswer, { error: string }>;
 
 const maxErrorLength = 300;
 
@@ -48,7 +54,7 @@ export async function askAi(provider: AiProvider, messages: readonly ChatMessage
   };
   const said = await complete(provider.model, endpoint, messages, send).catch(() => undefined);
   if (!result) return refused(`The AI provider's base_url cannot be used; PATCH /v1/agents/settings changes it`);
-  if (!isAnswer(result)) return failed(result, endpoint);
+  if (!isAnswer(result)) return { ...failed(result, endpoint), hasTimedOut: result.error === 'timeout' };
   return answered(result.body, said, messages);
 }
 
@@ -109,12 +115,12 @@ function answered(
 const notBilled = { outcome: 'refused', promptTokens: 0, completionTokens: 0 } as const;
 const mayBeBilled = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 } as const;
 
-function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}): AiAnswer {
-  return { ...notBilled, error, isTemporary, retryAfterMs };
+function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}): AiFailure {
+  return { ...notBilled, error, isTemporary, retryAfterMs, hasTimedOut: false };
 }
 
 /** What went wrong without a 2xx that was read to its end. */
-function failed(result: PostResult, { apiKey, timeoutMs }: NonNullable<AiProvider['endpoint']>): AiAnswer {
+function failed(result: PostResult, { apiKey, timeoutMs }: NonNullable<AiProvider['endpoint']>): AiFailure {
   const { status, error, body, retryAfterMs = 0 } = result;
   if (status !== undefined && status >= 300) {
     if (status < 400) return refused(`The AI provider answered with a redirect (${status}), which is not followed`);
@@ -132,7 +138,7 @@ function failed(result: PostResult, { apiKey, timeoutMs }: NonNullable<AiProvide
     too_large: "The AI provider's answer is too long: more than 64 KiB",
   };
   const reason = reasons[error as keyof typeof reasons] ?? 'The AI provider broke the connection off before its answer';
-  return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0 };
+  return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0, hasTimedOut: error === 'timeout' };
 }
 
 /** Why nothing was sent. */

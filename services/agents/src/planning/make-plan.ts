@@ -26,6 +26,8 @@ export interface PlanningTools extends Foundation<AgentsConfig> {
   poster: Poster;
   /** Whether the process ends and cuts calls off: what they come to is not written, and another process makes the plan anew. */
   isCutOff(): boolean;
+  /** Told how each call of an account's AI ended. */
+  onCallEnded(accountId: string, answer: AiAnswer): void;
 }
 
 /** A plan is begun so often at most. */
@@ -116,6 +118,7 @@ async function askForPlan(
   for (let isRepair = false; ; isRepair = true) {
     const call = await begin(claim, account, situation, provider, messages, tools);
     const answer = await askAi(provider as AiProvider, messages);
+    tools.onCallEnded(account.id, answer);
     if (tools.isCutOff()) throw new Ended();
     const text = await settle(claim, call, answer, tools);
     const read = readPlanAnswer(text, { document: situation.document, followUps: claim.follow_ups });

@@ -151,3 +151,53 @@ describe('a plan whose maker died', () => {
     expect(ai.requests).toHaveLength(0);
   });
 });
+
+describe('AIs that never answer', () => {
+  it('hold up no other account, and have one plan at a time once a call ran into its timeout', async () => {
+    const env = { AGENTS_MAX_PLANNING: '12', AGENTS_AI_TIMEOUT_MS: '3000' };
+    const small = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
+    const open: { model: string; answer: () => void }[] = [];
+    try {
+      const models = ['hang-1', 'hang-2', 'hang-3', 'hang-4'];
+      const hanging = await Promise.all(models.map((model) => openDesk(small, ai, { settings: { model } })));
+      const quiet = await openDesk(small, ai);
+      const timedOut = new Set<string>();
+      const atOnceLater: number[] = [];
+      ai.otherwise = (request, response) => {
+        const answer = () => says(planOf())(request, response);
+        const { model } = request.body;
+        if (!models.includes(model)) return answer();
+        const call = { model, answer };
+        open.push(call);
+        if (timedOut.has(model)) atOnceLater.push(open.filter((one) => one.model === model).length);
+        response.on('close', () => {
+          open.splice(open.indexOf(call), 1);
+          timedOut.add(model);
+        });
+      };
+      for (const desk of hanging) await writeMany(desk, 10);
+      await waitFor('all slots that are not kept to be taken', () => open.length === 9);
+      for (let count = 1; count <= 2; count++) {
+        await quiet.write(`And I, for the ${count}. time?`);
+        await waitFor('the plan of the other', async () => {
+          const made = await quiet.plans();
+          return made.length === count && made.every(({ status }) => status === 'awaiting_approval');
+        });
+      }
+      expect([...timedOut]).toEqual([]);
+
+      await waitFor('calls after those that ran out of time', () => atOnceLater.length >= 8, 20_000);
+      expect(new Set(atOnceLater)).toEqual(new Set([1]));
+      ai.otherwise = says(planOf());
+      for (const { answer } of [...open]) answer();
+      for (const desk of hanging) {
+        const ended = await allMade(desk, 10);
+        expect(ended.filter(({ status }) => status === 'awaiting_approval').length).toBeGreaterThan(1);
+      }
+    } finally {
+      ai.otherwise = says(planOf());
+      for (const { answer } of [...open]) answer();
+      await small.stop();
+    }
+  }, 90_000);
+});

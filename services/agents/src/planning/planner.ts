@@ -4,13 +4,13 @@ import { type Foundation, inSpan, WakeLoop } from '@customer-platform/service-ki
 import type { AgentsConfig } from '../resources.ts';
 import { failPlan, makePlan, maxTries, type PlanningTools } from './make-plan.ts';
 import { type Claim, claimPlans, postponePlan } from './planning.sql.ts';
+import { PlanningSlots } from './planning-slots.ts';
 
 /** How late something is looked for that no wake told of. */
 const everyMs = 500;
 const slowestRetryMs = 10_000;
 /** A lease covers the two calls of a plan and this, for all else. */
 const leaseSpareMs = 30_000;
-const maxPerAccount = 4;
 /** How long a plan waits for a module that is away. */
 const longestWaitMs = 15 * 60_000;
 const longestPauseMs = 60_000;
@@ -18,14 +18,14 @@ const stopMs = 10_000;
 
 /**
  * Makes plans that are due: each is claimed in its row, so that any number of processes may do so and none is made twice. At most
- * AGENTS_MAX_PLANNING at once in a process, and 4 of one account.
+ * AGENTS_MAX_PLANNING at once in a process, shared among accounts as `PlanningSlots` and `claimPlans` say.
  */
 export class Planner {
   readonly #tools: PlanningTools;
   readonly #wakeSteps: () => void;
   readonly #loop: WakeLoop;
   readonly #running = new Set<Promise<void>>();
-  readonly #runningOf = new Map<string, number>();
+  readonly #slots: PlanningSlots;
   #isStopping = false;
   #isCutOff = false;
 
@@ -34,7 +34,9 @@ export class Planner {
     foundation: Foundation<AgentsConfig> & { secretKeys: SecretKeys; poster: Poster },
     wakeSteps: () => void,
   ) {
-    this.#tools = { ...foundation, isCutOff: () => this.#isCutOff };
+    this.#slots = new PlanningSlots(foundation.config.AGENTS_MAX_PLANNING);
+    const onCallEnded: PlanningTools['onCallEnded'] = (accountId, answer) => this.#slots.learn(accountId, answer);
+    this.#tools = { ...foundation, isCutOff: () => this.#isCutOff, onCallEnded };
     this.#wakeSteps = wakeSteps;
     this.#loop = new WakeLoop('planner', { everyMs, slowestRetryMs, log: foundation.log }, () => this.#claim());
   }
@@ -59,24 +61,20 @@ export class Planner {
 
   async #claim(): Promise<boolean> {
     const { sql, bus, clock, config } = this.#tools;
-    const most = config.AGENTS_MAX_PLANNING - this.#running.size;
-    if (this.#isStopping || most <= 0 || !bus.isConnected()) return false;
+    const slots = this.#slots.free();
+    if (this.#isStopping || slots.free <= 0 || !bus.isConnected()) return false;
     const now = clock();
     const leasedUntil = new Date(now.getTime() + config.AGENTS_AI_TIMEOUT_MS * 2 + leaseSpareMs);
-    const busy = [...this.#runningOf].map(([account_id, running]) => ({ account_id, free: maxPerAccount - running }));
-    const claims = await claimPlans(sql, now, leasedUntil, { most, perAccount: maxPerAccount, busy });
+    const claims = await claimPlans(sql, now, leasedUntil, slots);
     for (const claim of claims) this.#begin(claim);
     return claims.length > 0;
   }
 
   #begin(claim: Claim): void {
-    const { account_id } = claim;
-    this.#runningOf.set(account_id, (this.#runningOf.get(account_id) ?? 0) + 1);
+    this.#slots.begin(claim.account_id);
     const running = this.#make(claim).finally(() => {
       this.#running.delete(running);
-      const others = this.#runningOf.get(account_id)! - 1;
-      if (others === 0) this.#runningOf.delete(account_id);
-      else this.#runningOf.set(account_id, others);
+      this.#slots.end(claim.account_id);
       this.#loop.wake();
       this.#wakeSteps();
     });

@@ -21,41 +21,53 @@ export interface Claim {
   leased_until: Date;
 }
 
-/** An account of which plans are being made, and how many more can be. */
-export interface BusyAccount {
-  account_id: string;
+/** How many plans can be begun. */
+export interface FreeSlots {
+  /** Of all accounts together. */
   free: number;
+  /** How many of these are only for accounts of which none is being made. */
+  kept: number;
+  /** How many of one account may be in the making, where `accounts` does not say it. */
+  perAccount: number;
+  accounts: readonly { account_id: string; running: number; most: number }[];
 }
 
 /** So many due plans are looked at in one statement. */
 const maxLookedAt = 200;
 
 /**
- * Claims at most `most` plans that are due, earliest first; at most `perAccount` of an account, and of those in `busy` as many as are
- * free, so that one account's many hold up no other's.
+ * Claims plans that are due, as many as `slots` has room for. Each counts as its account's first, second, … in the making: firsts
+ * go before seconds, and so on, and among these what has been due longest. Only firsts get the slots that are kept. So one account's
+ * many hold up no other's, however long each takes.
  */
 export async function claimPlans(
   sql: Database,
   now: Date,
   leasedUntil: Date,
-  { most, perAccount, busy }: { most: number; perAccount: number; busy: readonly BusyAccount[] },
+  { free, kept, perAccount, accounts }: FreeSlots,
 ): Promise<Claim[]> {
-  const full = busy.filter(({ free }) => free <= 0).map(({ account_id }) => account_id);
+  // Who can have no more is not looked at, so that its many do not hide what others wait for.
+  const isFull = ({ running, most }: FreeSlots['accounts'][number]) => running >= most || (running > 0 && free <= kept);
+  const full = accounts.filter(isFull).map(({ account_id }) => account_id);
+  const others = accounts.filter((account) => !isFull(account));
   return await sql<Claim[]>`
     with due as materialized (
       select account_id, id, planning_due_at from plans
       where planning_due_at <= ${now} and account_id <> all(${full}::uuid[])
       order by planning_due_at, id limit ${maxLookedAt}
+    ), counted as (
+      select due.*, coalesce(known.most, ${perAccount}) as most,
+        coalesce(known.running, 0) + row_number() over (partition by due.account_id order by due.planning_due_at, due.id) as nth
+      from due
+      left join unnest(${others.map(({ account_id }) => account_id)}::uuid[], ${others.map(({ running }) => running)}::integer[],
+        ${others.map(({ most }) => most)}::integer[]) as known (account_id, running, most) on known.account_id = due.account_id
     ), ranked as (
-      select due.*, row_number() over (partition by account_id order by planning_due_at, id) as place from due
+      select counted.*, row_number() over (order by nth, planning_due_at, id) as place from counted where nth <= most
     ), picked as (
       select p.account_id, p.id
-      from ranked r
-      left join unnest(${busy.map(({ account_id }) => account_id)}::uuid[], ${busy.map(({ free }) => free)}::integer[])
-        as busy (account_id, free) on busy.account_id = r.account_id
-      join plans p on p.account_id = r.account_id and p.id = r.id
-      where r.place <= coalesce(busy.free, ${perAccount}) and p.planning_due_at <= ${now}
-      order by r.planning_due_at, r.id limit ${most} for update of p skip locked
+      from ranked r join plans p on p.account_id = r.account_id and p.id = r.id
+      where (r.nth = 1 or r.place <= ${free - kept}) and p.planning_due_at <= ${now}
+      order by r.place limit ${free} for update of p skip locked
     ), claimed as (
       update plans p set planning_due_at = ${leasedUntil}, planning_tries = p.planning_tries + 1
       from picked where p.account_id = picked.account_id and p.id = picked.id
