@@ -2,7 +2,8 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { Poster, PostResult } from '@customer-platform/outbound';
 import { generateText } from 'ai';
 import { z } from 'zod';
-import { type ChatMessage, maxAnswerTokens, promptTokensAtMost, tokensAtMost } from './prompt.ts';
+import { type ChatMessage, promptTokensAtMost, tokensAtMost } from './prompt.ts';
+import { RecentSet } from './recent-set.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
 /** Where an account's AI is asked. */
@@ -12,6 +13,13 @@ export interface AiProvider {
   model: string;
   /** Undefined: it is simulated, within this process. */
   endpoint?: { baseUrl: string; apiKey: string | null; poolKey: string; poster: Poster; timeoutMs: number };
+}
+
+/** What an AI is asked. */
+export interface Question {
+  messages: readonly ChatMessage[];
+  /** What bounds its answer, in tokens. */
+  maxTokens: number;
 }
 
 /**
@@ -32,14 +40,50 @@ type AiFailure = Extract<AiAnswer, { error: string }>;
 
 const maxErrorLength = 300;
 
-/** Asks for one completion, once: it is never sent again here. */
-export async function askAi(provider: AiProvider, messages: readonly ChatMessage[]): Promise<AiAnswer> {
-  const { endpoint } = provider;
+/** How a request names its `maxTokens`. */
+type BoundName = 'max_tokens' | 'max_completion_tokens';
+
+/** Which models at which base_url refused `max_tokens`. */
+const newerModels = new RecentSet(1_000);
+
+/**
+ * Asks for one completion, once: what may have been billed is never sent again here. A model that refuses `max_tokens`, as OpenAI's
+ * newer ones do, is asked with `max_completion_tokens` at once, and from then on.
+ */
+export async function askAi(provider: AiProvider, question: Question): Promise<AiAnswer> {
+  const { endpoint, model } = provider;
   if (!endpoint) {
-    const { choices, usage } = simulatedCompletion({ messages });
+    const { choices, usage } = simulatedCompletion(question);
     const counted = { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens };
     return { outcome: 'answered', ...counted, text: choices[0]!.message.content, isCutOff: false };
   }
+  const pair = JSON.stringify([endpoint.baseUrl, model]);
+  if (!newerModels.has(pair)) {
+    const posted = await post(model, endpoint, question, 'max_tokens');
+    if (!asksForOther(posted.result)) return answerOf(posted);
+  }
+  const posted = await post(model, endpoint, question, 'max_completion_tokens');
+  if (posted.result?.status === 400) newerModels.delete(pair);
+  else newerModels.add(pair);
+  return answerOf(posted);
+}
+
+/** Whether a request was refused, unbilled, with the word that it is to name its bound otherwise. */
+function asksForOther(result: PostResult | undefined): boolean {
+  return result?.status === 400 && !result.error && result.body.includes('max_completion_tokens');
+}
+
+type Endpoint = NonNullable<AiProvider['endpoint']>;
+
+/** One request, and what came back: without `result` nothing could be sent, without `said` it was no completion. */
+interface Posted {
+  endpoint: Endpoint;
+  question: Question;
+  result: PostResult | undefined;
+  said: { text: string; isCutOff: boolean } | undefined;
+}
+
+async function post(model: string, endpoint: Endpoint, question: Question, bound: BoundName): Promise<Posted> {
   let result: PostResult | undefined;
   const send: typeof fetch = async (url, init) => {
     const headers = Object.fromEntries(new Headers(init?.headers));
@@ -52,10 +96,14 @@ export async function askAi(provider: AiProvider, messages: readonly ChatMessage
     if (!isAnswer(result)) throw new Error('no completion came');
     return new Response(result.body, { status: 200, headers: { 'content-type': 'application/json' } });
   };
-  const said = await complete(provider.model, endpoint, messages, send).catch(() => undefined);
+  const said = await complete(model, endpoint, question, bound, send).catch(() => undefined);
+  return { endpoint, question, result, said };
+}
+
+function answerOf({ endpoint, question, result, said }: Posted): AiAnswer {
   if (!result) return refused(`The AI provider's base_url cannot be used; PATCH /v1/agents/settings changes it`);
   if (!isAnswer(result)) return { ...failed(result, endpoint), hasTimedOut: result.error === 'timeout' };
-  return answered(result.body, said, messages);
+  return answered(result.body, said, question);
 }
 
 function isAnswer({ status, error }: PostResult): boolean {
@@ -65,8 +113,9 @@ function isAnswer({ status, error }: PostResult): boolean {
 /** Has the AI SDK write the request and read the answer. Throws where that is no completion. */
 async function complete(
   model: string,
-  { baseUrl, apiKey }: NonNullable<AiProvider['endpoint']>,
-  messages: readonly ChatMessage[],
+  { baseUrl, apiKey }: Endpoint,
+  { messages, maxTokens }: Question,
+  bound: BoundName,
   send: typeof fetch,
 ) {
   const provider = createOpenAICompatible({
@@ -74,14 +123,16 @@ async function complete(
     baseURL: baseUrl,
     ...(apiKey === null ? {} : { apiKey }),
     fetch: send,
-    transformRequestBody: (body) => ({ ...body, response_format: { type: 'json_object' } }),
+    transformRequestBody: ({ max_tokens, ...body }) => {
+      return { ...body, [bound]: max_tokens, response_format: { type: 'json_object' } };
+    },
   });
   const [{ content: instructions }, ...asked] = messages as [ChatMessage, ...ChatMessage[]];
   const { text, finishReason } = await generateText({
     model: provider(model),
     instructions,
     messages: asked.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content })),
-    maxOutputTokens: maxAnswerTokens,
+    maxOutputTokens: maxTokens,
     maxRetries: 0,
     telemetry: { isEnabled: false },
   });
@@ -94,11 +145,7 @@ const Billed = z.object({
 });
 
 /** What a 2xx comes to. One without `usage` counts as what its texts have at most; one that is no completion as all it could use. */
-function answered(
-  body: string,
-  said: { text: string; isCutOff: boolean } | undefined,
-  messages: readonly ChatMessage[],
-): AiAnswer {
+function answered(body: string, said: Posted['said'], { messages, maxTokens }: Question): AiAnswer {
   const { text, isCutOff } = said ?? { text: '', isCutOff: false };
   const billed = Billed.safeParse(jsonOf(body)).data?.usage;
   if (billed) {
@@ -108,7 +155,7 @@ function answered(
     return { outcome: 'answered', promptTokens, completionTokens, text, isCutOff };
   }
   if (!said) return { outcome: 'unknown', promptTokens: 0, completionTokens: 0, text, isCutOff };
-  const completionTokens = Math.min(tokensAtMost(text), maxAnswerTokens);
+  const completionTokens = Math.min(tokensAtMost(text), maxTokens);
   return { outcome: 'answered', promptTokens: promptTokensAtMost(messages), completionTokens, text, isCutOff };
 }
 
@@ -120,7 +167,7 @@ function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}):
 }
 
 /** What went wrong without a 2xx that was read to its end. */
-function failed(result: PostResult, { apiKey, timeoutMs }: NonNullable<AiProvider['endpoint']>): AiFailure {
+function failed(result: PostResult, { apiKey, timeoutMs }: Endpoint): AiFailure {
   const { status, error, body, retryAfterMs = 0 } = result;
   if (status !== undefined && status >= 300) {
     if (status < 400) return refused(`The AI provider answered with a redirect (${status}), which is not followed`);

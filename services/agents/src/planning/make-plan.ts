@@ -13,10 +13,16 @@ import { selectSettings } from '../settings/settings.sql.ts';
 import { dayOf } from '../usage/day.ts';
 import { settleOpenCalls } from '../usage/ledger.sql.ts';
 import { reserveCall, settleCall } from '../usage/ledger.ts';
-import { type AiAnswer, type AiProvider, askAi } from './ask-ai.ts';
+import { type AiAnswer, type AiProvider, askAi, type Question } from './ask-ai.ts';
 import { type PlannedPlan, readPlanAnswer } from './plan-answer.ts';
 import * as planning from './planning.sql.ts';
-import { type ChatMessage, maxAnswerTokens, planningMessages, promptTokensAtMost, repairMessages } from './prompt.ts';
+import {
+  maxAnswerTokens,
+  maxLongAnswerTokens,
+  planningMessages,
+  promptTokensAtMost,
+  repairMessages,
+} from './prompt.ts';
 import { simulatedModel } from './simulated-ai.ts';
 import { learnSituation, type Situation } from './situation.ts';
 
@@ -114,22 +120,23 @@ async function askForPlan(
   tools: PlanningTools,
 ): Promise<PlannedPlan> {
   const written = claim.trigger === 'inbound_message' ? claim.trigger_text : null;
-  let messages = planningMessages(situation.document, written);
+  let question: Question = { messages: planningMessages(situation.document, written), maxTokens: maxAnswerTokens };
   for (let isRepair = false; ; isRepair = true) {
-    const call = await begin(claim, account, situation, provider, messages, tools);
-    const answer = await askAi(provider as AiProvider, messages);
+    const call = await begin(claim, account, situation, provider, question, tools);
+    const answer = await askAi(provider as AiProvider, question);
     tools.onCallEnded(account.id, answer);
     if (tools.isCutOff()) throw new Ended();
     const text = await settle(claim, call, answer, tools);
     const read = readPlanAnswer(text, { document: situation.document, followUps: claim.follow_ups });
     if (!('problem' in read)) return read;
     const isTooLong = 'isCutOff' in answer && answer.isCutOff;
-    const problem = isTooLong ? `it was longer than ${maxAnswerTokens} tokens, and was cut off` : read.problem;
+    const problem = isTooLong ? `it was longer than ${question.maxTokens} tokens, and was cut off` : read.problem;
     if (isRepair) {
       await failPlan(claim, tools, `The AI's plan could not be used: ${problem}`, situation.agent.id);
       throw new Ended();
     }
-    messages = repairMessages(messages, text, problem);
+    const messages = repairMessages(question.messages, text, problem);
+    question = { messages, maxTokens: isTooLong ? maxLongAnswerTokens : maxAnswerTokens };
   }
 }
 
@@ -139,7 +146,7 @@ async function begin(
   account: AccountContext,
   { agent: { id: agentId }, contact, deal }: Situation,
   provider: AiProvider | { missing: string },
-  messages: readonly ChatMessage[],
+  { messages, maxTokens }: Question,
   tools: PlanningTools,
 ): Promise<string> {
   const begun = await inWork(tools, async (call) => {
@@ -165,7 +172,7 @@ async function begin(
         kind: 'planning',
         provider: provider.name,
         model,
-        tokens: promptTokensAtMost(messages) + maxAnswerTokens,
+        tokens: promptTokensAtMost(messages) + maxTokens,
       },
       now,
     );

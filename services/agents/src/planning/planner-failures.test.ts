@@ -95,9 +95,71 @@ describe('an answer that cannot be used', () => {
   });
 });
 
-describe('a provider that refuses', () => {
-  const refusal = (text: string) => ({ error: { message: text, type: 'invalid', code: null } });
+const refusal = (text: string) => ({ error: { message: text, type: 'invalid', code: null } });
 
+describe('an answer that was cut off', () => {
+  const cutOff = says('{"goal": "Answ', billed, 'length');
+
+  it('is asked for again with four times the tokens, which are reserved', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.replies = [cutOff];
+    await desk.write('Hello?');
+    expect(await desk.made()).toMatchObject({ status: 'awaiting_approval' });
+    expect(ai.requests.map(({ body }) => body.max_tokens)).toEqual([1_500, 6_000]);
+    expect(ai.requests[1]!.body.messages.at(-1).content).toContain('it was longer than 1500 tokens, and was cut off');
+    const [first, second] = (await calls(desk)) as unknown as { reserved_tokens: number }[];
+    expect(second!.reserved_tokens - first!.reserved_tokens).toBeGreaterThan(4_500);
+  });
+
+  it('is so once only', async () => {
+    const desk = await openDesk(platform, ai);
+    ai.otherwise = cutOff;
+    await desk.write('Hello?');
+    const lastError = "The AI's plan could not be used: it was longer than 6000 tokens, and was cut off";
+    expect(await desk.made()).toMatchObject({ status: 'failed', last_error: lastError });
+    expect(ai.requests).toHaveLength(2);
+  });
+});
+
+describe('a model that takes no max_tokens', () => {
+  const words =
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+
+  it('is asked with max_completion_tokens at once, and from then on', async () => {
+    const desk = await openDesk(platform, ai, { settings: { model: 'gpt-newer' } });
+    ai.otherwise = (request, response) => {
+      const reply = 'max_tokens' in request.body ? replies(400, refusal(words)) : says(planOf());
+      reply(request, response);
+    };
+    const bounds = () => ai.requests.map(({ body }) => [body.max_tokens, body.max_completion_tokens]);
+    await desk.write('Hello?');
+    const first = await desk.made();
+    expect(first).toMatchObject({ status: 'awaiting_approval', tokens: billed.total_tokens });
+    expect(bounds()).toEqual([
+      [1_500, undefined],
+      [undefined, 1_500],
+    ]);
+    await desk.write('And again?');
+    await desk.made(({ id, steps }) => id > first.id && steps.length > 0);
+    expect(bounds().slice(2)).toEqual([[undefined, 1_500]]);
+    expect(await calls(desk)).toMatchObject([{ outcome: 'answered' }, { outcome: 'answered' }]);
+  });
+
+  it('is asked twice at most where it refuses both', async () => {
+    const desk = await openDesk(platform, ai, { settings: { model: 'gpt-neither' } });
+    ai.otherwise = replies(400, refusal(words));
+    await desk.write('Hello?');
+    expect(await desk.made()).toMatchObject({
+      status: 'failed',
+      tokens: 0,
+      last_error: expect.stringContaining('(400)'),
+    });
+    expect(ai.requests).toHaveLength(2);
+    expect(await calls(desk)).toMatchObject([{ outcome: 'refused' }]);
+  });
+});
+
+describe('a provider that refuses', () => {
   it.each<[string, AiReply, string]>([
     ['the key', replies(401, refusal(`Bad key ${apiKey}`)), 'The AI provider refused the API key (401)'],
     [

@@ -76,9 +76,9 @@ export const replies =
   };
 
 /** Answers a completion with this content: text, or a value as JSON. */
-export const says = (content: unknown, usage: unknown = billed): AiReply => {
+export const says = (content: unknown, usage: unknown = billed, finish_reason = 'stop'): AiReply => {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
-  const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }];
+  const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason }];
   return replies(200, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
 };
 

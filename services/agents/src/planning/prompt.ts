@@ -51,6 +51,8 @@ export interface ToldPassage {
 
 /** What bounds an answer of the AI, in tokens. */
 export const maxAnswerTokens = 1_500;
+/** What bounds one that is asked for again since it was cut off: a model that thinks first may have needed all for that. */
+export const maxLongAnswerTokens = 4 * maxAnswerTokens;
 
 const system = `You plan what a business does next for one of its customers, in the role that the document's "agent" describes.
 The user message holds one JSON document on its first line. It says who the business is, which actions are switched on, what led to \
