@@ -33,12 +33,14 @@ export type AiAnswer = {
   completionTokens: number;
 } & (
   | { text: string; isCutOff: boolean }
-  | { error: string; isTemporary: boolean; retryAfterMs: number; hasTimedOut: boolean }
+  | { error: string; isTemporary: boolean; retryAfterMs: number; hasTimedOut?: boolean }
 );
 
 type AiFailure = Extract<AiAnswer, { error: string }>;
 
 const maxErrorLength = 300;
+/** So much of what a provider says is looked through for the key, and shown from. */
+const maxReadLength = 2_000;
 
 /** How a request names its `maxTokens`. */
 type BoundName = 'max_tokens' | 'max_completion_tokens';
@@ -163,7 +165,7 @@ const notBilled = { outcome: 'refused', promptTokens: 0, completionTokens: 0 } a
 const mayBeBilled = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 } as const;
 
 function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}): AiFailure {
-  return { ...notBilled, error, isTemporary, retryAfterMs, hasTimedOut: false };
+  return { ...notBilled, error, isTemporary, retryAfterMs };
 }
 
 /** What went wrong without a 2xx that was read to its end. */
@@ -185,7 +187,7 @@ function failed(result: PostResult, { apiKey, timeoutMs }: Endpoint): AiFailure 
     too_large: "The AI provider's answer is too long: more than 64 KiB",
   };
   const reason = reasons[error as keyof typeof reasons] ?? 'The AI provider broke the connection off before its answer';
-  return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0, hasTimedOut: error === 'timeout' };
+  return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0 };
 }
 
 /** Why nothing was sent. */
@@ -203,21 +205,35 @@ function messageIn(body: string): string {
   const error = ErrorBody.safeParse(jsonOf(body)).data?.error;
   const said = typeof error === 'object' ? error.message : (error ?? body);
   const text = said
+    .slice(0, maxReadLength)
     .toWellFormed()
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim();
   return text.startsWith('<') || text.startsWith('{') ? '' : text;
 }
 
-/** A text without the words that have any four characters of the key in a row, of at most 300 characters. */
+/**
+ * A text without the words that have any four characters of the key in a row, of at most 300 characters. "" where it holds six letters
+ * and digits of the key in a row, whatever stands between them: a key that is repeated in parts is in no word.
+ */
 function withoutKey(text: string, apiKey: string | null): string {
   const key = (apiKey ?? '').toLowerCase();
-  const length = Math.min(4, key.length);
-  const parts = Array.from({ length: length === 0 ? 0 : key.length - length + 1 }, (_, at) =>
-    key.slice(at, at + length),
-  );
+  const told = lettersOf(text);
+  if (partsOf(lettersOf(key), 6).some((part) => told.includes(part))) return '';
+  const parts = partsOf(key, 4);
   const words = text.split(' ').map((word) => (parts.some((part) => word.toLowerCase().includes(part)) ? '…' : word));
   return [...words.join(' ')].slice(0, maxErrorLength).join('');
+}
+
+/** Every `length` characters of a key that follow one another; a shorter key itself. */
+function partsOf(key: string, length: number): string[] {
+  const size = Math.min(length, key.length);
+  return Array.from({ length: size === 0 ? 0 : key.length - size + 1 }, (_, at) => key.slice(at, at + size));
+}
+
+/** A text's letters and digits alone. */
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
 function jsonOf(text: string): unknown {

@@ -168,12 +168,33 @@ describe('a provider that refuses', () => {
       'The AI provider refused the call (404): No model gpt-test',
     ],
     [
-      'and repeats the key',
+      'and repeats ends of the key',
+      replies(400, refusal(`Key ${apiKey.slice(0, 4)}***${apiKey.slice(-4)} no. ${'x'.repeat(500)}`)),
+      `The AI provider refused the call (400): Key … no. ${'x'.repeat(290)}`,
+    ],
+    ['and repeats the key', replies(400, refusal(`Key ${apiKey}: no`)), 'The AI provider refused the call (400)'],
+    [
+      'and repeats the key letter by letter',
+      replies(400, refusal(`Key: ${[...apiKey].join(' ')}`)),
+      'The AI provider refused the call (400)',
+    ],
+    [
+      'and repeats parts of the key in capitals',
       replies(
         400,
-        refusal(`Key ${apiKey}, ${apiKey.slice(0, 7)}***${apiKey.slice(-4)}: "${apiKey}" no. ${'x'.repeat(500)}`),
+        refusal(
+          `Key: ${apiKey
+            .toUpperCase()
+            .match(/.{1,3}/g)!
+            .join(', ')}`,
+        ),
       ),
-      `The AI provider refused the call (400): Key … … … no. ${'x'.repeat(286)}`,
+      'The AI provider refused the call (400)',
+    ],
+    [
+      'and repeats a part of the key in JSON of its own',
+      replies(400, `[${apiKey.slice(5, 8)}, ${apiKey.slice(8, 11)}]`),
+      'The AI provider refused the call (400)',
     ],
     [
       'by sending elsewhere',
