@@ -152,6 +152,38 @@ describe('a plan whose maker died', () => {
   });
 });
 
+describe('a plan that takes long', () => {
+  it('is held by a short lease that is renewed, so that nobody else makes it unless its maker died', async () => {
+    const second = await startService(agents, platform.env('agents'), { clock: platform.clock.now });
+    try {
+      const desk = await openDesk(platform, ai);
+      let answer: () => void = () => undefined;
+      ai.otherwise = (request, response) => {
+        answer = () => says(planOf())(request, response);
+      };
+      const { id } = await desk.ask('Say hello');
+      await waitFor('the call', () => ai.requests.length === 1);
+      const leftMs = async () => {
+        const [row] = await platform.database('agents')<{ planning_due_at: Date }[]>`
+          select planning_due_at from plans where account_id = ${desk.account.id} and id = ${id}`;
+        return row!.planning_due_at.getTime() - platform.clock.now().getTime();
+      };
+      expect(await leftMs()).toBeLessThanOrEqual(30_000);
+      for (let times = 0; times < 6; times++) {
+        platform.clock.advance(12_000);
+        await waitFor('the lease to be renewed', async () => (await leftMs()) > 25_000);
+        expect(await leftMs()).toBeLessThanOrEqual(30_000);
+      }
+      answer();
+      const plan = await desk.made();
+      expect(plan).toMatchObject({ id, status: 'awaiting_approval', tokens: billed.total_tokens });
+      expect(ai.requests).toHaveLength(1);
+    } finally {
+      await second.stop();
+    }
+  }, 30_000);
+});
+
 describe('AIs that never answer', () => {
   it('hold up no other account, and have one plan at a time once a call ran into its timeout', async () => {
     const env = { AGENTS_MAX_PLANNING: '12', AGENTS_AI_TIMEOUT_MS: '3000' };

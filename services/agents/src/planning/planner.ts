@@ -3,14 +3,16 @@ import type { Poster, SecretKeys } from '@customer-platform/outbound';
 import { type Foundation, inSpan, WakeLoop } from '@customer-platform/service-kit';
 import type { AgentsConfig } from '../resources.ts';
 import { failPlan, makePlan, maxTries, type PlanningTools } from './make-plan.ts';
-import { type Claim, claimPlans, postponePlan } from './planning.sql.ts';
+import { type Claim, claimPlans, postponePlan, renewLeases } from './planning.sql.ts';
 import { PlanningSlots } from './planning-slots.ts';
 
 /** How late something is looked for that no wake told of. */
 const everyMs = 500;
 const slowestRetryMs = 10_000;
-/** A lease covers the two calls of a plan and this, for all else. */
-const leaseSpareMs = 30_000;
+/** How late a plan is made anew whose maker was killed. */
+const leaseMs = 30_000;
+/** What is left of a lease that is renewed: more than stopping takes, and some rounds that fail. */
+const renewedAtMs = 20_000;
 /** How long a plan waits for a module that is away. */
 const longestWaitMs = 15 * 60_000;
 const longestPauseMs = 60_000;
@@ -18,13 +20,14 @@ const stopMs = 10_000;
 
 /**
  * Makes plans that are due: each is claimed in its row, so that any number of processes may do so and none is made twice. At most
- * AGENTS_MAX_PLANNING at once in a process, shared among accounts as `PlanningSlots` and `claimPlans` say.
+ * AGENTS_MAX_PLANNING at once in a process, shared among accounts as `PlanningSlots` and `claimPlans` say. A lease is short and is
+ * renewed while the plan is made, however long the AI takes: only what a process that died had claimed is claimed anew.
  */
 export class Planner {
   readonly #tools: PlanningTools;
   readonly #wakeSteps: () => void;
   readonly #loop: WakeLoop;
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<Claim, Promise<void>>();
   readonly #slots: PlanningSlots;
   #isStopping = false;
   #isCutOff = false;
@@ -54,17 +57,22 @@ export class Planner {
     const patience = new Promise((resolve) => {
       timer = setTimeout(resolve, stopMs);
     });
-    await Promise.race([Promise.all(this.#running), patience]);
+    await Promise.race([Promise.all(this.#running.values()), patience]);
     clearTimeout(timer);
     this.#isCutOff = true;
   }
 
   async #claim(): Promise<boolean> {
-    const { sql, bus, clock, config } = this.#tools;
+    const { sql, bus, clock } = this.#tools;
+    const now = clock();
+    const leasedUntil = new Date(now.getTime() + leaseMs);
+    // First: what is made here must not look as if its maker had died, whatever held this round up.
+    const ending = [...this.#running.keys()].filter((claim) => {
+      return claim.leased_until.getTime() <= now.getTime() + renewedAtMs;
+    });
+    if (ending.length > 0) await renewLeases(sql, ending, leasedUntil);
     const slots = this.#slots.free();
     if (this.#isStopping || slots.free <= 0 || !bus.isConnected()) return false;
-    const now = clock();
-    const leasedUntil = new Date(now.getTime() + config.AGENTS_AI_TIMEOUT_MS * 2 + leaseSpareMs);
     const claims = await claimPlans(sql, now, leasedUntil, slots);
     for (const claim of claims) this.#begin(claim);
     return claims.length > 0;
@@ -73,12 +81,12 @@ export class Planner {
   #begin(claim: Claim): void {
     this.#slots.begin(claim.account_id);
     const running = this.#make(claim).finally(() => {
-      this.#running.delete(running);
+      this.#running.delete(claim);
       this.#slots.end(claim.account_id);
       this.#loop.wake();
       this.#wakeSteps();
     });
-    this.#running.add(running);
+    this.#running.set(claim, running);
   }
 
   /** Never rejects: what cannot even be postponed is claimed again when its lease is over. */

@@ -2,7 +2,10 @@ import type { PlanTrigger } from '@customer-platform/contracts/agents';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import type { Database, Sql, TraceHeaders } from '@customer-platform/service-kit';
 
-/** A plan that is being made: nobody else makes it before `leased_until`, which also tells this claim from every other. */
+/**
+ * A plan that is being made: nobody else makes it before `leased_until`, which `renewLeases` moves on. `planning_tries` tells this
+ * claim from every other that goes on: each counts one up, and only the last one ever counts down, as its end.
+ */
 export interface Claim {
   account_id: string;
   id: number;
@@ -78,8 +81,29 @@ export async function claimPlans(
     from claimed order by created_at, id`;
 }
 
-const isHeld = (sql: Sql, { account_id, id, leased_until }: Claim) => sql`
-  account_id = ${account_id} and id = ${id} and status = 'running' and planning_due_at = ${leased_until}`;
+/**
+ * Moves the leases of claims on to `leasedUntil`, but of those that have ended or were claimed by others. Waits for nobody: a plan
+ * that is being written is passed over, and keeps the lease that it has.
+ */
+export async function renewLeases(sql: Database, claims: readonly Claim[], leasedUntil: Date): Promise<void> {
+  const renewed = await sql<Pick<Claim, 'account_id' | 'id'>[]>`
+    with held as (
+      select p.account_id, p.id
+      from unnest(${claims.map(({ account_id }) => account_id)}::uuid[], ${claims.map(({ id }) => id)}::bigint[],
+        ${claims.map(({ leased_until }) => leased_until.toISOString())}::text[]::timestamptz[]) as claimed (account_id, id, leased_until)
+      join plans p on p.account_id = claimed.account_id and p.id = claimed.id and p.planning_due_at = claimed.leased_until
+      for update of p skip locked
+    )
+    update plans p set planning_due_at = ${leasedUntil}
+    from held where p.account_id = held.account_id and p.id = held.id
+    returning p.account_id, p.id`;
+  const keys = new Set(renewed.map(({ account_id, id }) => `${account_id} ${id}`));
+  for (const claim of claims) if (keys.has(`${claim.account_id} ${claim.id}`)) claim.leased_until = leasedUntil;
+}
+
+const isHeld = (sql: Sql, { account_id, id, planning_tries }: Claim) => sql`
+  account_id = ${account_id} and id = ${id} and status = 'running' and planning_due_at is not null
+    and planning_tries = ${planning_tries}`;
 
 /**
  * Locks a plan that is still being made under this claim, and answers its agent, null where none was found yet; undefined where it is
