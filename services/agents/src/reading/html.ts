@@ -18,7 +18,7 @@ interface Page extends PageNode {
 
 /** What Readability is given at most: it holds several times what it reads, and a page with more is read whole. */
 const mostElements = 15_000;
-/** Where a heading keeps its level: Readability makes h2 of h1. */
+/** Where every heading has its level, whatever the page says there itself: Readability makes h2 of h1. */
 const levelAttribute = 'data-heading-level';
 const headingTags = 'h1, h2, h3, h4, h5, h6';
 
@@ -27,9 +27,7 @@ const headingTags = 'h1, h2, h3, h4, h5, h6';
  */
 export function readWebPage(html: string): Piece[] {
   const page = parsePage(html);
-  const headings = [...Array.from(page.querySelectorAll(headingTags))];
-  for (const heading of headings) heading.setAttribute(levelAttribute, heading.localName.slice(1));
-  const outermost = headings.filter((heading) => heading.localName === 'h1');
+  const outermost = page.querySelectorAll('h1');
   const named = page.querySelectorAll('title')[0]?.textContent ?? '';
   const title = (outermost.length === 1 && outermost[0]!.textContent?.trim()) || named;
   const isVast = page.querySelectorAll('*').length > mostElements;
@@ -48,9 +46,22 @@ export function readConverted(html: string): Piece[] {
 }
 
 function parsePage(html: string): Page {
-  // A fragment without <html> would be a document without a body.
-  const whole = /<(?:html|body)[\s>]/i.test(html) ? html : `<!doctype html><html><body>${html}</body></html>`;
-  return parseHTML(whole).document as unknown as Page;
+  // A page without <html> would be the first element of it alone, and a fragment a document without a body.
+  const body = /<body[\s>]/i.test(html) ? html : `<body>${html}</body>`;
+  const whole = /<html[\s>]/i.test(html) ? html : `<!doctype html><html>${body}</html>`;
+  const page = parseHTML(whole).document as unknown as Page;
+  for (const heading of Array.from(page.querySelectorAll(headingTags))) {
+    heading.setAttribute(levelAttribute, heading.localName.slice(1));
+  }
+  return page;
+}
+
+/** Of a heading, 1 to 6; what is none has none, whatever attributes it has. */
+function levelOf(element: PageNode): number | undefined {
+  const level = /^h([1-6])$/.exec(element.localName)?.[1];
+  if (level === undefined) return undefined;
+  const before = element.getAttribute(levelAttribute) ?? '';
+  return Number(/^[1-6]$/.test(before) ? before : level);
 }
 
 const elementNode = 1;
@@ -85,8 +96,8 @@ function piecesOf(root: PageNode, title: string): Piece[] {
 
   function visit(element: PageNode): void {
     const name = element.localName;
-    const level = Number(element.getAttribute(levelAttribute) ?? (/^h[1-6]$/.test(name) ? name[1] : 0));
-    if (level > 0) {
+    const level = levelOf(element);
+    if (level !== undefined) {
       text.end();
       builder.heading(level, element.textContent ?? '');
       return;
