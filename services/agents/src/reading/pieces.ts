@@ -7,11 +7,12 @@ export interface Piece {
 /** Why a source or a page cannot be read; the message is one sentence for people. */
 export class Unreadable extends Error {}
 
-/** How long a piece is at most, in UTF-16 units. */
+/** How long a piece is at most, in UTF-16 units. With its headings it fits what PostgreSQL indexes of one text, whatever it holds. */
 export const maxPieceLength = 1_200;
 /** Of one source. */
 export const maxPieces = 2_000;
 export const maxTextBytes = 2 * 1_048_576;
+/** Of one heading, in UTF-16 units; a piece has six above it at most. */
 const maxHeadingLength = 200;
 
 /** Throws Unreadable where a source has more than is kept of one. */
@@ -25,9 +26,17 @@ interface Heading {
   text: string;
 }
 
-/** Puts the blocks of a text together to pieces, each as long as it may be, and none across a heading. */
+/** What is counted of a piece: its text, and the headings that are kept with it. */
+function bytesOf({ heading_path, text }: Piece): number {
+  return heading_path.reduce((sum, heading) => sum + Buffer.byteLength(heading), Buffer.byteLength(text));
+}
+
+/**
+ * Puts the blocks of a text together to pieces, each as long as it may be, and none across a heading; where that makes too many, short
+ * neighbours share one. All that a document says goes through here: what comes out is well-formed Unicode without NUL.
+ */
 export class PieceBuilder {
-  readonly #pieces: Piece[] = [];
+  #pieces: Piece[] = [];
   #path: Heading[];
   #pending = '';
   #bytes = 0;
@@ -40,7 +49,7 @@ export class PieceBuilder {
     this.#path = shown === '' ? [] : [{ level: 1, text: shown }];
   }
 
-  /** Begins a section; `level` 1 is the outermost. */
+  /** Begins a section; `level` is 1, the outermost, to 6. */
   heading(level: number, text: string): void {
     const shown = headingText(text);
     if (shown === '') return;
@@ -79,19 +88,51 @@ export class PieceBuilder {
   }
 
   #add(text: string): void {
-    this.#pieces.push({ heading_path: this.#path.map((heading) => heading.text), text });
-    this.#bytes += Buffer.byteLength(text);
+    const piece = { heading_path: this.#path.map((heading) => heading.text), text };
+    this.#pieces.push(piece);
+    this.#bytes += bytesOf(piece);
+    if (this.#pieces.length > maxPieces || this.#bytes > maxTextBytes) {
+      this.#pieces = withShortOnesJoined(this.#pieces);
+      this.#bytes = this.#pieces.reduce((sum, each) => sum + bytesOf(each), 0);
+    }
     refuseTooMuch(this.#pieces.length, this.#bytes);
   }
 }
 
-function headingText(text: string): string {
-  return cleaned(text).replace(/\s+/g, ' ').trim().slice(0, maxHeadingLength).trim();
+/** Neighbours that together are no longer than a piece may be are one, under the headings that they share. */
+function withShortOnesJoined(pieces: readonly Piece[]): Piece[] {
+  const joined: Piece[] = [];
+  for (const piece of pieces) {
+    const before = joined.at(-1);
+    const both =
+      before && before.text.length + piece.text.length < maxPieceLength ? together(before, piece) : undefined;
+    if (both && both.text.length <= maxPieceLength) joined[joined.length - 1] = both;
+    else joined.push(piece);
+  }
+  return joined;
 }
 
-/** Without NUL, which PostgreSQL does not take, and with one kind of line end. */
+function together(one: Piece, other: Piece): Piece {
+  const different = one.heading_path.findIndex((heading, index) => heading !== other.heading_path[index]);
+  const shared = different === -1 ? one.heading_path.length : different;
+  const under = ({ heading_path, text }: Piece) => [...heading_path.slice(shared), text].join('\n');
+  return { heading_path: one.heading_path.slice(0, shared), text: `${under(one)}\n\n${under(other)}` };
+}
+
+function headingText(text: string): string {
+  const line = cleaned(text).replace(/\s+/g, ' ').trim();
+  return line.slice(0, endWithin(line, maxHeadingLength)).trim();
+}
+
+/** Without what PostgreSQL does not take, NUL and halves of characters, and with one kind of line end. */
 function cleaned(text: string): string {
-  return text.replaceAll('\0', '').replace(/\r\n?/g, '\n');
+  return text.toWellFormed().replaceAll('\0', '').replace(/\r\n?/g, '\n');
+}
+
+/** The end of the first `most` UTF-16 units of a text, or of one less: never between the two halves of one character. */
+function endWithin(text: string, most: number): number {
+  const code = text.charCodeAt(most - 1);
+  return code >= 0xd800 && code <= 0xdbff && most > 1 ? most - 1 : Math.min(most, text.length);
 }
 
 /** Without blank lines around it; the indentation of the first line stays. */
@@ -124,9 +165,7 @@ function cutAt(window: string, most: number): number {
   const line = window.lastIndexOf('\n', most);
   if (line > least) return line;
   for (let end = most; end > 0; end--) if (/\s/.test(window[end]!)) return end;
-  const code = window.charCodeAt(most - 1);
-  // Never between the two halves of one character.
-  return code >= 0xd800 && code <= 0xdbff && most > 1 ? most - 1 : most;
+  return endWithin(window, most);
 }
 
 /** Whether a sentence ends before `end`: its mark, with a quote or a bracket after it, and a blank; CJK needs none. */

@@ -104,8 +104,46 @@ describe('splitMarkdown', () => {
     expect(() => splitText('word '.repeat(500_000))).toThrow(
       new Unreadable('It has more text than can be kept (2 MiB)'),
     );
-    const many = Array.from({ length: 2_001 }, (_, index) => `# ${index}\ntext`).join('\n');
+    const many = Array.from({ length: 2_001 }, (_, index) => `# ${index}\n${'x'.repeat(700)}`).join('\n');
     expect(() => splitMarkdown(many)).toThrow('2000 passages');
+    const deep = Array.from({ length: 5 }, (_, level) => `${'#'.repeat(level + 1)} ${'h'.repeat(200)}\n`).join('');
+    const under = Array.from({ length: 1_300 }, (_, index) => `###### ${index}\n${'x'.repeat(700)}`).join('\n');
+    expect(splitMarkdown(under)).toHaveLength(1_300);
+    expect(() => splitMarkdown(deep + under)).toThrow('2 MiB');
+  });
+
+  it('short sections share passages where there are too many, each with its headings above it', () => {
+    const few = Array.from({ length: 2_000 }, (_, index) => `# ${index}\ntext`).join('\n');
+    expect(paths(few)[1_999]).toEqual(['1999', 'text']);
+    const sections = Array.from({ length: 5_000 }, (_, index) => `# A\nb\n## ${index}\nc\n`);
+    const pieces = splitMarkdown(`${sections.join('')}# Z\nz`);
+    expect(pieces.length).toBeLessThanOrEqual(2_000);
+    expect(pieces[0]!.heading_path).toEqual(['A']);
+    expect(pieces[0]!.text).toMatch(/^b\n\n0\nc\n\nb\n\n1\nc\n/);
+    expect(pieces.at(-1)).toEqual({ heading_path: ['Z'], text: 'z' });
+    const all = pieces
+      .map(({ text }) => text)
+      .join('\n')
+      .split('\n');
+    for (let index = 0; index < 5_000; index++) {
+      expect(all.includes(`${index}`) || pieces.some(({ heading_path }) => heading_path[1] === `${index}`)).toBe(true);
+    }
+  });
+
+  it('is well-formed and without NUL, whatever it is given', () => {
+    const unit = fc.constantFrom('\ud83d', '\ude00', '\0', 'a', ' ', '\n', '\r', '# ', '## ', '"', ',', '\ufeff');
+    const text = fc.array(unit, { maxLength: 3_000, size: 'max' }).map((units) => units.join(''));
+    fc.assert(
+      fc.property(text, (hostile) => {
+        for (const split of [splitMarkdown, splitText, splitCsv]) {
+          for (const { heading_path, text } of split(hostile)) {
+            expect([...heading_path, text].every((part) => part.isWellFormed() && !part.includes('\0'))).toBe(true);
+            expect(text.length).toBeLessThanOrEqual(maxPieceLength);
+            expect(heading_path.every((heading) => heading.length <= 200)).toBe(true);
+          }
+        }
+      }),
+    );
   });
 });
 

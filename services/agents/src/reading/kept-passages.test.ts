@@ -1,0 +1,119 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { docxOf } from '@customer-platform/testkit/documents';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
+import { maxPieceLength } from './pieces.ts';
+
+let platform: Platform;
+let library: Library;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['agents'] });
+  library = await openLibrary(platform);
+}, 60_000);
+afterAll(() => platform.stop());
+
+/** Waits until a source has been read, and answers it. */
+const ended = (id: string) =>
+  waitFor('the source to be read', async () => {
+    const source = await library.get(id);
+    return source.status !== 'processing' && source;
+  });
+
+const uploaded = async (name: string, bytes: string | Buffer) => {
+  const { status, body } = await library.upload(name, bytes);
+  expect(status).toBe(201);
+  return body.id as string;
+};
+
+const passagesOf = (id: string) => platform.database('agents')<{ heading_path: string[]; text: string }[]>`
+  select heading_path, text from passages where source_id = ${id} order by page, position`;
+
+/** A heading whose 200th UTF-16 unit is the first half of a character. */
+const halving = `${'a'.repeat(199)}😀 and more`;
+/** More elements than Readability is given: the page's own attributes come through. */
+const vast = '<i></i>'.repeat(15_001);
+
+describe('what a document says is kept, whatever it holds', () => {
+  it('of an article whose heading is cut where a character would be halved', async () => {
+    const { id } = await library.article('Halved', { body: `# ${halving}\n\nText below.` });
+    expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
+    expect(await passagesOf(id)).toEqual([{ heading_path: ['a'.repeat(199)], text: 'Text below.' }]);
+  });
+
+  it.each<[string, string | Buffer]>([
+    ['halved.md', `# ${halving}\n\nText below.`],
+    ['halved.html', `<!doctype html><title>${halving}</title><h2>${halving}</h2><p>Text below.</p>`],
+    ['halved.docx', docxOf([{ text: halving, level: 1 }, { text: 'Text below.' }])],
+    ['half.docx', docxOf([{ text: 'Text &#xD83D; below.' }, { text: '&#xDE00;', level: 2 }])],
+    ['half.html', '<!doctype html><p>Text &#xD83D;&#0; below.</p>'],
+  ])('of %s', async (name, bytes) => {
+    const id = await uploaded(name, bytes);
+    expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
+    for (const { heading_path, text } of await passagesOf(id)) {
+      expect([...heading_path, text].every((part) => part.isWellFormed() && !part.includes('\0'))).toBe(true);
+    }
+  });
+
+  it('of a page that says what its headings are worth, as deep as it likes', async () => {
+    const levels = Array.from({ length: 8_000 }, (_, index) => `<p data-heading-level="${index + 1}">w${index}</p>`);
+    const id = await uploaded('deep.html', `<!doctype html><body>${vast}${levels.join('')}<div>Text below.</div>`);
+    expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
+    const passages = await passagesOf(id);
+    expect(passages.every(({ heading_path, text }) => heading_path.length === 0 && text.length <= maxPieceLength)).toBe(
+      true,
+    );
+    expect(passages.at(-1)!.text).toMatch(/w7999\n\nText below\.$/);
+  });
+
+  it('of pages with long headings above each text, and an answer of the search stays small', async () => {
+    const deep = Array.from({ length: 6 }, (_, index) => {
+      return `<h${index + 1} data-heading-level="${index + 7}">${'walrus '.repeat(40)}</h${index + 1}>`;
+    });
+    const texts = Array.from({ length: 30 }, (_, index) => `<h6>n${index}</h6><p>Text ${index}</p>`);
+    const id = await uploaded('long.html', `<!doctype html><body>${vast}${deep.join('')}${texts.join('')}`);
+    expect((await ended(id)).status).toBe('ready');
+    const passages = await passagesOf(id);
+    expect(Math.max(...passages.map(({ heading_path }) => heading_path.length))).toBe(6);
+    const { text } = await library.request('POST', '/search', { query: 'walrus', limit: 20 });
+    expect(text.length).toBeLessThan(60_000);
+  });
+});
+
+describe('an article or an FAQ of any length that may be becomes ready', () => {
+  const characters = 20_000;
+  const filled = (part: string) => part.repeat(Math.ceil(characters / part.length)).slice(0, characters);
+  const long = Array.from({ length: 5 }, (_, index) => `${'#'.repeat(index + 1)} ${'長'.repeat(200)}\n`).join('');
+
+  it.each<[string, string]>([
+    ['of headings alone', filled('# a\n')],
+    ['of underlined headings', filled('a\n=\n')],
+    ['of sections of one character', filled('# a\nb\n')],
+    ['of sections at every level', filled('# a\nb\n## c\nd\n###### e\nf\n')],
+    ['of many sections under long headings', long + filled('###### a\nb\n').slice(long.length)],
+    ['of one word', filled('a')],
+    ['of blanks and a word', `${filled(' ').slice(1)}a`],
+    ['of code fences', filled('```\n')],
+    ['of characters that are several words each', '\ufdfa'.repeat(characters)],
+    ['of characters of two units', '😀'.repeat(characters)],
+  ])('an article %s', async (title, body) => {
+    const { id } = await library.article(title, { body });
+    expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
+    const passages = await passagesOf(id);
+    expect(passages.length).toBeLessThanOrEqual(2_000);
+    expect(passages.every(({ text }) => text.length > 0 && text.length <= maxPieceLength)).toBe(true);
+  });
+
+  it.each([
+    ['\ufdfa', '\ufdfa'],
+    ['😀', '!'],
+    ['a', 'a'],
+  ])('an FAQ of %s', async (character, other) => {
+    const alternates = Array.from({ length: 20 }, (_, index) => `${index}${character.repeat(198)}`);
+    const { id } = await library.add({
+      ...{ kind: 'faq', title: character.repeat(200), body: other.repeat(2_000) },
+      ...{ alternates, answer_exactly: true },
+    });
+    expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
+  });
+});
