@@ -4,7 +4,13 @@ import {
   knowledgeReady,
   type SourceStatus,
 } from '@customer-platform/contracts/agents';
-import type { WorkCall } from '@customer-platform/service-kit';
+import {
+  type Foundation,
+  inWorkTransaction,
+  isRefusedData,
+  type Sql,
+  type WorkCall,
+} from '@customer-platform/service-kit';
 import { replacePassages } from '../knowledge/passages.sql.ts';
 import { toSource } from '../knowledge/source.ts';
 import { lockSource, type SourceRow, selectSource } from '../knowledge/sources.sql.ts';
@@ -16,12 +22,38 @@ const minuteMs = 60_000;
 /** When what was read on its schedule in vain is tried again; after that it has failed. */
 const retriesMs = [5 * minuteMs, 60 * minuteMs];
 
+const refused = 'It has text that cannot be stored';
+
 /**
  * Writes what reading came to, a reading or why there is none, in one transaction under the source's lock, with its event. A source that was
  * changed meanwhile, or asked for anew, is due again, and one that another process has claimed since is its own: these are left alone.
+ * What PostgreSQL will never take is not tried again: the source has failed. Answers what came of the reading.
  */
 export async function writeReading(
-  { tx, now, emit, findAccounts }: WorkCall<unknown>,
+  foundation: Foundation,
+  claim: Claim,
+  result: Reading | { reason: string },
+): Promise<'read' | 'failed'> {
+  const write = (what: Reading | { reason: string }) =>
+    inWorkTransaction({ ...foundation, resources: undefined }, (call) => writeIn(call, claim, what));
+  try {
+    await write(result);
+    return 'passages' in result ? 'read' : 'failed';
+  } catch (error) {
+    if (!isRefusedData(error) && !isBeyondLimits(error)) throw error;
+    foundation.log.error({ err: error, source: claim.id }, 'what was read of a source cannot be stored');
+    await write({ reason: refused });
+    return 'failed';
+  }
+}
+
+/** Whether PostgreSQL says that values are more than it can take: SQLSTATE class 54. */
+function isBeyondLimits(error: unknown): boolean {
+  return String((error as { code?: unknown } | null)?.code ?? '').startsWith('54');
+}
+
+async function writeIn(
+  { tx, now, emit, findAccounts }: WorkCall<undefined>,
   claim: Claim,
   result: Reading | { reason: string },
 ): Promise<void> {
@@ -44,7 +76,7 @@ export async function writeReading(
   emit(isRead ? knowledgeReady : knowledgeFailed, account, { source, previous: changedValues(shown, source) });
 }
 
-async function keep(tx: WorkCall<unknown>['tx'], claim: Claim, reading: Reading, language: string): Promise<void> {
+async function keep(tx: Sql, claim: Claim, reading: Reading, language: string): Promise<void> {
   const { website, passages } = reading;
   if (website) await replacePages(tx, claim, website.pages);
   if (website?.replaced.length === 0) return;

@@ -117,3 +117,27 @@ describe('an article or an FAQ of any length that may be becomes ready', () => {
     expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
   });
 });
+
+it('what PostgreSQL refuses fails the source at once, with a reason, and what fails for the moment is tried again', async () => {
+  const database = platform.database('agents');
+  await database`
+    create function refuse() returns trigger language plpgsql as $$
+    begin raise exception using errcode = substr(new.text, 9, 5), message = 'refused'; end $$`;
+  await database`
+    create trigger refuse before insert on passages for each row when (new.text like 'REFUSED %') execute function refuse()`;
+  const add = (code: string) => library.article(`Refused ${code}`, { body: `REFUSED ${code}` });
+  for (const code of ['22P02', '22021', '54000']) {
+    const { id } = await add(code);
+    expect(await ended(id)).toMatchObject({ status: 'failed', error: 'It has text that cannot be stored' });
+    const told = await platform.event(library.account.id, 'knowledge.failed', ({ source }) => source.id === id);
+    expect(told.data).toMatchObject({ source: { status: 'failed' }, previous: { status: 'processing' } });
+  }
+  const { id } = await add('40001');
+  await waitFor('the first try', async () => {
+    const [row] = await database`select tries from sources where id = ${id}`;
+    return row!.tries === 1;
+  });
+  await database`drop trigger refuse on passages`;
+  platform.clock.advance(60_000);
+  expect(await ended(id)).toMatchObject({ status: 'ready' });
+});

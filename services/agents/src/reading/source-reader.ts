@@ -1,5 +1,5 @@
 import { createGetter, type Getter, type TargetGuard } from '@customer-platform/outbound';
-import { type Foundation, inWorkTransaction, meter, WakeLoop } from '@customer-platform/service-kit';
+import { type Foundation, meter, WakeLoop } from '@customer-platform/service-kit';
 import { writeReading } from './end-reading.ts';
 import type { ExtractorOptions } from './extractor.ts';
 import { Unreadable } from './pieces.ts';
@@ -107,10 +107,8 @@ export class SourceReader {
     const { log, sql, clock } = this.#foundation;
     try {
       const result = await this.#resultOf(claim, stop);
-      await inWorkTransaction({ ...this.#foundation, resources: undefined }, (call) =>
-        writeReading(call, claim, result),
-      );
-      readings.add(1, { kind: claim.kind, outcome: 'passages' in result ? 'read' : 'failed' });
+      const outcome = await writeReading(this.#foundation, claim, result);
+      readings.add(1, { kind: claim.kind, outcome });
     } catch (error) {
       try {
         if (error instanceof Stopped) await giveBack(sql, claim, clock());
