@@ -1,8 +1,36 @@
-/** A question as it is compared: in lower case, its words with one space between them and without punctuation. */
+/** As it is written in one of several ways: 'it’s' and "it's", an emoji with and without the mark that makes it one. */
+const singleQuotes = /[‘’‛ʼ`´]/g;
+const invisible = /\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\ufeff/g;
+/** What begins a sentence or stands around it; and what ends it or stands around it, but for the inches of 5". */
+const frames = /(?<!\S)(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+|(?:[?!.,;:。、،؟؛।]|(?<![0-9])['"«»“”„‚‹›「」『』])+(?!\S)/g;
+
+/**
+ * A question as it is compared: in lower case, its words with one space between them, without the marks that end or frame a sentence.
+ * Other marks are part of it (C++, C#, -5); of what consists of marks alone none is left out. migrations/0004 says the same.
+ */
 export function comparableQuestion(text: string): string {
-  const words = text
-    .normalize('NFKC')
-    .toLowerCase()
-    .match(/[\p{L}\p{M}\p{N}]+/gu);
-  return words === null ? '' : words.join(' ');
+  const written = text.normalize('NFKC').toLowerCase().replace(singleQuotes, "'").replace(invisible, '');
+  return spaced(written.replace(frames, '')) || spaced(written);
+}
+
+function spaced(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** What a search by words passes over, and what makes another word of one: C++, €5, 50%, -v. */
+const symbols = /[\p{Sm}\p{Sc}#%&*°]|^-(?=[\p{L}\p{N}])/gu;
+
+/**
+ * Whether the words of a query have the same symbols as in this question: C is not C++ there, and C# is not either. To be asked only where
+ * the question has all words of the query.
+ */
+export function hasSymbolsOf(question: string, query: string): boolean {
+  const bare = (word: string) => word.replace(symbols, '');
+  const asked = comparableQuestion(question).split(' ');
+  return comparableQuestion(query)
+    .split(' ')
+    .every((word) => {
+      const alike = asked.filter((other) => bare(other) === bare(word));
+      return alike.length === 0 ? bare(word) === word : alike.includes(word);
+    });
 }

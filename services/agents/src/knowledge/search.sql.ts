@@ -96,24 +96,27 @@ export async function selectFoundPassages(
 /** Most FAQs whose every way to be asked is looked at. */
 const maxLookedAt = 40;
 
+/** An FAQ that may be the answer. */
+export interface AnswerRow extends FoundRow {
+  /** Whether one way to ask it is the question that was asked. */
+  is_asked: boolean;
+  /** The ways to ask it that have all words of the query. */
+  ways: string[];
+}
+
 /**
- * The FAQs to be answered exactly that match: those that are asked as `question` says before those of which one way to ask has
- * `allWords`, a query; null: none has.
+ * The FAQs to be answered exactly that are asked as `question` says, before those of which one way to ask has `allWords`, a query; null:
+ * none has.
  */
 export async function selectExactAnswers(
   sql: Sql,
   accountId: string,
   queries: readonly string[],
   weighing: Weighing,
-  {
-    configuration,
-    question,
-    allWords,
-    limit,
-  }: { configuration: string; question: string; allWords: string | null; limit: number },
-): Promise<FoundRow[]> {
+  { configuration, question, allWords }: { configuration: string; question: string; allWords: string | null },
+): Promise<AnswerRow[]> {
   if (queries.length === 0) return [];
-  return await sql<FoundRow[]>`
+  return await sql<AnswerRow[]>`
     with looked_at as (
       select p.source_id, s.kind, s.title, s.alternates, p.heading_path, p.text, c.score,
         p.questions @> array[${question}::text] as is_asked
@@ -123,11 +126,11 @@ export async function selectExactAnswers(
         and p.position = c."position"
       order by is_asked desc, c.score desc, c.source_id desc limit ${maxLookedAt}
     )
-    select source_id, kind, title, heading_path, text, score + case when is_asked then 1 else 0 end as score
-    from looked_at
-    where is_asked or exists (
-      select from unnest(title || alternates) as question
+    select source_id, kind, title, heading_path, text, score + case when is_asked then 1 else 0 end as score, is_asked, ways
+    from looked_at, lateral (select array(
+      select question from unnest(title || alternates) as question
       where to_tsvector(${configuration}::text::regconfig, normalize(question, NFKC)) @@ ${allWords}::text::tsquery
-    )
-    order by is_asked desc, score desc, source_id desc limit ${limit}`;
+    ) as ways) as matching
+    where is_asked or ways <> '{}'
+    order by is_asked desc, score desc, source_id desc`;
 }

@@ -1,7 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { candidateQueries } from './candidate-queries.ts';
-import { comparableQuestion } from './comparable-question.ts';
 import { invalid, openLibrary } from './knowledge-under-test.ts';
 import { searchPassages } from './search.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
@@ -270,9 +269,4 @@ it('a language is one that PostgreSQL knows, else none', () => {
   expect(given.map(textSearchConfiguration)).toEqual([
     ...['english', 'german', 'portuguese', 'simple', 'simple', 'simple'],
   ]);
-});
-
-it('questions are compared by their words alone', () => {
-  expect(comparableQuestion('  Who’s  THERE?! ﬁne… ')).toBe('who s there fine');
-  expect(comparableQuestion('?!')).toBe('');
 });

@@ -1,7 +1,7 @@
 import type { SearchResult } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 import { candidateQueries, maxCandidates } from './candidate-queries.ts';
-import { comparableQuestion } from './comparable-question.ts';
+import { comparableQuestion, hasSymbolsOf } from './comparable-question.ts';
 import { type FoundRow, selectExactAnswers, selectFoundPassages, selectSearchWords } from './search.sql.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 
@@ -14,8 +14,8 @@ const maxExact = 5;
 
 /**
  * Finds the passages that answer a question best: active sources that were read, of these collections where they are given, best
- * first, at most `limit`. FAQs to be answered exactly whose question, or another way to ask it, is the query or has all its words come
- * before all else. Words that every text has do not count, and a rare word counts more than frequent ones. The cost is bounded: of
+ * first, at most `limit`, each as long as a piece or an FAQ's answer may be. FAQs to be answered exactly whose question, or another way to
+ * ask it, is the query or has all its words, with their symbols, come before all else. Words that every text has do not count, and a rare word counts more than frequent ones. The cost is bounded: of
  * words that very many passages have, those that come first in the store are weighed.
  */
 export async function searchPassages(
@@ -39,12 +39,13 @@ export async function searchPassages(
   if (hasAllWords) asked.push([known.faqKey, ...words.map(({ key }) => key)].join(' & '));
   const { queries, frequent } = candidateQueries(words, known.passages);
   const allWords = hasAllWords ? weighing.words.join(' & ') : null;
-  const [exact, found] = await Promise.all([
-    selectExactAnswers(sql, account.id, within(asked), weighing, {
-      ...{ configuration, question, allWords, limit: Math.min(limit, maxExact) },
-    }),
+  const [possible, found] = await Promise.all([
+    selectExactAnswers(sql, account.id, within(asked), weighing, { configuration, question, allWords }),
     selectFoundPassages(sql, account.id, { queries: within(queries), frequent: within(frequent) }, weighing, limit),
   ]);
+  const exact = possible
+    .filter(({ is_asked, ways }) => is_asked || ways.some((way) => hasSymbolsOf(way, query)))
+    .slice(0, Math.min(limit, maxExact));
   // A passage weighs less than all words are worth together.
   const most = worths.reduce((sum, worth) => sum + worth, 1);
   const answers = exact.map((row) => toFound(row, most + row.score, true));

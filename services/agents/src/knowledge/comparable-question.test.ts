@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { comparableQuestion, hasSymbolsOf } from './comparable-question.ts';
+import { type Library, openLibrary } from './knowledge-under-test.ts';
+import { searchPassages } from './search.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['agents'] });
+}, 60_000);
+afterAll(() => platform.stop());
+
+describe('a question as it is compared', () => {
+  it.each([
+    ['  Who’s  THERE?! ﬁne… ', "who's there fine"],
+    ['WHO, are\tyou', 'who are you'],
+    ['¿Cuánto cuesta "el té"?', 'cuánto cuesta el té'],
+    ['…and then?', 'and then'],
+    ['Do you sell C++?', 'do you sell c++'],
+    ['Do you sell C#?', 'do you sell c#'],
+    ['-5 degrees?', '-5 degrees'],
+    ['Do you have 5" and 5\' pipes?', 'do you have 5" and 5\' pipes'],
+    ['.NET, or 3.5?', '.net or 3.5'],
+    ['50 % off!', '50 % off'],
+    ['お茶はありますか？', 'お茶はありますか'],
+    ['👍️!', '👍'],
+    ['!!!', '!!!'],
+    [' ? ! ', '? !'],
+    ['…', '...'],
+  ])('%j is %j', (question, compared) => {
+    expect(comparableQuestion(question)).toBe(compared);
+  });
+
+  it.each([
+    ['Do you sell C++?', 'sell c++', true],
+    ['Do you sell C++?', 'sell C#', false],
+    ['Do you sell C++?', 'sell C', false],
+    ['Do you sell C, or C++?', 'sell C', true],
+    ['Do you sell C?', 'sell C++', false],
+    ['Is it free above 50 €?', 'free above 50 €!', true],
+    ['Is it free above 50 €?', 'free above 50 $', false],
+    ['Where are you?', 'where are you?! 😀', true],
+    ['What does -v do?', 'what does v do', false],
+    ['Can I pay with Bitcoin?', 'paying with bitcoins', true],
+    ['Is there wi-fi?', 'wi-fi - please', true],
+  ])('%j has the symbols of %j: %s', (question, query, has) => {
+    expect(hasSymbolsOf(question, query)).toBe(has);
+  });
+});
+
+describe('an FAQ to be answered exactly', () => {
+  async function withFaqs(questions: Record<string, string[]>): Promise<Library> {
+    const library = await openLibrary(platform);
+    for (const [title, alternates] of Object.entries(questions)) {
+      const body = `Answer to ${title}`;
+      const { id } = await library.add({ kind: 'faq', title, alternates, body, answer_exactly: true });
+      await waitFor('the FAQ to be read', async () => (await library.get(id)).status === 'ready');
+    }
+    return library;
+  }
+
+  const exactOf = async (library: Library, query: string) => {
+    const account = { id: library.account.id, language: 'en' };
+    const found = await searchPassages(platform.database('agents'), account, { query, limit: 20 });
+    return found.filter(({ exact }) => exact).map(({ text }) => text.slice('Answer to '.length));
+  };
+
+  it('answers its own question and no other that differs by a symbol', async () => {
+    const library = await withFaqs({ 'Do you sell C++?': [], '-5 degrees?': ['Is 5% frost harmful?'] });
+    expect(await exactOf(library, 'do you sell c++')).toEqual(['Do you sell C++?']);
+    expect(await exactOf(library, 'sell C++')).toEqual(['Do you sell C++?']);
+    for (const other of ['Do you sell C#?', 'Do you sell C?', 'sell C', '5 degrees?', 'degrees 5', 'frost 5€']) {
+      expect([other, await exactOf(library, other)]).toEqual([other, []]);
+    }
+    expect(await exactOf(library, '-5 Degrees!')).toEqual(['-5 degrees?']);
+    expect(await exactOf(library, 'harmful 5%')).toEqual(['-5 degrees?']);
+    await library.add({ kind: 'faq', title: 'Do you sell C#?', body: 'Answer to C#', answer_exactly: true });
+    await waitFor('the other', async () => (await exactOf(library, 'Do you sell C#?'))[0] === 'C#');
+  });
+
+  it('is found where its question is marks alone', async () => {
+    const library = await withFaqs({ '!!!': [], '👍': ['ok?'] });
+    expect(await exactOf(library, '!!!')).toEqual(['!!!']);
+    expect(await exactOf(library, '👍')).toEqual(['👍']);
+    expect(await exactOf(library, '👍️ !')).toEqual(['👍']);
+    expect(await exactOf(library, '???')).toEqual([]);
+    expect((await library.search('!!!')).map(({ title }) => title)).toEqual(['!!!']);
+  });
+
+  it('that was read before questions kept their symbols is compared as a new one is', async () => {
+    const titles = [
+      'Do you sell C++?',
+      '!!!',
+      '👍️',
+      ' Who’s “THERE”?! ﬁne… ',
+      'ΟΔΟΣ İSTANBUL, 5" .NET',
+      '٣ ½ ㎏؟ ...x',
+    ];
+    const library = await withFaqs(
+      Object.fromEntries(titles.map((title) => [title, [`${title} ?`, `"${title}`, ' ']])),
+    );
+    const database = platform.database('agents');
+    const questionsOf = () => database<{ questions: string[] }[]>`
+      select array(select question from unnest(questions) as question order by question) as questions
+      from passages where account_id = ${library.account.id} order by source_id`;
+    const fresh = await questionsOf();
+    await database`update passages set questions = '{}' where account_id = ${library.account.id}`;
+    expect(await exactOf(library, '!!!')).toEqual([]);
+    const migration = new URL('../../migrations/0004_compared_questions.sql', import.meta.url);
+    await database.unsafe(readFileSync(migration, 'utf8')).simple();
+    expect(await questionsOf()).toEqual(fresh);
+    expect(await exactOf(library, '!!!')).toEqual(['!!!']);
+  });
+});
