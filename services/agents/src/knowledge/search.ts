@@ -15,8 +15,9 @@ const maxExact = 5;
 /**
  * Finds the passages that answer a question best: active sources that were read, of these collections where they are given, best
  * first, at most `limit`, each as long as a piece or an FAQ's answer may be. FAQs to be answered exactly whose question, or another way to
- * ask it, is the query or has all its words, with their symbols, come before all else. Words that every text has do not count, and a rare word counts more than frequent ones. The cost is bounded: of
- * words that very many passages have, those that come first in the store are weighed.
+ * ask it, is the query or has all its words, with their symbols, come before all else. Words that every text has do not count, and a
+ * rare word counts more than frequent ones. The cost is bounded: of words that very many passages have, those that come first in the
+ * store are weighed.
  */
 export async function searchPassages(
   sql: Sql,

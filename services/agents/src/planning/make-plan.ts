@@ -67,8 +67,9 @@ export async function makePlan(claim: planning.Claim, tools: PlanningTools): Pro
   }
 }
 
+/** Asked for anew: AI agents may have been switched off a moment ago. */
 async function accountOf(id: string, { accounts }: PlanningTools): Promise<AccountContext | null> {
-  if (accounts.known(id) === undefined) await accounts.learn([id]);
+  await accounts.learn([id]);
   return accounts.known(id) ?? null;
 }
 
