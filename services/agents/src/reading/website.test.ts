@@ -14,7 +14,7 @@ beforeEach(async () => {
   site = await startSite();
   getter = createGetter({
     allowedRanges: parseAddressRanges('127.0.0.0/8'),
-    resolve: async () => ['10.0.0.7'],
+    resolve: async (name) => [name.endsWith('shop.example') ? '127.0.0.1' : '10.0.0.7'],
     userAgent: `${agentName}/1.0`,
     timeoutMs: 600,
     maxSocketsPerPool: 4,
@@ -28,8 +28,13 @@ afterEach(async () => {
 
 afterAll(() => extractor.close());
 
-const read = (paths: string[], known: readonly KnownPage[] = [], signal = new AbortController().signal) =>
-  readWebsite({ id: 'source', urls: paths.map((path) => site.url + path), known }, { getter, extractor, signal });
+const readUrls = (urls: string[], known: readonly KnownPage[] = [], signal = new AbortController().signal) =>
+  readWebsite({ id: 'source', urls, known }, { getter, extractor, signal });
+const read = (paths: string[], ...more: [known?: readonly KnownPage[], signal?: AbortSignal]) =>
+  readUrls(
+    paths.map((path) => site.url + path),
+    ...more,
+  );
 
 /** What would be known of pages that were read. */
 function knownOf(reading: WebsiteReading): KnownPage[] {
@@ -90,6 +95,21 @@ describe('a website', () => {
     expect(third.pages).toHaveLength(4);
   });
 
+  it('finds what is known of a page wherever it stands in the list', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) site.paths.set(`/${name}`, htmlPage(name, name, `"${name}"`));
+    const first = await read(['/a', '/b', '/c']);
+    const turned = await read(['/c', '/a', '/b'], knownOf(first));
+    expect(turned).toMatchObject({ isChanged: false, passages: [], replaced: [] });
+    expect(turned.pages).toHaveLength(3);
+    const other = await read(['/d', '/c', '/a'], knownOf(first));
+    expect(other).toMatchObject({ isChanged: true, replaced: [1], passages: [{ page: 1, text: 'd' }] });
+    expect(other.pages.map(({ position, url }) => [position, url.at(-1)])).toEqual([
+      [1, 'd'],
+      [2, 'c'],
+      [0, 'a'],
+    ]);
+  });
+
   it('forgets pages that are gone or no longer asked for, and keeps those that only do not answer now', async () => {
     site.paths.set('/a', htmlPage('A', 'a'));
     site.paths.set('/b', htmlPage('B', 'b'));
@@ -104,6 +124,38 @@ describe('a website', () => {
     expect(third).toMatchObject({ isChanged: true, replaced: [1, 2] });
     site.paths.set('/a', status(503));
     await expect(read(['/a', '/b'], knownOf(first))).rejects.toThrow('/a cannot be read: it answered 503');
+  });
+});
+
+describe('another host is another site', () => {
+  let other: Site;
+  beforeEach(async () => {
+    other = await startSite();
+  });
+  afterEach(() => other.stop());
+
+  it.each([302, 308])('a page that leads there by a %i is not read', async (code) => {
+    other.paths.set('/there', htmlPage('There', 'there'));
+    site.paths.set('/to', status(code, { location: `${other.url}/there` }));
+    site.paths.set('/good', htmlPage('Good', 'good'));
+    const { host } = new URL(other.url);
+    await expect(read(['/to'])).rejects.toThrow(`${site.url}/to cannot be read: it leads to another site, ${host}`);
+    expect(await read(['/to', '/good'])).toMatchObject({ passages: [{ page: 1, text: 'good' }] });
+  });
+
+  it('a page that comes back from there is read, and so is one where only a www. comes or goes', async () => {
+    site.paths.set('/away', status(302, { location: `${other.url}/consent` }));
+    other.paths.set('/consent', status(302, { location: `${site.url}/back` }));
+    site.paths.set('/back', htmlPage('Back', 'back'));
+    expect(await read(['/away'])).toMatchObject({ passages: [{ text: 'back' }] });
+    const named = (name: string) => site.url.replace('127.0.0.1', name);
+    site.paths.set('/bare', status(301, { location: `${named('www.shop.example')}/back` }));
+    site.paths.set('/www', status(301, { location: `${named('shop.example')}/back` }));
+    const urls = [`${named('shop.example')}/bare`, `${named('www.shop.example')}/www`];
+    const { passages } = await readUrls(urls);
+    expect(passages.map(({ text }) => text)).toEqual(['back', 'back']);
+    site.paths.set('/sub', status(301, { location: `${named('news.shop.example')}/back` }));
+    await expect(readUrls([`${named('shop.example')}/sub`])).rejects.toThrow('another site, news.shop.example');
   });
 });
 

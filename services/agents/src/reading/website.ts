@@ -5,7 +5,7 @@ import type { Extractor } from './extractor.ts';
 import { type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
 import { Robots, robotsAway } from './robots.ts';
 
-/** What is known of a page since it was read. */
+/** What is known of a page since it was read. `position` is its number, by which its passages are kept, wherever it stands in the list. */
 export interface PageState {
   position: number;
   url: string;
@@ -54,13 +54,12 @@ export async function readWebsite(
   tools: WebsiteTools,
 ): Promise<WebsiteReading> {
   const robots = new Robots({ ...tools, poolKey: id });
+  const asked = numbered(urls, known);
   const outcomes: PageOutcome[] = [];
   let next = 0;
   const readOn = async () => {
-    for (let position = next++; position < urls.length; position = next++) {
-      const url = urls[position]!;
-      const before = known.find((page) => page.position === position && page.url === url && page.passages > 0);
-      outcomes[position] = await readPage({ id, position, url, before }, robots, tools);
+    for (let index = next++; index < asked.length; index = next++) {
+      outcomes[index] = await readPage({ id, ...asked[index]! }, robots, tools);
     }
   };
   await Promise.all(Array.from({ length: maxAtOnce }, readOn));
@@ -71,24 +70,48 @@ export async function readWebsite(
       `${url.length > maxShownUrl ? `${url.slice(0, maxShownUrl)}…` : url} cannot be read: ${first.reason}`,
     );
   }
-  return gathered(outcomes, known);
+  return gathered(asked, outcomes, known);
 }
 
-function gathered(outcomes: PageOutcome[], known: readonly KnownPage[]): WebsiteReading {
+interface AskedPage {
+  position: number;
+  url: string;
+  /** As it is known, where anything is kept of it. */
+  before: KnownPage | undefined;
+}
+
+/** Gives a page that is known its number again, and a new one the lowest that is free. */
+function numbered(urls: readonly string[], known: readonly KnownPage[]): AskedPage[] {
+  const knownByUrl = new Map(known.map((page) => [page.url, page]));
+  const taken = new Set(urls.map((url) => knownByUrl.get(url)?.position));
+  let free = 0;
+  return urls.map((url) => {
+    const page = knownByUrl.get(url);
+    if (page) return { position: page.position, url, before: page.passages > 0 ? page : undefined };
+    while (taken.has(free)) free++;
+    return { position: free++, url, before: undefined };
+  });
+}
+
+function gathered(
+  asked: readonly AskedPage[],
+  outcomes: readonly PageOutcome[],
+  known: readonly KnownPage[],
+): WebsiteReading {
   const passages: Passage[] = [];
   const pages: PageState[] = [];
-  const replaced = new Set(known.map(({ position }) => position));
+  const replaced = new Set([...known, ...asked].map(({ position }) => position));
   let [kept, bytes] = [0, 0];
-  for (const [page, outcome] of outcomes.entries()) {
-    replaced.add(page);
+  for (const outcome of outcomes) {
     if (outcome.kind === 'read') {
+      const { position: page } = outcome.state;
       pages.push(outcome.state);
       for (const [position, piece] of outcome.pieces.entries()) {
         passages.push({ page, position, ...piece });
         bytes += Buffer.byteLength(piece.text);
       }
     } else if (outcome.known && (outcome.kind === 'kept' || outcome.isTemporary)) {
-      replaced.delete(page);
+      replaced.delete(outcome.known.position);
       const { passages: count, bytes: size, ...state } = outcome.known;
       pages.push(outcome.kind === 'kept' ? outcome.state : state);
       kept += count;
@@ -101,11 +124,11 @@ function gathered(outcomes: PageOutcome[], known: readonly KnownPage[]): Website
 }
 
 async function readPage(
-  page: { id: string; position: number; url: string; before: KnownPage | undefined },
+  page: AskedPage & { id: string },
   robots: Robots,
   { getter, extractor, signal }: WebsiteTools,
 ): Promise<PageOutcome> {
-  const { id, position, url, before } = page;
+  const { id, url, before } = page;
   const failed = (reason: string, isTemporary = false): PageOutcome => {
     return { kind: 'failed', reason, isTemporary, known: before };
   };
@@ -115,6 +138,7 @@ async function readPage(
     if (refusal) return failed(refusal, refusal.startsWith(robotsAway));
     const answer = await getter.get({ poolKey: id, url, headers: conditions(before), signal, refusalOf });
     if (answer.error !== undefined) return failed(answer.message, isTemporary(answer));
+    if (siteOf(answer.url) !== siteOf(url)) return failed(`it leads to another site, ${new URL(answer.url).host}`);
     const state = stateOf(page, answer);
     if (answer.status === 304 && before) {
       const { passages: _, bytes: __, ...known } = before;
@@ -134,11 +158,16 @@ async function readPage(
     signal.throwIfAborted();
   }
 
-  function stateOf({ url }: { url: string }, answer: GetResult & { error?: undefined }): PageState {
+  function stateOf({ position, url }: AskedPage, answer: GetResult & { error?: undefined }): PageState {
     const sha256 = createHash('sha256').update(answer.body).digest();
     const { etag = null, 'last-modified': last_modified = null } = answer.headers;
     return { position, url, etag, last_modified, sha256 };
   }
+}
+
+/** Another host, or port, is another site; a scheme and a leading www. are not. */
+function siteOf(url: string): string {
+  return new URL(url).host.replace(/^www\./, '');
 }
 
 function conditions(before: KnownPage | undefined): Record<string, string> {
