@@ -10,7 +10,7 @@ import { Unreadable } from './pieces.ts';
 export type ToChild = { chunk: Uint8Array } | { question: ChildQuestion };
 export type FromChild = { value: unknown } | { error: string };
 
-const broken = 'It cannot be read; it may be damaged';
+const broken = 'It may be damaged';
 /** Requests are answered first. */
 const niceness = 5;
 

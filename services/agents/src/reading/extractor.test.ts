@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { waitFor } from '@customer-platform/testkit';
 import { docxOf, pdfOf, zipOf } from '@customer-platform/testkit/documents';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { Extractor, type ExtractorOptions } from './extractor.ts';
+import { Extractor, type ExtractorOptions, Overtaxing } from './extractor.ts';
 
 const extractors: Extractor[] = [];
 const mebibyte = 1_048_576;
 
 afterEach(async () => {
-  await Promise.all(extractors.splice(0).map((extractor) => extractor.close()));
+  for (const one of extractors.splice(0)) one.close();
 });
 
 function extractor(options: ExtractorOptions = {}): Extractor {
@@ -18,7 +19,8 @@ function extractor(options: ExtractorOptions = {}): Extractor {
 
 type DocumentType = Parameters<Extractor['read']>[0]['type'];
 const shared = new Extractor();
-const read = (type: DocumentType, content: string | Buffer) => shared.read({ type }, [Buffer.from(content as string)]);
+const read = (type: DocumentType, content: string | Buffer) =>
+  shared.read({ type }, () => [Buffer.from(content as string)]);
 afterAll(() => shared.close());
 
 describe('what a document says', () => {
@@ -103,21 +105,35 @@ describe('a document that is not what it should be has a reason', () => {
   it('one that holds more than the process may ends the process, and the next is read by a new one', async () => {
     const one = extractor({ maxResidentBytes: 150 * mebibyte });
     const bomb = docxOf([{ text: 'a</w:t></w:r></w:p><w:p><w:r><w:t>'.repeat(mebibyte) }]);
-    await expect(one.read({ type: 'docx' }, [bomb])).rejects.toThrow('too much memory');
+    await expect(one.read({ type: 'docx' }, () => [bomb])).rejects.toThrow('too much memory');
     expect(one.pid).toBeUndefined();
-    expect(await one.read({ type: 'txt' }, [Buffer.from('a')])).toEqual([{ heading_path: [], text: 'a' }]);
+    expect(await one.read({ type: 'txt' }, () => [Buffer.from('a')])).toEqual([{ heading_path: [], text: 'a' }]);
   });
 
-  it('one that takes too long, and one whose process is killed, fail alone', async () => {
-    const one = extractor({ fileTimeoutMs: 500, pageTimeoutMs: 500 });
+  it('one that takes too long fails alone', async () => {
+    const one = extractor({ timeoutMs: 500 });
     const deep = Buffer.from('<div>'.repeat(400_000));
-    await expect(one.read({ type: 'html' }, [deep])).rejects.toThrow(/too long|cannot be read|too much memory/);
-    const killed = extractor();
-    await killed.read({ type: 'txt' }, [Buffer.from('a')]);
-    const running = killed.read({ type: 'pdf' }, [pdfOf(Array<string>(1_900).fill('x'))]);
-    process.kill(killed.pid!, 'SIGKILL');
-    await expect(running).rejects.toThrow('cannot be read');
-    expect(await killed.read({ type: 'txt' }, [Buffer.from('b')])).toEqual([{ heading_path: [], text: 'b' }]);
+    await expect(one.read({ type: 'html' }, () => [deep])).rejects.toThrow(/too long|too much memory/);
+    expect(await one.read({ type: 'txt' }, () => [Buffer.from('b')])).toEqual([{ heading_path: [], text: 'b' }]);
+  });
+
+  it('one whose process is killed is read once more, and to blame the second time', async () => {
+    const one = extractor();
+    const pages = pdfOf(Array<string>(1_900).fill('x'));
+    const running = one.read({ type: 'pdf' }, () => [pages]);
+    const first = one.pid!;
+    process.kill(first, 'SIGKILL');
+    expect(await running).toHaveLength(1_900);
+    expect(one.pid).not.toBe(first);
+
+    const unlucky = one.read({ type: 'pdf' }, () => [pages]).catch((error: Error) => error);
+    const second = one.pid!;
+    process.kill(second, 'SIGKILL');
+    process.kill(await waitFor('a new process', () => one.pid !== second && one.pid), 'SIGKILL');
+    const error = await unlucky;
+    expect(error).toBeInstanceOf(Overtaxing);
+    expect(error).toMatchObject({ message: 'Reading it takes too much memory, or it is damaged' });
+    expect(await one.read({ type: 'txt' }, () => [Buffer.from('b')])).toEqual([{ heading_path: [], text: 'b' }]);
   });
 
   it('a large file is never in this process whole, and what it says is bounded', async () => {
@@ -127,20 +143,22 @@ describe('a document that is not what it should be has a reason', () => {
       for (; handed < 20; handed++) yield part;
     };
     const before = process.memoryUsage.rss();
-    await expect(extractor().read({ type: 'txt' }, parts())).rejects.toThrow('2 MiB');
+    await expect(extractor().read({ type: 'txt' }, parts)).rejects.toThrow('2 MiB');
     expect(handed).toBe(20);
     expect(process.memoryUsage.rss() - before).toBeLessThan(60 * mebibyte);
   });
 
-  it('closing it ends what is read, and its process', async () => {
+  it('a signal ends what is read, and its process; one that has nothing to do ends by itself', async () => {
     const one = extractor();
-    await one.read({ type: 'txt' }, [Buffer.from('a')]);
-    const { pid } = one;
-    const running = one.read({ type: 'pdf' }, [pdfOf(Array<string>(1_900).fill('x'))]);
-    await one.close();
-    await expect(running).rejects.toThrow('stopped');
-    await expect(one.read({ type: 'txt' }, [])).rejects.toThrow('stopped');
-    expect([one.pid, typeof pid]).toEqual([undefined, 'number']);
+    await one.read({ type: 'txt' }, () => [Buffer.from('a')]);
+    const stop = new AbortController();
+    const running = one.read({ type: 'pdf' }, () => [pdfOf(Array<string>(1_900).fill('x'))], stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(running).rejects.toThrow('enough');
+    expect(one.pid).toBeUndefined();
+    await expect(one.read({ type: 'txt' }, () => [], stop.signal)).rejects.toThrow('enough');
+    await one.read({ type: 'txt' }, () => [Buffer.from('a')]);
+    await waitFor('the process to end', () => one.pid === undefined);
   });
 });
 
@@ -161,7 +179,7 @@ describe('robots.txt', () => {
     const hostile = Buffer.from(`User-agent: *\nDisallow: /${'*a'.repeat(250_000)}b`);
     const url = `https://shop.example/${'a'.repeat(2_000)}`;
     const began = performance.now();
-    const answer = await extractor({ pageTimeoutMs: 400 })
+    const answer = await extractor({ timeoutMs: 400 })
       .allows({ ...question, url }, hostile)
       .catch((error: Error) => error.message);
     expect([true, 'Reading it took too long']).toContain(answer);

@@ -6,34 +6,44 @@ import type { FromChild, ToChild } from './extract-child.ts';
 import { type Piece, Unreadable } from './pieces.ts';
 
 export interface ExtractorOptions {
-  /** For a file; a web page gets `pageTimeoutMs`. Both include the start of the process. */
-  fileTimeoutMs?: number;
-  pageTimeoutMs?: number;
+  /** For one document, the start of the process included; 30 s where it is left out. */
+  timeoutMs?: number;
   /** What the process may hold at most, all in all. */
   maxResidentBytes?: number;
 }
+
+/** The bytes of a document from its beginning, as often as they are asked for. */
+export type DocumentBytes = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** A document that took too long or too much memory, or ended the process that read it. */
+export class Overtaxing extends Unreadable {}
+
+/** A process that ended while it read, and not by us: the first time that may have been anybody. */
+class Ended extends Overtaxing {}
 
 const childFile = fileURLToPath(new URL('./extract-child.ts', import.meta.url));
 /** The folder that holds this project's code and packages: all that the child may read. */
 const codeDirectory = fileURLToPath(new URL('../../../../', import.meta.url));
 const maxHeapMegabytes = 128;
 const lookEveryMs = 100;
+/** How long a process waits for the next document. */
+const idleMs = 3_000;
+/** One that holds more than this share of its bound when it has answered is not given another document, which would be blamed for it. */
+const keptShare = 0.6;
 /** Small enough that a file on its way to the child is never in this process whole. */
 const chunkBytes = 1_048_576;
 
 /**
  * Reads documents in a process of their own, one after the other: what a hostile one does ends that process, and the next document gets
- * a new one. It is given no environment, may write no file and start no process. `close` ends it.
+ * a new one. It is given no environment, may write no file and start no process. It ends by itself when it has had nothing to do for a while.
  */
 export class Extractor {
   readonly #options: Required<ExtractorOptions>;
   #child: ChildProcess | undefined;
-  #last: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
-  #stop: ((reason: Unreadable) => void) | undefined;
+  #idle: NodeJS.Timeout | undefined;
 
   constructor(options: ExtractorOptions = {}) {
-    this.#options = { fileTimeoutMs: 30_000, pageTimeoutMs: 20_000, maxResidentBytes: 250 * 1_048_576, ...options };
+    this.#options = { timeoutMs: 30_000, maxResidentBytes: 250 * 1_048_576, ...options };
   }
 
   /** The process id of the child, where one runs. */
@@ -41,36 +51,46 @@ export class Extractor {
     return this.#child?.pid;
   }
 
-  /** The pieces of a document. Throws Unreadable; what `bytes` throws goes through. */
+  /**
+   * The pieces of a document; no other may be asked about meanwhile. Throws Unreadable, and the signal's reason once that is aborted; what
+   * `document` throws goes through.
+   */
   async read(
     question: Exclude<ChildQuestion, { type: 'robots' }>,
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    document: DocumentBytes,
+    signal?: AbortSignal,
   ): Promise<Piece[]> {
-    return (await this.#ask(question, bytes)) as Piece[];
+    return (await this.#ask(question, document, signal)) as Piece[];
   }
 
   /** Whether a robots.txt lets us read a URL: its rules are somebody else's too. */
-  async allows(question: Omit<ChildQuestion & { type: 'robots' }, 'type'>, robots: Buffer): Promise<boolean> {
-    return (await this.#ask({ type: 'robots', ...question }, [robots])) as boolean;
+  async allows(
+    question: Omit<ChildQuestion & { type: 'robots' }, 'type'>,
+    robots: Buffer,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    return (await this.#ask({ type: 'robots', ...question }, () => [robots], signal)) as boolean;
   }
 
-  /** Ends the process; what is being read fails. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#stop?.(new Unreadable('Reading was stopped'));
-    this.#kill();
-    await this.#last.catch(() => undefined);
+  /** Ends the process, where nothing is being read. */
+  close(): void {
+    this.#end();
   }
 
-  #ask(question: ChildQuestion, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<unknown> {
-    const answer = this.#last.catch(() => undefined).then(() => this.#askNow(question, bytes));
-    this.#last = answer;
-    return answer;
+  /** Asks once more where the process ended by itself or by others, who have no more to do with the document than we: then it is its fault. */
+  async #ask(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
+    try {
+      return await this.#askOnce(question, document, signal);
+    } catch (error) {
+      if (!(error instanceof Ended)) throw error;
+      return await this.#askOnce(question, document, signal);
+    }
   }
 
-  async #askNow(question: ChildQuestion, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<unknown> {
-    if (this.#isClosed) throw new Unreadable('Reading was stopped');
-    const { fileTimeoutMs, pageTimeoutMs, maxResidentBytes } = this.#options;
+  async #askOnce(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted();
+    clearTimeout(this.#idle);
+    const { timeoutMs, maxResidentBytes } = this.#options;
     const child = this.#child ?? startChild();
     if (child !== this.#child) child.once('exit', () => this.#forget(child));
     this.#child = child;
@@ -81,25 +101,26 @@ export class Extractor {
       if ('error' in answer) reject(new Unreadable(answer.error));
       else resolve(answer.value);
     };
-    const onEnd = () => reject(new Unreadable('It cannot be read: it takes too much memory, or is damaged'));
+    const onEnd = () => reject(new Ended('Reading it takes too much memory, or it is damaged'));
     child.on('message', onMessage).on('error', onEnd).once('exit', onEnd);
-    this.#stop = reject;
-    const isPage = question.type === 'html' || question.type === 'robots';
-    const late = () => reject(new Unreadable('Reading it took too long'));
-    const timer = setTimeout(late, isPage ? pageTimeoutMs : fileTimeoutMs);
+    const onAbort = () => reject(signal!.reason as Error);
+    signal?.addEventListener('abort', onAbort);
+    const timer = setTimeout(() => reject(new Overtaxing('Reading it took too long')), timeoutMs);
     const look = setInterval(() => {
-      if (residentBytes(child.pid) > maxResidentBytes) reject(new Unreadable('Reading it takes too much memory'));
+      if (residentBytes(child.pid) > maxResidentBytes) reject(new Overtaxing('Reading it takes too much memory'));
     }, lookEveryMs);
     try {
-      await Promise.race([hand(child, question, bytes), answered]);
+      await Promise.race([hand(child, question, document()), answered]);
       return await answered;
     } finally {
       clearTimeout(timer);
       clearInterval(look);
       child.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
-      this.#stop = undefined;
+      signal?.removeEventListener('abort', onAbort);
       // A child that has not answered is no good any more: it may still be at it.
-      if (!hasAnswered) this.#kill();
+      const isGood = hasAnswered && residentBytes(child.pid) <= maxResidentBytes * keptShare;
+      if (isGood) this.#idle = setTimeout(() => this.#end(), idleMs).unref();
+      else this.#end();
     }
   }
 
@@ -107,7 +128,8 @@ export class Extractor {
     if (this.#child === child) this.#child = undefined;
   }
 
-  #kill(): void {
+  #end(): void {
+    clearTimeout(this.#idle);
     this.#child?.kill('SIGKILL');
     this.#child = undefined;
   }

@@ -1,11 +1,10 @@
-import type { Getter } from '@customer-platform/outbound';
 import type { Database } from '@customer-platform/service-kit';
 import type { Passage } from '../knowledge/passages.sql.ts';
-import { Extractor, type ExtractorOptions } from './extractor.ts';
+import type { Extractors } from './extractors.ts';
 import { type Piece, Unreadable } from './pieces.ts';
 import { type Claim, selectFilePart, selectKnownPages } from './reading.sql.ts';
 import { splitMarkdown } from './split.ts';
-import { type PageState, readWebsite } from './website.ts';
+import { type PageState, readWebsite, type WebsiteTools } from './website.ts';
 
 /** What a source says. */
 export interface Reading {
@@ -15,37 +14,21 @@ export interface Reading {
   website?: { pages: PageState[]; replaced: number[] };
 }
 
-export interface ReadingTools {
+export interface ReadingTools extends Omit<WebsiteTools, 'extractors'> {
   sql: Database;
-  getter: Getter;
-  extractor: ExtractorOptions;
-  signal: AbortSignal;
+  /** What parses that others wrote, in processes of their own: files, and pages. */
+  extractors: { files: Extractors; pages: Extractors };
 }
 
-/**
- * Reads a source, without a transaction. What others wrote, files and pages, is parsed in a process of its own that lasts as long as this.
- * Throws Unreadable with the reason for people; throws the signal's reason once it is aborted.
- */
+/** Reads a source, without a transaction. Throws Unreadable with the reason for people; throws the signal's reason once it is aborted. */
 export async function readSource(claim: Claim, tools: ReadingTools): Promise<Reading> {
   const { kind, body } = claim;
   if (kind === 'faq') return whole([{ heading_path: [], text: body ?? '' }]);
   if (kind === 'article') return whole(splitMarkdown(body ?? ''));
-  const extractor = new Extractor(tools.extractor);
-  const stop = () => void extractor.close();
-  tools.signal.addEventListener('abort', stop);
-  try {
-    tools.signal.throwIfAborted();
-    return kind === 'file' ? await readFile(claim, tools, extractor) : await readPages(claim, tools, extractor);
-  } catch (error) {
-    tools.signal.throwIfAborted();
-    throw error;
-  } finally {
-    tools.signal.removeEventListener('abort', stop);
-    await extractor.close();
-  }
+  return kind === 'file' ? await readFile(claim, tools) : await readPages(claim, tools);
 }
 
-async function readFile(claim: Claim, { sql }: ReadingTools, extractor: Extractor): Promise<Reading> {
+async function readFile(claim: Claim, { sql, extractors, signal }: ReadingTools): Promise<Reading> {
   const parts = async function* () {
     for (let part = 0; ; part++) {
       const bytes = await selectFilePart(sql, claim, part);
@@ -53,13 +36,13 @@ async function readFile(claim: Claim, { sql }: ReadingTools, extractor: Extracto
       yield bytes;
     }
   };
-  return whole(await extractor.read({ type: claim.file_type! }, parts()));
+  return whole(await extractors.files.shareOf(signal).read({ type: claim.file_type! }, parts));
 }
 
-async function readPages(claim: Claim, { sql, getter, signal }: ReadingTools, extractor: Extractor): Promise<Reading> {
+async function readPages(claim: Claim, { sql, extractors, ...tools }: ReadingTools): Promise<Reading> {
   const known = await selectKnownPages(sql, claim);
   const urls = claim.page_urls?.length ? claim.page_urls : [claim.url!];
-  const website = await readWebsite({ id: claim.id, urls, known }, { getter, extractor, signal });
+  const website = await readWebsite({ id: claim.id, urls, known }, { ...tools, extractors: extractors.pages });
   return { passages: website.passages, isChanged: website.isChanged, website };
 }
 

@@ -46,3 +46,12 @@ export function htmlPage(title: string, text: string, etag?: string): SiteAnswer
     else response.writeHead(200, headers).end(html);
   };
 }
+
+/** A page that never ends: `begin`, and then a character now and then. */
+export function drip(type: string, begin: string | Buffer = ''): SiteAnswer {
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': type }).write(begin || '.');
+    const timer = setInterval(() => response.write('.'), 20);
+    response.on('close', () => clearInterval(timer));
+  };
+}

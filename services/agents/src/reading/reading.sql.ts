@@ -24,19 +24,27 @@ export interface Claim {
 }
 
 /**
- * Claims the source that has been due longest, of an account that is not in `served` where there is one: nobody else gets it before
- * `leasedUntil`. Passes over those that this process is reading, `running`. The time that reading may take begins with the first try.
+ * Claims the source of one of `kinds` that has been due longest, of an account that is not in `served` where there is one: nobody else gets
+ * it before `leasedUntil`. Passes over those that this process is reading, and accounts of which it reads enough. The time that reading may
+ * take begins with the first try.
  */
 export async function claimSource(
   sql: Sql,
   now: Date,
   leasedUntil: Date,
-  { running, served }: { running: readonly string[]; served: readonly string[] },
+  options: {
+    kinds: readonly SourceKind[];
+    passedOver: { running: readonly string[]; accounts: readonly string[] };
+    served: readonly string[];
+  },
 ): Promise<Claim | undefined> {
+  const { kinds, passedOver, served } = options;
   const [claim] = await sql<Claim[]>`
     with due as (
-      select account_id, id from sources where due_at <= ${now} and id <> all(${running}::uuid[])
-      order by account_id = any(${served}::uuid[]), due_at limit 1 for update skip locked
+      select account_id, id from sources
+      where due_at <= ${now} and kind = any(${[...kinds]}::text[])
+        and id <> all(${[...passedOver.running]}::uuid[]) and account_id <> all(${[...passedOver.accounts]}::uuid[])
+      order by account_id = any(${[...served]}::uuid[]), due_at limit 1 for update skip locked
     )
     update sources s set due_at = ${leasedUntil}, tries = s.tries + 1, 
       reading_since = case when s.tries = 0 then ${now} else coalesce(s.reading_since, ${now}) end

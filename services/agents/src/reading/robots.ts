@@ -1,5 +1,5 @@
 import type { Getter } from '@customer-platform/outbound';
-import type { Extractor } from './extractor.ts';
+import type { ExtractorShare } from './extractors.ts';
 import { Unreadable } from './pieces.ts';
 
 /** The name by which a robots.txt speaks of us. */
@@ -10,14 +10,17 @@ const maxRobotsBytes = 500 * 1_024;
 /** How a refusal begins where a host does not say what may be read. */
 export const robotsAway = 'its robots.txt cannot be read';
 
+/** Of so many hosts at once what they say is kept: a website has one or two, and whoever redirects everywhere could fill the memory. */
+const maxHosts = 4;
+
 type Rules = { robotsUrl: string; bytes: Buffer } | 'all' | { refusal: string };
 
-/** What the hosts of one website let us read: each is asked for its robots.txt once. */
+/** What the hosts of one website let us read: each is asked for its robots.txt once, as long as they are few. */
 export class Robots {
   readonly #rules = new Map<string, Promise<Rules>>();
-  readonly #tools: { getter: Getter; extractor: Extractor; poolKey: string; signal: AbortSignal };
+  readonly #tools: { getter: Getter; extractor: ExtractorShare; poolKey: string; signal: AbortSignal };
 
-  constructor(tools: { getter: Getter; extractor: Extractor; poolKey: string; signal: AbortSignal }) {
+  constructor(tools: { getter: Getter; extractor: ExtractorShare; poolKey: string; signal: AbortSignal }) {
     this.#tools = tools;
   }
 
@@ -25,7 +28,10 @@ export class Robots {
   async refusalOf(url: string): Promise<string | null> {
     const { origin } = new URL(url);
     const asked = this.#rules.get(origin) ?? this.#ask(origin);
+    this.#rules.delete(origin);
     this.#rules.set(origin, asked);
+    // The one that was needed least lately is the first.
+    if (this.#rules.size > maxHosts) this.#rules.delete(this.#rules.keys().next().value!);
     const rules = await asked;
     if (rules === 'all') return null;
     if ('refusal' in rules) return rules.refusal;

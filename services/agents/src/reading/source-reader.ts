@@ -1,17 +1,30 @@
 import { createGetter, type Getter, type TargetGuard } from '@customer-platform/outbound';
 import { type Foundation, meter, WakeLoop } from '@customer-platform/service-kit';
 import { writeReading } from './end-reading.ts';
-import type { ExtractorOptions } from './extractor.ts';
+import { Extractors } from './extractors.ts';
 import { Unreadable } from './pieces.ts';
 import { type Reading, readSource } from './read-source.ts';
-import { type Claim, claimSource, giveBack, renewLease } from './reading.sql.ts';
+import { type Claim, giveBack, renewLease } from './reading.sql.ts';
+import { type LaneBounds, ReadingLane } from './reading-lane.ts';
 import { agentName } from './robots.ts';
+import { Turns } from './turns.ts';
 
-/** How late a source is begun that no wake told of: one that was read before, or that another process left. */
-const lookEveryMs = 500;
-const slowestRetryMs = 10_000;
-/** Sources that one process reads at once; each has a child process for what others wrote. */
-const maxAtOnce = 2;
+/** What one process reads at once: what waits in one lane, or of one account, holds up nothing in another. */
+const lanes: LaneBounds[] = [
+  // Milliseconds each: neither the network nor another process is asked.
+  { kinds: ['article', 'faq'], most: 4, perAccount: 2 },
+  { kinds: ['file'], most: 2, perAccount: 1 },
+  // Mostly waiting: what they have to share is shared page by page.
+  { kinds: ['website'], most: 8, perAccount: 2 },
+];
+/** Processes that parse what others wrote, each within 250 MiB, and how long one document may keep one. */
+const filesAtOnce = 1;
+const fileTimeoutMs = 30_000;
+const pagesAtOnce = 2;
+const pageTimeoutMs = 5_000;
+/** Pages of more than half a MiB, and up to 5 MiB, that are in memory at once. */
+const largePagesAtOnce = 2;
+
 /** How late a source goes on that a killed process was reading. */
 const leaseMs = 60_000;
 const renewEveryMs = 2_000;
@@ -19,8 +32,6 @@ const longestReadingMs = 600_000;
 /** A source that takes processes down with it is not begun for ever. */
 const maxTries = 5;
 const maxScheduledTries = 3;
-/** So many accounts are remembered as served, so that others come first. */
-const maxServed = 100;
 const tookTooLong = 'Reading took too long';
 
 const readings = meter.createCounter('knowledge.readings', {
@@ -31,71 +42,44 @@ const readings = meter.createCounter('knowledge.readings', {
 class NotOurs extends Error {}
 class Stopped extends Error {}
 
-export interface ReadingLimits {
-  /** Of one page, from the look-up of its name to its last byte. */
-  pageTimeoutMs?: number;
-  extractor?: ExtractorOptions;
-}
-
 /**
- * Reads sources that are due, two at once, of accounts in turn. Any number of processes may do so: each claims what it reads, and what a
- * killed one was reading goes on elsewhere. Whatever happens, a source that is processing becomes ready or failed within ten minutes from
- * when it was begun.
+ * Reads sources that are due, in lanes by what it takes, of accounts in turn. Any number of processes may do so: each claims what it reads,
+ * and what a killed one was reading goes on elsewhere. Whatever happens, a source that is processing becomes ready or failed within ten
+ * minutes from when it was begun.
  */
 export class SourceReader {
   readonly #foundation: Foundation;
-  readonly #limits: ReadingLimits;
   readonly #getter: Getter;
-  readonly #loop: WakeLoop;
-  readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>();
-  #served: string[] = [];
-  #isStopping = false;
+  readonly #extractors = {
+    files: new Extractors(filesAtOnce, { timeoutMs: fileTimeoutMs }),
+    pages: new Extractors(pagesAtOnce, { timeoutMs: pageTimeoutMs }),
+  };
+  readonly #largePages = new Turns(largePagesAtOnce);
+  readonly #lanes: ReadingLane[];
 
-  constructor(foundation: Foundation & { guard: TargetGuard }, limits: ReadingLimits = {}) {
+  constructor(foundation: Foundation & { guard: TargetGuard }) {
     this.#foundation = foundation;
-    this.#limits = limits;
-    const { pageTimeoutMs } = limits;
     this.#getter = createGetter({
       ...foundation.guard,
       userAgent: `${agentName}/1.0`,
       maxSocketsPerPool: 4,
       maxSockets: 32,
-      ...(pageTimeoutMs === undefined ? {} : { timeoutMs: pageTimeoutMs }),
     });
-    const { log } = foundation;
-    this.#loop = new WakeLoop('sources', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#claim());
+    const leasedUntil = () => this.#leasedUntil();
+    const read = (claim: Claim, stop: AbortController) => this.#read(claim, stop);
+    this.#lanes = lanes.map((bounds) => new ReadingLane(foundation, bounds, leasedUntil, read));
   }
 
   /** Says that a source became due: after the commit of the transaction that made it so. */
   wake(): void {
-    this.#loop.wake();
+    for (const lane of this.#lanes) lane.wake();
   }
 
   /** Claims nothing more; what is being read is given back, for another process to read. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
-    await this.#loop.stop();
-    for (const { stop } of this.#running.values()) stop.abort(new Stopped());
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await Promise.all(this.#lanes.map((lane) => lane.stop(new Stopped())));
+    for (const extractors of Object.values(this.#extractors)) extractors.close();
     await this.#getter.close();
-  }
-
-  async #claim(): Promise<boolean> {
-    const { sql, clock } = this.#foundation;
-    if (this.#isStopping || this.#running.size >= maxAtOnce) return false;
-    const now = clock();
-    const running = [...this.#running.keys()];
-    const claim = await claimSource(sql, now, this.#leasedUntil(), { running, served: this.#served });
-    if (!claim) return false;
-    const others = this.#served.includes(claim.account_id) ? [] : this.#served.slice(1 - maxServed);
-    this.#served = [...others, claim.account_id];
-    const stop = new AbortController();
-    const done = this.#read(claim, stop).finally(() => {
-      this.#running.delete(claim.id);
-      this.#loop.wake();
-    });
-    this.#running.set(claim.id, { stop, done });
-    return true;
   }
 
   #leasedUntil(): Date {
@@ -124,7 +108,8 @@ export class SourceReader {
     const refusal = this.#refusalOf(claim);
     if (refusal) return { reason: refusal };
     const { sql } = this.#foundation;
-    const tools = { sql, getter: this.#getter, extractor: this.#limits.extractor ?? {}, signal: stop.signal };
+    const shared = { getter: this.#getter, extractors: this.#extractors, largePages: this.#largePages };
+    const tools = { sql, ...shared, signal: stop.signal };
     // What was written in place is read in no time.
     const lease = claim.kind === 'article' || claim.kind === 'faq' ? undefined : this.#keepClaimed(claim, stop);
     try {

@@ -1,14 +1,16 @@
 import { gzipSync } from 'node:zlib';
 import { createGetter, type Getter, parseAddressRanges } from '@customer-platform/outbound';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Extractor } from './extractor.ts';
-import { htmlPage, type Site, type SiteAnswer, startSite } from './reading-under-test.ts';
+import { Extractors } from './extractors.ts';
+import { drip, htmlPage, type Site, type SiteAnswer, startSite } from './reading-under-test.ts';
 import { agentName } from './robots.ts';
+import { Turns } from './turns.ts';
 import { type KnownPage, readWebsite, type WebsiteReading } from './website.ts';
 
 let site: Site;
 let getter: Getter;
-const extractor = new Extractor();
+const extractors = new Extractors(2);
+const largePages = new Turns(2);
 
 beforeEach(async () => {
   site = await startSite();
@@ -26,10 +28,10 @@ afterEach(async () => {
   await Promise.all([getter.close(), site.stop()]);
 });
 
-afterAll(() => extractor.close());
+afterAll(() => extractors.close());
 
 const readUrls = (urls: string[], known: readonly KnownPage[] = [], signal = new AbortController().signal) =>
-  readWebsite({ id: 'source', urls, known }, { getter, extractor, signal });
+  readWebsite({ id: 'source', urls, known }, { getter, extractors, largePages, signal });
 const read = (paths: string[], ...more: [known?: readonly KnownPage[], signal?: AbortSignal]) =>
   readUrls(
     paths.map((path) => site.url + path),
@@ -170,15 +172,7 @@ describe('what a page is refused for', () => {
     ['a redirect to a name that leads inside', status(302, { location: 'http://inside.example/' }), 'its robots.txt'],
     ['a redirect to a file', status(302, { location: 'file:///etc/passwd' }), 'neither http nor https'],
     ['a loop', status(302, { location: '/page' }), 'redirects'],
-    [
-      'a slow drip',
-      (_, response) => {
-        response.writeHead(200, { 'content-type': 'text/html' });
-        const drip = setInterval(() => response.write('.'), 20);
-        response.on('close', () => clearInterval(drip));
-      },
-      'did not answer in time',
-    ],
+    ['a slow drip', drip('text/html'), 'did not answer in time'],
     [
       'an endless page',
       (_, response) => {
@@ -213,6 +207,40 @@ describe('what a page is refused for', () => {
     for (const path of paths) site.paths.set(path, html('word '.repeat(100_000), { 'content-type': 'text/plain' }));
     await expect(read(paths)).rejects.toThrow('more text than can be kept');
     expect((await read(paths.slice(1))).passages.length).toBeGreaterThan(1_500);
+  });
+
+  it('too much text ends the reading before its other pages are asked for', async () => {
+    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    const text = 'word '.repeat(200_000);
+    for (const path of paths) site.paths.set(path, html(text, { 'content-type': 'text/plain' }));
+    await expect(read(paths)).rejects.toThrow('more text than can be kept');
+    expect(site.requests.length).toBeLessThan(20);
+  });
+
+  it('a page is read up to 5 MiB: what is larger than most in its turn', async () => {
+    const padded = (bytes: number) => html(`<p>Open</p><!--${'x'.repeat(bytes)}-->`);
+    site.paths.set('/large', padded(4 * 1_048_576));
+    site.paths.set('/larger', padded(5 * 1_048_576));
+    const { passages } = await read(['/large', '/larger']);
+    expect(passages).toMatchObject([{ page: 0, text: 'Open' }]);
+    await expect(read(['/larger'])).rejects.toThrow('it is larger than what is read of a page');
+  });
+
+  it('three pages that are too much for an extractor end the reading', async () => {
+    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    const deep = html('<div>'.repeat(200_000));
+    for (const path of paths) site.paths.set(path, path.length > 2 ? deep : htmlPage(path, path));
+    const quick = new Extractors(2, { timeoutMs: 1_500 });
+    const few = [...paths.slice(0, 3), ...paths.slice(10, 12)].map((path) => site.url + path);
+    const signal = new AbortController().signal;
+    const readQuickly = (urls: string[]) =>
+      readWebsite({ id: 'deep', urls, known: [] }, { getter, extractors: quick, largePages, signal });
+    expect((await readQuickly(few)).passages).toHaveLength(3);
+    await expect(readQuickly(paths.map((path) => site.url + path))).rejects.toThrow(
+      'Reading 3 of its pages took too long or too much memory',
+    );
+    expect(site.requests.length).toBeLessThan(30);
+    quick.close();
   });
 
   it('a reading that is stopped ends at once', async () => {

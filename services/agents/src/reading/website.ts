@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { GetResult, Getter } from '@customer-platform/outbound';
 import type { Passage } from '../knowledge/passages.sql.ts';
-import type { Extractor } from './extractor.ts';
+import type { ExtractorShare, Extractors } from './extractors.ts';
 import { type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
 import { Robots, robotsAway } from './robots.ts';
+import type { Share, Turns } from './turns.ts';
 
 /** What is known of a page since it was read. `position` is its number, by which its passages are kept, wherever it stands in the list. */
 export interface PageState {
@@ -31,11 +32,17 @@ export interface WebsiteReading {
 
 export interface WebsiteTools {
   getter: Getter;
-  extractor: Extractor;
+  extractors: Extractors;
+  /** The turns of pages that are larger than `smallPageBytes`. */
+  largePages: Turns;
   signal: AbortSignal;
 }
 
 const maxAtOnce = 4;
+/** What a page may have that needs no turn: all websites that are read at once have `maxAtOnce` of these in memory. */
+const smallPageBytes = 524_288;
+/** So many pages that are too much for an extractor, and the website is given up. */
+const maxOvertaxing = 3;
 const readTypes = new Set(['text/html', 'application/xhtml+xml', 'text/plain']);
 const maxShownUrl = 200;
 
@@ -47,22 +54,35 @@ type PageOutcome =
 /**
  * Reads the pages of a website, four at once: of those that are known only what has changed. A page that cannot be read is left out as long
  * as one can be; what is kept of one that only does not answer at the moment stays. Throws Unreadable with the first page's reason where
- * none can be read.
+ * none can be read, and as soon as there is more text than is kept, or pages are too much for the extractors; throws the signal's reason.
  */
 export async function readWebsite(
   { id, urls, known }: { id: string; urls: readonly string[]; known: readonly KnownPage[] },
   tools: WebsiteTools,
 ): Promise<WebsiteReading> {
-  const robots = new Robots({ ...tools, poolKey: id });
+  const stop = new AbortController();
+  const signal = AbortSignal.any([tools.signal, stop.signal]);
+  const extractor = tools.extractors.shareOf(signal);
+  const robots = new Robots({ getter: tools.getter, extractor, poolKey: id, signal });
+  const reading = { ...tools, id, extractor, robots, signal, largeShare: { usedMs: 0 } };
   const asked = numbered(urls, known);
   const outcomes: PageOutcome[] = [];
+  const kept = new KeptText();
   let next = 0;
   const readOn = async () => {
-    for (let index = next++; index < asked.length; index = next++) {
-      outcomes[index] = await readPage({ id, ...asked[index]! }, robots, tools);
+    try {
+      for (let index = next++; index < asked.length; index = next++) {
+        const outcome = await readPage(asked[index]!, reading);
+        outcomes[index] = outcome;
+        kept.add(outcome);
+        if (extractor.overtaxing >= maxOvertaxing) throw new Unreadable(tooMuchWork);
+      }
+    } catch (error) {
+      stop.abort(error);
     }
   };
   await Promise.all(Array.from({ length: maxAtOnce }, readOn));
+  signal.throwIfAborted();
   const first = outcomes[0]!;
   if (first.kind === 'failed' && outcomes.every(({ kind }) => kind === 'failed')) {
     const url = urls[0]!;
@@ -71,6 +91,31 @@ export async function readWebsite(
     );
   }
   return gathered(asked, outcomes, known);
+}
+
+const tooMuchWork = `Reading ${maxOvertaxing} of its pages took too long or too much memory`;
+
+/** How much text is kept of all pages so far. */
+class KeptText {
+  #passages = 0;
+  #bytes = 0;
+
+  /** Throws Unreadable where it is too much. */
+  add(outcome: PageOutcome): void {
+    if (outcome.kind === 'read') {
+      this.#passages += outcome.pieces.length;
+      for (const { text } of outcome.pieces) this.#bytes += Buffer.byteLength(text);
+    } else if (isKept(outcome)) {
+      this.#passages += outcome.known.passages;
+      this.#bytes += outcome.known.bytes;
+    }
+    refuseTooMuch(this.#passages, this.#bytes);
+  }
+}
+
+/** Whether what was known of a page stays. */
+function isKept(outcome: PageOutcome): outcome is PageOutcome & { known: KnownPage } {
+  return outcome.kind === 'kept' || (outcome.kind === 'failed' && outcome.isTemporary && outcome.known !== undefined);
 }
 
 interface AskedPage {
@@ -101,67 +146,69 @@ function gathered(
   const passages: Passage[] = [];
   const pages: PageState[] = [];
   const replaced = new Set([...known, ...asked].map(({ position }) => position));
-  let [kept, bytes] = [0, 0];
   for (const outcome of outcomes) {
     if (outcome.kind === 'read') {
       const { position: page } = outcome.state;
       pages.push(outcome.state);
-      for (const [position, piece] of outcome.pieces.entries()) {
-        passages.push({ page, position, ...piece });
-        bytes += Buffer.byteLength(piece.text);
-      }
-    } else if (outcome.known && (outcome.kind === 'kept' || outcome.isTemporary)) {
+      for (const [position, piece] of outcome.pieces.entries()) passages.push({ page, position, ...piece });
+    } else if (isKept(outcome)) {
       replaced.delete(outcome.known.position);
-      const { passages: count, bytes: size, ...state } = outcome.known;
+      const { passages: _, bytes: __, ...state } = outcome.known;
       pages.push(outcome.kind === 'kept' ? outcome.state : state);
-      kept += count;
-      bytes += size;
     }
   }
-  refuseTooMuch(kept + passages.length, bytes);
   const isLess = known.some(({ position, passages }) => passages > 0 && replaced.has(position));
   return { passages, replaced: [...replaced].sort((a, b) => a - b), pages, isChanged: isLess || passages.length > 0 };
 }
 
-async function readPage(
-  page: AskedPage & { id: string },
-  robots: Robots,
-  { getter, extractor, signal }: WebsiteTools,
-): Promise<PageOutcome> {
-  const { id, url, before } = page;
-  const failed = (reason: string, isTemporary = false): PageOutcome => {
-    return { kind: 'failed', reason, isTemporary, known: before };
-  };
+/** What the reading of one page shares with that of the others. */
+interface PageTools extends Omit<WebsiteTools, 'extractors'> {
+  id: string;
+  extractor: ExtractorShare;
+  robots: Robots;
+  largeShare: Share;
+}
+
+async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome> {
+  const { url, before: known } = page;
+  const { id, getter, robots, largePages, largeShare, signal } = tools;
   try {
     const refusalOf = (target: string) => robots.refusalOf(target);
     const refusal = await refusalOf(url);
-    if (refusal) return failed(refusal, refusal.startsWith(robotsAway));
-    const answer = await getter.get({ poolKey: id, url, headers: conditions(before), signal, refusalOf });
-    if (answer.error !== undefined) return failed(answer.message, isTemporary(answer));
-    if (siteOf(answer.url) !== siteOf(url)) return failed(`it leads to another site, ${new URL(answer.url).host}`);
-    const state = stateOf(page, answer);
-    if (answer.status === 304 && before) {
-      const { passages: _, bytes: __, ...known } = before;
-      return { kind: 'kept', state: known, known: before };
-    }
-    if (answer.status < 200 || answer.status > 299) return failed(`it answered ${answer.status}`, isTemporary(answer));
-    if (before?.sha256.equals(state.sha256)) return { kind: 'kept', state, known: before };
-    const { type, charset } = contentType(answer.headers['content-type'] ?? '');
-    if (!readTypes.has(type)) return failed(`it is ${type || 'of no type'}, and only HTML and plain text are read`);
-    const document = { type: type === 'text/plain' ? 'txt' : 'html', charset } as const;
-    const pieces = await extractor.read(document, [answer.body]);
-    return pieces.length > 0 ? { kind: 'read', state, pieces } : failed('there is nothing to read in it');
-  } catch (error) {
-    if (error instanceof Unreadable) return failed(error.message.charAt(0).toLowerCase() + error.message.slice(1));
-    throw error;
+    if (refusal) return { kind: 'failed', reason: refusal, isTemporary: refusal.startsWith(robotsAway), known };
+    const request = { poolKey: id, url, headers: conditions(known), signal, refusalOf };
+    const answer = await getter.get({ ...request, maxBodyBytes: smallPageBytes });
+    if (answer.error !== 'too_large') return await outcomeOf(page, answer, tools);
+    // Nobody says beforehand how large it is: it is asked for once more when there is room.
+    return await largePages.use(largeShare, signal, async () => outcomeOf(page, await getter.get(request), tools));
   } finally {
     signal.throwIfAborted();
   }
+}
 
-  function stateOf({ position, url }: AskedPage, answer: GetResult & { error?: undefined }): PageState {
-    const sha256 = createHash('sha256').update(answer.body).digest();
-    const { etag = null, 'last-modified': last_modified = null } = answer.headers;
-    return { position, url, etag, last_modified, sha256 };
+/** What came of a page that answered. Its bytes are held until it has been read, since a process that is killed reads it once more. */
+async function outcomeOf(page: AskedPage, answer: GetResult, { extractor }: PageTools): Promise<PageOutcome> {
+  const { position, url, before: known } = page;
+  const failed = (reason: string, isTemporary = false): PageOutcome => ({ kind: 'failed', reason, isTemporary, known });
+  if (answer.error !== undefined) return failed(answer.message, isTemporary(answer));
+  if (siteOf(answer.url) !== siteOf(url)) return failed(`it leads to another site, ${new URL(answer.url).host}`);
+  if (answer.status === 304 && known) {
+    const { passages: _, bytes: __, ...state } = known;
+    return { kind: 'kept', state, known };
+  }
+  if (answer.status < 200 || answer.status > 299) return failed(`it answered ${answer.status}`, isTemporary(answer));
+  const sha256 = createHash('sha256').update(answer.body).digest();
+  const { etag = null, 'last-modified': last_modified = null } = answer.headers;
+  const state = { position, url, etag, last_modified, sha256 };
+  if (known?.sha256.equals(sha256)) return { kind: 'kept', state, known };
+  const { type, charset } = contentType(answer.headers['content-type'] ?? '');
+  if (!readTypes.has(type)) return failed(`it is ${type || 'of no type'}, and only HTML and plain text are read`);
+  try {
+    const pieces = await extractor.read({ type: type === 'text/plain' ? 'txt' : 'html', charset }, () => [answer.body]);
+    return pieces.length > 0 ? { kind: 'read', state, pieces } : failed('there is nothing to read in it');
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return failed(error.message.charAt(0).toLowerCase() + error.message.slice(1));
   }
 }
 

@@ -1,0 +1,97 @@
+import type { KnowledgeSource } from '@customer-platform/contracts/agents';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { pdfOf } from '@customer-platform/testkit/documents';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
+import { drip, htmlPage, type Site, startSite } from './reading-under-test.ts';
+
+let platform: Platform;
+let site: Site;
+const pagesOfWebsite = 50;
+/** Far less than the hostile websites of these tests take, and more than a busy machine needs for honest sources. */
+const soonMs = 15_000;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['agents'] });
+  site = await startSite();
+});
+afterAll(async () => {
+  await platform?.stop();
+  await site?.stop();
+});
+
+/** Adds websites of fifty pages each, of which `begins` is the beginning of every path. */
+async function addWebsites(library: Library, begins: readonly string[]): Promise<KnowledgeSource[]> {
+  const pagesOf = (begin: string) => Array.from({ length: pagesOfWebsite }, (_, page) => `${site.url}${begin}${page}`);
+  return await Promise.all(
+    begins.map((begin) => library.add({ kind: 'website', url: `${site.url}${begin}`, pages: pagesOf(begin) })),
+  );
+}
+
+const ended = (library: Library, id: string, timeoutMs = soonMs) =>
+  waitFor(
+    'the source to be read',
+    async () => {
+      const source = await library.get(id);
+      return source.status !== 'processing' && source;
+    },
+    timeoutMs,
+  );
+
+/** Whatever may be read: one of each kind, and a website of many pages. */
+async function honestSources(library: Library, name: string): Promise<KnowledgeSource[]> {
+  const paths = Array.from({ length: pagesOfWebsite }, (_, page) => `/${name}/${page}`);
+  for (const path of paths) site.paths.set(path, htmlPage(path, 'honest'));
+  const file = await library.upload('terms.pdf', pdfOf(['All prices with VAT.']));
+  const pages = paths.map((path) => site.url + path);
+  return await Promise.all([
+    library.add({ kind: 'faq', title: 'Do you deliver?', body: 'Yes.' }),
+    library.article('Delivery'),
+    library.get(file.body.id),
+    library.add({ kind: 'website', url: pages[0], pages }),
+  ]);
+}
+
+describe('one account that fills what it can get', () => {
+  it('with websites that drip holds up nothing of another', async () => {
+    const [hostile, honest] = [await openLibrary(platform), await openLibrary(platform)];
+    const names = Array.from({ length: 6 }, (_, number) => `/drip/${number}/`);
+    for (const name of names) {
+      for (let page = 0; page < pagesOfWebsite; page++) site.paths.set(`${name}${page}`, drip('text/html'));
+    }
+    const websites = await addWebsites(hostile, names);
+    await waitFor('their pages to be asked for', () => site.requests.length === 8);
+    for (const { id } of await honestSources(honest, 'beside-drip')) {
+      expect(await ended(honest, id)).toMatchObject({ status: 'ready' });
+    }
+    // Two of its own are read at once, of each four pages.
+    expect(site.requests.filter((path) => path.startsWith('/drip/'))).toHaveLength(8);
+    expect(await hostile.article('Its own')).toMatchObject({ status: 'processing' });
+    for (const { id } of websites) expect((await hostile.get(id)).status).toBe('processing');
+    for (const { id } of websites) await hostile.request('DELETE', `/sources/${id}`);
+  });
+
+  it('with pages that are too much to parse is held up itself', async () => {
+    const [hostile, honest] = [await openLibrary(platform), await openLibrary(platform)];
+    const names = ['/deep/0/', '/deep/1/'];
+    const deep = '<div>'.repeat(200_000);
+    for (const name of names) {
+      for (let page = 0; page < pagesOfWebsite; page++) {
+        site.paths.set(`${name}${page}`, (_, response) => {
+          response.writeHead(200, { 'content-type': 'text/html' }).end(deep);
+        });
+      }
+    }
+    const websites = await addWebsites(hostile, names);
+    await waitFor('their pages to be asked for', () => site.requests.some((path) => path.startsWith('/deep/')));
+    for (const { id } of await honestSources(honest, 'beside-deep')) {
+      expect(await ended(honest, id, 2 * soonMs)).toMatchObject({ status: 'ready' });
+    }
+    for (const { id } of websites) {
+      expect(await ended(hostile, id, 4 * soonMs)).toMatchObject({
+        status: 'failed',
+        error: 'Reading 3 of its pages took too long or too much memory',
+      });
+    }
+  });
+});
