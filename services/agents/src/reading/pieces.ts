@@ -27,7 +27,7 @@ interface Heading {
 }
 
 /** What is counted of a piece: its text, and the headings that are kept with it. */
-function bytesOf({ heading_path, text }: Piece): number {
+export function bytesOf({ heading_path, text }: Piece): number {
   return heading_path.reduce((sum, heading) => sum + Buffer.byteLength(heading), Buffer.byteLength(text));
 }
 

@@ -63,7 +63,7 @@ export class SourceReader {
       ...foundation.guard,
       userAgent: `${agentName}/1.0`,
       maxSocketsPerPool: 4,
-      maxSockets: 32,
+      maxSockets: 64,
     });
     const leasedUntil = () => this.#leasedUntil();
     const read = (claim: Claim, stop: AbortController) => this.#read(claim, stop);

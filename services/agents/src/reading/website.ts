@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { GetResult, Getter } from '@customer-platform/outbound';
 import type { Passage } from '../knowledge/passages.sql.ts';
 import type { ExtractorShare, Extractors } from './extractors.ts';
-import { type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
+import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
 import { Robots, robotsAway } from './robots.ts';
 import type { Share, Turns } from './turns.ts';
 
@@ -104,7 +104,7 @@ class KeptText {
   add(outcome: PageOutcome): void {
     if (outcome.kind === 'read') {
       this.#passages += outcome.pieces.length;
-      for (const { text } of outcome.pieces) this.#bytes += Buffer.byteLength(text);
+      for (const piece of outcome.pieces) this.#bytes += bytesOf(piece);
     } else if (isKept(outcome)) {
       this.#passages += outcome.known.passages;
       this.#bytes += outcome.known.bytes;
