@@ -97,8 +97,9 @@ export async function selectKnownPages(sql: Sql, { account_id, id }: Claim): Pro
   return await sql<KnownPage[]>`
     select p.position, p.url, p.etag, p.last_modified, p.sha256, kept.passages, kept.bytes
     from pages p cross join lateral (
-      select count(*)::int as passages, coalesce(sum(octet_length(text) + octet_length(array_to_string(heading_path, ''))), 0)::int as bytes from passages
-      where account_id = p.account_id and source_id = p.source_id and page = p.position) as kept
+      select count(*)::int as passages,
+        coalesce(sum(octet_length(text) + octet_length(array_to_string(heading_path, ''))), 0)::int as bytes
+      from passages where account_id = p.account_id and source_id = p.source_id and page = p.position) as kept
     where p.account_id = ${account_id} and p.source_id = ${id} order by p.position`;
 }
 
