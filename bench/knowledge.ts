@@ -158,12 +158,14 @@ function hostileFiles(): File[] {
   const wordBomb = docxOf([{ text: 'a</w:t></w:r></w:p><w:p><w:r><w:t>'.repeat(bombParagraphs) }]);
   const shyWordBomb = docxOf([{ text: 'a'.repeat(200 * mebibyte) }], 1_000);
   const manyPages = pdfOf(Array<string>(10_000).fill('x'));
+  const broken = docxOf([{ text: 'a word '.repeat(1_000) }]);
+  broken.fill(255, 100, 400);
   return [
     new File([wordBomb], 'bomb.docx'),
     new File([shyWordBomb], 'shy-bomb.docx'),
     new File([manyPages], 'pages.pdf'),
     new File(['%PDF-1.7 and then no PDF'], 'wrong.pdf'),
-    new File([docxOf([{ text: 'a' }]).subarray(0, 600), docxOf([{ text: 'a' }]).subarray(-200)], 'broken.docx'),
+    new File([broken], 'broken.docx'),
   ];
 }
 
