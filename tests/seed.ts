@@ -65,6 +65,12 @@ async function publish(client: TestAccount['client'], params: { agent_id: number
   await client.publishWorkflow({ params });
 }
 
+/** With a provider that nobody answers for. */
+async function setUpSms(client: TestAccount['client']): Promise<void> {
+  const provider = { provider: 'http' as const, settings: { url: nowhere } };
+  await client.putChannel({ params: { channel: 'sms' }, body: provider });
+}
+
 const makers: Record<string, Make> = {
   contact_id: async (client) => (await client.createContact({ body: contact })).id,
   external_id: async (_client, id) => {
@@ -125,6 +131,7 @@ const makers: Record<string, Make> = {
   // An agent and a contact of its own: what becomes of the others keeps it from no plan.
   plan_id: async (client) => {
     ai ??= startOwnAi();
+    await setUpSms(client);
     await client.updateAgentSettings({ body: { ...(await ai).settings, daily_budget: null } });
     const params = { agent_id: (await client.createAgent({ body: { name: 'Planning seed', role: 'Plans' } })).id };
     await publish(client, params);
@@ -145,10 +152,7 @@ const makers: Record<string, Make> = {
     return (await client.createSource({ body: { kind: 'article', title: 'Seed', body: '# Tea\n\nIt is green.' } })).id;
   },
   message_id: async (client) => {
-    await client.putChannel({
-      params: { channel: 'sms' },
-      body: { provider: 'http', settings: { url: nowhere } },
-    });
+    await setUpSms(client);
     const channels = [{ channel: 'sms' as const, body: 'Seed' }];
     return (await client.sendMessage({ body: { to: '+4930901820', channels, send_at: '2100-01-01T00:00:00Z' } })).id;
   },
