@@ -97,6 +97,13 @@ export function isTemporaryFailure(error: unknown): boolean {
   return error instanceof postgres.PostgresError && temporary.has(error.code);
 }
 
+const chosen = new Set(['40P01', '40001']);
+
+/** Whether PostgreSQL undid a transaction since it met another one, deadlock or serialization failure, and that one went on. */
+export function isUndoneForAnother(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && chosen.has(error.code);
+}
+
 /** Whether an error says that PostgreSQL will never take these values: one that is none of its type, or breaks a constraint. */
 export function isRefusedData(error: unknown): boolean {
   return error instanceof postgres.PostgresError && /^2[23]/.test(error.code);

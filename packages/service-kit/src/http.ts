@@ -1,7 +1,7 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { refuseOtherMethods, routePattern, send, sendError } from './answers.ts';
-import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
+import { type Database, inTransaction, isUndoneForAnother, type Sql, serviceUnavailable } from './database.ts';
 import {
   type AnswerSeal,
   claimKey,
@@ -40,6 +40,8 @@ export interface RequestCount {
   underWay: number;
 }
 
+/** So often a write is begun that is undone for another one. */
+const maxTries = 3;
 /** Most requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
 
@@ -231,12 +233,17 @@ function answerer<Resources>(
       fingerprint: bodyFingerprint(request),
     };
     const outside = new Outside();
+    const begin = (tries = 1): Promise<Outcome | 'running'> =>
+      attemptWrite(request, account, claim || undefined, outside).catch((error: unknown) => {
+        if (tries === maxTries || !isUndoneForAnother(error)) throw error;
+        return begin(tries + 1);
+      });
     const attempt = async (): Promise<Outcome | 'running'> => {
       try {
-        return await attemptWrite(request, account, claim || undefined, outside).catch(async (error: unknown) => {
+        return await begin().catch(async (error: unknown) => {
           if (!(error instanceof OutsideNeeded)) throw error;
           await error.work({ account, sql, ask: context.askFor(account), now: context.clock() });
-          return await attemptWrite(request, account, claim || undefined, outside);
+          return await begin();
         });
       } catch (error) {
         if (error instanceof StoredElsewhere) return 'running';
