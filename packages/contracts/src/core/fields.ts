@@ -16,6 +16,11 @@ export function codePoints(text: string): number {
   return count;
 }
 
+/** A text's first `most` Unicode code points: never half of a character. */
+export function firstCodePoints(text: string, most: number): string {
+  return text.length <= most ? text : [...text.slice(0, 2 * most)].slice(0, most).join('');
+}
+
 /** Text of `min` (default 0) to `max` Unicode code points. */
 export function text(max: number, min = 0) {
   const bounds = min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;

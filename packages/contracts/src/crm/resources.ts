@@ -41,7 +41,8 @@ export const dealStatus = z.enum(['open', 'won', 'lost']);
 export type DealStatus = z.infer<typeof dealStatus>;
 
 const title = text(200, 1);
-const notes = text(5_000);
+export const maxDealNotes = 5_000;
+const notes = text(maxDealNotes);
 const valueMinor = z.int().min(0).meta({ description: "In the currency's minor unit." });
 
 const Place = z.object({ id: integerId, name: z.string() });

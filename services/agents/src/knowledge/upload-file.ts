@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as contract from '@customer-platform/contracts/agents';
-import { ApiError } from '@customer-platform/contracts/core';
+import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { implement } from '../resources.ts';
 import { collectionOf } from './collection.ts';
 import { fileTypeOf } from './file-type.ts';
@@ -55,5 +55,5 @@ function nameOf(file: File): string {
 const titleLength = 200;
 
 function titleFrom(name: string): string {
-  return [...name].slice(0, titleLength).join('') || 'File';
+  return firstCodePoints(name, titleLength) || 'File';
 }

@@ -1,4 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { firstCodePoints } from '@customer-platform/contracts/core';
 import type { Poster, PostResult } from '@customer-platform/outbound';
 import { generateText } from 'ai';
 import { z } from 'zod';
@@ -222,7 +223,7 @@ function withoutKey(text: string, apiKey: string | null): string {
   if (partsOf(lettersOf(key), 6).some((part) => told.includes(part))) return '';
   const parts = partsOf(key, 4);
   const words = text.split(' ').map((word) => (parts.some((part) => word.toLowerCase().includes(part)) ? '…' : word));
-  return [...words.join(' ')].slice(0, maxErrorLength).join('');
+  return firstCodePoints(words.join(' '), maxErrorLength);
 }
 
 /** Every `length` characters of a key that follow one another; a shorter key itself. */

@@ -5,10 +5,11 @@ import {
   FollowUpParams,
   SendMessageParams,
 } from '@customer-platform/contracts/agents';
-import { codePoints } from '@customer-platform/contracts/core';
+import { firstCodePoints } from '@customer-platform/contracts/core';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import type { NewStep } from '../plans/plans.sql.ts';
+import { channelRule } from '../plans/reachable-channels.ts';
 import type { PlanningDocument } from './prompt.ts';
 
 const maxSteps = 10;
@@ -42,7 +43,7 @@ export interface PlannedPlan {
 }
 
 /** Text that is shown only: what is too long is cut, not refused. */
-const shownText = (max: number) => z.string().transform((text) => cut(text.trim(), max));
+const shownText = (max: number) => z.string().transform((text) => firstCodePoints(text.trim(), max));
 const shownOrNone = (max: number) =>
   shownText(max)
     .nullish()
@@ -130,10 +131,7 @@ const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, 
     const { trigger, contact, passages } = document;
     const named = params.channel ?? channelOfReply(document);
     const sentOn = contact.channels.find((one) => one === named);
-    if (!sentOn)
-      throw new AnswerRefused(
-        `${at}.params.channel must be one that is set up and reaches the contact: ${listed(contact.channels)}`,
-      );
+    if (!sentOn) throw new AnswerRefused(`${at}.params.channel ${channelRule(contact.channels)}`);
     const channel_locked = trigger.kind === 'inbound_message' && sentOn === trigger.channel;
     const exact = passages.filter((passage) => passage.exact);
     const quoted = exact.find(({ source }) => source.id === params.answer);
@@ -220,8 +218,4 @@ const kinds: Record<string, string> = { string: 'a text', array: 'a list', objec
 function rightInstead(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : undefined;
-}
-
-function cut(text: string, max: number): string {
-  return codePoints(text) <= max ? text : [...text].slice(0, max).join('');
 }

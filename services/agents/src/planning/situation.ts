@@ -1,5 +1,6 @@
 import { type Contact, getContactProfile } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
+import { firstCodePoints } from '@customer-platform/contracts/core';
 import { findOpenDeal, findPlaces, type NumberedDeal } from '@customer-platform/contracts/crm';
 import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
 import { type Ask, type Database, formatInstant } from '@customer-platform/service-kit';
@@ -49,7 +50,7 @@ export async function learnSituation(
   if (agent.status !== 'live') return { agentId: agent.id, failure: 'The agent is not live' };
   const { contact } = await ask(getContactProfile, { contact: claim.contact_id });
   if (!contact) return { agentId: agent.id, failure: 'The contact is gone' };
-  const query = [...claim.trigger_text.slice(0, 2 * searchedLength)].slice(0, searchedLength).join('');
+  const query = firstCodePoints(claim.trigger_text, searchedLength);
   const [conversation, passages, places, blocks] = await Promise.all([
     ask(getConversation, { contact: claim.contact_id, limit: conversationLength }),
     query.trim() === ''

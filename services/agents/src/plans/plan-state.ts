@@ -32,7 +32,7 @@ export interface Decision {
 }
 
 /** What is shown of a step that nobody decided in time. */
-export const lapsedResult = { error: 'Nobody decided about it in time' };
+const lapsedResult = { error: 'Nobody decided about it in time' };
 
 const ended: readonly StepStatus[] = ['done', 'skipped', 'cancelled', 'failed'];
 export const hasEnded = (step: StepState) => ended.includes(step.status);

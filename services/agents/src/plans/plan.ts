@@ -1,4 +1,5 @@
 import type { Plan, PlanStep } from '@customer-platform/contracts/agents';
+import { firstCodePoints } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { PlanRow, StepRow } from './plans.sql.ts';
 
@@ -21,7 +22,7 @@ export function toPlan(row: PlanRow, timezone: string): Plan {
         : { id: row.deal_number ?? 0, title: row.deal_title ?? '', stage: row.deal_stage ?? '' },
     pipeline: row.pipeline_id === null ? null : { id: row.pipeline_id, name: row.pipeline_name ?? '' },
     trigger,
-    trigger_excerpt: excerptOf(row.trigger_text),
+    trigger_excerpt: firstCodePoints(row.trigger_text, excerptLength),
     goal,
     rationale,
     status,
@@ -65,9 +66,4 @@ function nextRunOf({ status, steps }: PlanRow): Date | null {
   if (status !== 'awaiting_approval' && status !== 'running') return null;
   const times = steps.filter((step) => step.status === 'pending').map((step) => step.run_at.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));
-}
-
-/** Cut between code points, so that no half of a character is shown. */
-function excerptOf(text: string): string {
-  return [...text.slice(0, 2 * excerptLength)].slice(0, excerptLength).join('');
 }

@@ -10,7 +10,7 @@ import { findStep } from './find-step.ts';
 import { toPlan } from './plan.ts';
 import { refusalOfChange } from './plan-state.ts';
 import { type StepParams, type StepRow, updateStepParams } from './plans.sql.ts';
-import { reachableChannels } from './reachable-channels.ts';
+import { channelRule, reachableChannels } from './reachable-channels.ts';
 
 const shapes = {
   send_message: contract.SendMessageParams,
@@ -75,7 +75,5 @@ function channelName({ account, outsideOnce }: OutsideCall, contact: string, cha
     return profile.contact ? reachableChannels(account, profile.contact, conversation.channels) : [];
   });
   if (reachable.includes(channel)) return channel;
-  const names = reachable.length === 0 ? 'there is none' : reachable.join(', ');
-  const message = `channel must be one that is set up and reaches the contact: ${names}`;
-  throw new ApiError('invalid_request', message, { field: 'channel' });
+  throw new ApiError('invalid_request', `channel ${channelRule(reachable)}`, { field: 'channel' });
 }

@@ -10,8 +10,8 @@ export class Unreadable extends Error {}
 /** How long a piece is at most, in UTF-16 units. With its headings it fits what PostgreSQL indexes of one text, whatever it holds. */
 export const maxPieceLength = 1_200;
 /** Of one source. */
-export const maxPieces = 2_000;
-export const maxTextBytes = 2 * 1_048_576;
+const maxPieces = 2_000;
+const maxTextBytes = 2 * 1_048_576;
 /** Of one heading, in UTF-16 units; a piece has six above it at most. */
 const maxHeadingLength = 200;
 

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { email as emailAddress } from '@customer-platform/contracts/core';
+import { email as emailAddress, firstCodePoints } from '@customer-platform/contracts/core';
 import { answerRequest } from '@customer-platform/service-kit';
 import { applyValues, toContact, toSummary } from './contact.ts';
 import { findOldestByAddress, insertContact } from './contacts.sql.ts';
@@ -20,7 +20,7 @@ export const answerFindOrCreateContact = answerRequest(
       await holdIdentities(tx, [accountId]);
       const found = await findOldestByAddress(tx, accountId, column, address);
       if (found) return { contact: toSummary(found) };
-      const values = applyValues({ name: [...asked.name].slice(0, maxName).join('') }, account);
+      const values = applyValues({ name: firstCodePoints(asked.name, maxName) }, account);
       const made = await insertContact(tx, account, { ...values, [column]: address }, now);
       emit(contract.contactCreated, account, { contact: toContact(made, account) });
       return { contact: toSummary(made) };

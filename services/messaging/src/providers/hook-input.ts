@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { ApiError } from '@customer-platform/contracts/core';
+import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { parseJson } from './post-result.ts';
 
 /** Longer texts are cut: an event with one has to fit into a message of the bus. */
@@ -7,8 +7,7 @@ const mostCharacters = 100_000;
 
 /** A text of a provider as it can be stored: at most `most` characters, without NUL, well-formed. */
 export function storable(text: string, most = mostCharacters): string {
-  const storable = text.replaceAll('\0', '').toWellFormed();
-  return storable.length <= most ? storable : [...storable.slice(0, 2 * most)].slice(0, most).join('');
+  return firstCodePoints(text.replaceAll('\0', '').toWellFormed(), most);
 }
 
 /** Whether two texts are the same, in a time that does not tell how much of them is. */

@@ -1,3 +1,4 @@
+import { firstCodePoints } from '@customer-platform/contracts/core';
 import { type Placeholder, placeholders } from '@customer-platform/contracts/messaging';
 
 const placeholder = new RegExp(`\\{\\{\\s*(${placeholders.join('|')})\\s*\\}\\}`, 'g');
@@ -17,11 +18,7 @@ export function render(text: string, values: Record<Placeholder, string>, max: n
     const isLeftOut = shown.trim() === '' && line.trim() !== '';
     return isLeftOut ? [] : [shown];
   });
-  return firstOf(rendered.join('\n').trim(), max);
-}
-
-function firstOf(text: string, max: number): string {
-  return text.length <= max ? text : [...text].slice(0, max).join('');
+  return firstCodePoints(rendered.join('\n').trim(), max);
 }
 
 /** What formats an instant in one language and zone. */
