@@ -2,6 +2,7 @@ import { operations } from '@customer-platform/contracts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import {
   answerRequests,
+  contextKey,
   type Foundation,
   type Running,
   readConfig,
@@ -96,7 +97,7 @@ export async function startGateway(
     clock,
     routes: new RouteTable(operations),
     services,
-    contextSecret: config.CONTEXT_SECRET,
+    contextKey: contextKey(config.CONTEXT_SECRET),
     addressOf: clientAddressReader(config.TRUSTED_PROXIES),
     serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
     serveDocs,

@@ -1,4 +1,4 @@
-import type { InternalRequest } from '@customer-platform/contracts/core';
+import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type Msg, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
@@ -71,6 +71,7 @@ export class Bus {
   }
 
   #connected = true;
+  readonly #missed: (() => void)[] = [];
 
   /** Follows the connection's state; run once beside everything else. */
   async watch(): Promise<void> {
@@ -80,6 +81,7 @@ export class Bus {
         this.#log.warn('the bus is away; events wait in the outbox');
       } else if (status.type === 'reconnect') {
         this.#connected = true;
+        for (const missed of this.#missed) missed();
         this.#log.warn('the bus is back');
       }
     }
@@ -212,6 +214,16 @@ export class Bus {
     this.#connection.publish(`${this.#prefix}.news.${topic}`, payload);
   }
 
+  /**
+   * Calls `hear` with the account of each event of one kind as it is published, in every process: at most once each, from now on. For
+   * what a process knows by heart; `missed` says that some may have been missed, since the connection was lost.
+   */
+  follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
+    const subject = `${this.#prefix}.event.${event.audience}.${event.service}.${event.kind}`;
+    this.#missed.push(missed);
+    this.#connection.subscribe(subject, { callback: (_error, message) => hear(accountOf(message)) });
+  }
+
   /** Hears what `announce` says. */
   listen(topic: string, hear: (payload: string) => void): void {
     const callback = (error: Error | null, message: Msg) => {
@@ -226,5 +238,14 @@ export class Bus {
     if (this.#connection.isClosed()) return;
     if (this.#connected) await this.#connection.drain();
     else await this.#connection.close();
+  }
+}
+
+/** The account of a published event; empty where the message is none. */
+function accountOf(message: Msg): string {
+  try {
+    return String(message.json<{ account?: unknown }>()?.account ?? '');
+  } catch {
+    return '';
   }
 }

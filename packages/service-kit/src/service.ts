@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import { getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
+import { accountUpdated, getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
@@ -77,6 +77,11 @@ export async function startFoundation<Config extends BaseConfig>(
   void bus.watch();
   const relay = new OutboxRelay(sql, bus, log);
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
+  bus.follow(
+    accountUpdated,
+    (id) => accounts.forget(id),
+    () => accounts.forget('all'),
+  );
   const requests: RequestCount = { underWay: 0 };
   const foundation: Foundation<Config> = {
     config,
@@ -113,13 +118,14 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const { sql, log, bus, clock, eventsCommitted, accounts, requests } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts };
-  const readContext = contextReader(config.CONTEXT_SECRET);
+  const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
   const app = createApp();
   addHealth(app, async () => await sql`select 1`);
   bindOperations(app, definition.operations, {
     ...work,
     requests,
-    authenticate: (request) => readContext(request.header(contextHeader), Date.now()),
+    authenticate: ({ headers, method, originalUrl }) =>
+      readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
     askFor: (account) => askAs(bus, account.id),
     seal: new AnswerSeal(config.CONTEXT_SECRET),
   });
