@@ -89,7 +89,10 @@ describe('what a service gets', () => {
 
   it('the sandbox, where the key is a test key', async () => {
     const answer = await account.request('GET', path, { key: account.testKey });
-    expect(accountOf(answer.body.headers['platform-context'], 'GET', path)).toMatchObject({ id: account.sandboxId, mode: 'test' });
+    expect(accountOf(answer.body.headers['platform-context'], 'GET', path)).toMatchObject({
+      id: account.sandboxId,
+      mode: 'test',
+    });
   });
 
   it('none of the identity, trace and connection headers that a client made up', async () => {

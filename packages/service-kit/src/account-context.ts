@@ -51,7 +51,11 @@ export function contextReader(secret: string, service: ServiceName) {
   return (header: string | undefined, method: string, target: string, nowMs: number): AccountContext => {
     const [payload, expiry, mac, ...more] = header?.split('.') ?? [];
     const isWhole = payload !== undefined && expiry !== undefined && mac !== undefined && more.length === 0;
-    if (!isWhole || !isSame(mac, macOf(key, payload, expiry, { service, method, target })) || !(Number(expiry) >= nowMs)) {
+    if (
+      !isWhole ||
+      !isSame(mac, macOf(key, payload, expiry, { service, method, target })) ||
+      !(Number(expiry) >= nowMs)
+    ) {
       throw new ApiError('key_required', 'This service answers the gateway only; call the public address.');
     }
     return accountOf(payload);
