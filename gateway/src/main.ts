@@ -18,7 +18,7 @@ import { updateAccount } from './accounts/update-account.ts';
 import { controlPlane } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
 import { healthServer } from './docs/health.ts';
-import { forgetOldRecords, saveKeyUses } from './jobs.ts';
+import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { ChangeFeed } from './keys/change-feed.ts';
 import { createKey } from './keys/create-key.ts';
 import { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
@@ -84,7 +84,7 @@ export async function startGateway(
   await changes.start();
   const work = { ...foundation, resources: undefined };
   answerRequests(bus, requests, work);
-  const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => startJob(job, work));
+  const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
   const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
