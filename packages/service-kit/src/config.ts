@@ -22,12 +22,9 @@ export const baseConfig = z.object({
     .string()
     .optional()
     .meta({ description: 'File with NATS credentials (.creds), in place of user and password.' }),
-  NATS_TLS_CA_FILE: z
-    .string()
-    .optional()
-    .meta({
-      description: "PEM file of the authority that signed the NATS servers' certificates; TLS is required then.",
-    }),
+  NATS_TLS_CA_FILE: z.string().optional().meta({
+    description: "PEM file of the authority that signed the NATS servers' certificates; TLS is required then.",
+  }),
   NATS_TLS_CERT_FILE: z
     .string()
     .optional()

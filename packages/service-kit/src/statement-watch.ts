@@ -116,16 +116,20 @@ export class StatementWatch {
       this.#watched = this.#watched.filter(({ isOver }) => !isOver);
       const late = this.#watched.filter(({ startedAtMs }) => startedAtMs < now - this.#deadlineMs);
       if (late.some(({ statement }) => statement.state)) this.#destroySilent(now);
-      for (const { statement } of late) {
-        if (this.#waitsForConnection(statement)) statement.reject(new StatementTimeout(this.#deadlineMs));
+      for (const each of late) {
+        if (this.#isLost(each, now)) each.statement.reject(new StatementTimeout(this.#deadlineMs));
       }
       this.#timer = this.#watched.length > 0 ? setTimeout(this.#sweep, sweepMs) : undefined;
     });
   };
 
-  /** A transaction that waits to begin gives up by itself, see `inTransaction`; the statements in one end with its connection. */
-  #waitsForConnection({ state, options, handler }: RunningStatement): boolean {
-    return !state && !options.onexecute && handler === this.#poolHandler;
+  /**
+   * Whether nobody else ends a late statement. One that waits for a connection is refused, but for a transaction's first, which gives up by
+   * itself (see `inTransaction`); the others in a transaction end with its connection. What is late twice over the driver has lost.
+   */
+  #isLost({ statement: { state, options, handler }, startedAtMs }: Watched, now: number): boolean {
+    if (handler !== this.#poolHandler) return false;
+    return state ? startedAtMs < now - 2 * this.#deadlineMs : !options.onexecute;
   }
 
   #sample(now: number): void {
@@ -140,14 +144,13 @@ export class StatementWatch {
     }
   }
 
-  /** An idle socket may be among them: it is dialled again when it is needed. */
+  /**
+   * An idle socket may be among them: it is dialled again when it is needed. They end without an error of ours, since the driver forgets
+   * statements that it is given between a socket's error and its end.
+   */
   #destroySilent(now: number): void {
     for (const [socket, { readAtMs, askedAtMs }] of this.#sockets) {
-      if ((askedAtMs ?? readAtMs) < now - this.#deadlineMs) socket.destroy(silent(this.#deadlineMs));
+      if ((askedAtMs ?? readAtMs) < now - this.#deadlineMs) socket.destroy();
     }
   }
-}
-
-function silent(ms: number): Error {
-  return Object.assign(new Error(`PostgreSQL's connection was silent for ${ms} ms`), { code: 'ETIMEDOUT' });
 }
