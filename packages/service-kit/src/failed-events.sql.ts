@@ -30,15 +30,15 @@ export async function insertFailedEvents(
 ): Promise<void> {
   await tx`
     insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, due_at, dead_at)
-    select account_id, ${queue}, subject, kind, headers::jsonb, bytes, ${reason}, ${tries}, ${now}, ${dueAt},
+    select account_id, ${queue}, subject, kind, headers::jsonb, decode(hex, 'hex'), ${reason}, ${tries}, ${now}, ${dueAt},
       case when ${dueAt}::timestamptz is null then ${now}::timestamptz end
     from unnest(
       ${messages.map(({ event }) => event?.account ?? noAccount)}::uuid[],
       ${messages.map(({ subject }) => storable(subject))}::text[],
       ${messages.map(({ event }) => (event ? storable(event.type) : null))}::text[],
       ${messages.map(({ headers }) => JSON.stringify(headers).replaceAll('\\u0000', ''))}::text[],
-      ${messages.map(({ bytes }) => Buffer.from(bytes))}::bytea[]
-    ) as failed (account_id, subject, kind, headers, bytes)`;
+      ${messages.map(({ bytes }) => Buffer.from(bytes).toString('hex'))}::text[]
+    ) as failed (account_id, subject, kind, headers, hex)`;
 }
 
 function storable(text: string): string {

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jetstream } from '@nats-io/jetstream';
+import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
+import { AccountDirectory } from './account-context.ts';
+import { Bus } from './bus.ts';
+import type { ReceivedEvent } from './consume-loop.ts';
+import { type Consumer, startConsumer, startRetries } from './consumers.ts';
+import type { Database } from './database.ts';
+import type { WorkContext } from './jobs.ts';
+import { createLogger } from './logging.ts';
+
+let platform: Platform;
+let sql: Database;
+let nats: NatsConnection;
+let prefix: string;
+const log = createLogger('test', 'silent');
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+  prefix = BUS_PREFIX!;
+  nats = await connect({ servers: NATS_URL! });
+});
+afterAll(async () => {
+  await nats?.close();
+  await platform?.stop();
+});
+
+const envelope = (data: object, type = 'probe.made') => ({
+  id: randomUUID(),
+  type,
+  timestamp: '2026-11-20T09:00:00Z',
+  account: randomUUID(),
+  mode: 'live',
+  data,
+});
+
+async function publish(kind: string, bytes: string | Uint8Array): Promise<void> {
+  const options = { headers: headers() };
+  options.headers.set('Event-Sequence', '7');
+  await jetstream(nats).publish(`${prefix}.event.internal.cdp.${kind}`, bytes, options);
+}
+
+/** Runs one consumer of `kind` that does what `take` says, with a clock of its own. */
+async function withConsumer(
+  kind: string,
+  take: (event: ReceivedEvent<{ n: number }>) => void,
+  test: (tick: (ms: number) => void) => Promise<void>,
+) {
+  let nowMs = Date.now();
+  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+  const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'crm', log });
+  const consumer: Consumer<undefined> = {
+    name: kind,
+    filter: { audience: 'internal', service: 'cdp', kind },
+    batchSize: 50,
+    async take(_call, events) {
+      for (const event of events) take(event as ReceivedEvent<{ n: number }>);
+    },
+  };
+  const work: WorkContext<undefined> = {
+    sql,
+    log,
+    clock: () => new Date(nowMs),
+    resources: undefined,
+    accounts: new AccountDirectory(async () => null),
+    eventsCommitted: () => undefined,
+  };
+  const running = startConsumer(bus, consumer, work);
+  const retries = startRetries([consumer], work);
+  try {
+    await test((ms) => {
+      nowMs += ms;
+      retries.wake();
+    });
+  } finally {
+    for (const each of [running, retries]) await each.stop();
+    await bus.close();
+  }
+}
+
+const failedOf = (queue: string) =>
+  sql<{ account_id: string; bytes: Buffer; reason: string; tries: number; kind: string | null; dead_at: Date | null }[]>`
+    select account_id, bytes, reason, tries, kind, dead_at from failed_events where queue = ${queue} order by id`;
+
+describe('what comes from the bus and is no event', () => {
+  const rubbish = [
+    'no JSON',
+    '',
+    'null',
+    '[]',
+    '42',
+    '"text"',
+    '{',
+    '{}',
+    JSON.stringify({ ...envelope({}), account: 'x' }),
+    JSON.stringify({ ...envelope({}), id: 7 }),
+    JSON.stringify({ ...envelope({}), data: null }),
+    JSON.stringify({ ...envelope({}), mode: 'both' }),
+    JSON.stringify({ ...envelope({}), type: null }),
+    new Uint8Array([0xff, 0xfe, 0x00, 0x80]),
+    '['.repeat(100_000),
+  ];
+
+  it('is dead at once with its bytes and a reason, and the events after it are taken', async () => {
+    const taken: number[] = [];
+    await withConsumer('rubbish.made', (event) => taken.push(event.data.n), async () => {
+      for (const bytes of rubbish) await publish('rubbish.made', bytes);
+      await publish('rubbish.made', JSON.stringify(envelope({ n: 1 })));
+      await waitFor('the event after the rubbish', () => taken.includes(1));
+      const dead = await waitFor('all rubbish', async () => {
+        const rows = await failedOf('rubbish.made');
+        return rows.length === rubbish.length && rows;
+      });
+      expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('no event'))).toBe(true);
+      const bytesOf = (text: string | Uint8Array) => Buffer.from(text as string).toString('hex');
+      expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(rubbish.map(bytesOf).sort());
+    });
+  });
+});
+
+describe('an event that a consumer cannot take', () => {
+  it('delays no other, however many there are: a thousand of them fill no window', async () => {
+    const taken: number[] = [];
+    const take = ({ data }: ReceivedEvent<{ n: number }>) => {
+      if (data.n < 0) throw new Error('cannot be taken');
+      taken.push(data.n);
+    };
+    const many = 1_200;
+    await withConsumer('many.failed', take, async () => {
+      const bad = Array.from({ length: many }, () => publish('many.failed', JSON.stringify(envelope({ n: -1 }))));
+      await Promise.all(bad);
+      await publish('many.failed', JSON.stringify(envelope({ n: 1 })));
+      await waitFor('the event after them', () => taken.includes(1), 60_000);
+      await waitFor('all of them set aside', async () => (await failedOf('many.failed')).length === many, 60_000);
+    });
+  }, 150_000);
+
+  it('is taken once, as soon as it can be', async () => {
+    let works = false;
+    const taken: number[] = [];
+    const take = ({ data, sequence }: ReceivedEvent<{ n: number }>) => {
+      if (!works) throw new Error('not yet');
+      taken.push(data.n, sequence);
+    };
+    await withConsumer('late.taken', take, async (tick) => {
+      const text = JSON.stringify(envelope({ n: 5 }));
+      await publish('late.taken', text);
+      await waitFor('it is set aside', async () => (await failedOf('late.taken')).length === 1);
+      works = true;
+      tick(60_000);
+      await waitFor('it is taken', () => taken.length > 0);
+      await waitFor('its row is gone', async () => (await failedOf('late.taken')).length === 0);
+      await publish('late.taken', text);
+      await publish('late.taken', JSON.stringify(envelope({ n: 6 })));
+      await waitFor('what came after', () => taken.includes(6));
+      expect(taken).toEqual([5, 7, 6, 7]);
+    });
+  });
+
+  it('is dead after ten tries, with its kind, account and the last reason', async () => {
+    let tries = 0;
+    const take = () => {
+      throw new Error(`try ${++tries} failed`);
+    };
+    await withConsumer('ever.failed', take, async (tick) => {
+      const event = envelope({ n: 1 });
+      await publish('ever.failed', JSON.stringify(event));
+      const dead = await waitFor(
+        'it is dead',
+        async () => {
+          tick(300_000);
+          const [row] = await failedOf('ever.failed');
+          return row?.dead_at && row;
+        },
+        60_000,
+      );
+      expect(dead).toMatchObject({ account_id: event.account, tries: 10, kind: 'probe.made' });
+      // The batch of one is tried twice when it comes, so that one bad event stops no other.
+      expect(dead.reason).toBe(`Error: try ${tries} failed`);
+      expect(JSON.parse(dead.bytes.toString())).toEqual(event);
+    });
+  }, 90_000);
+});
+
+describe('an event that the bus does not carry', () => {
+  it('lets the others of all accounts go on, and is dead after ten tries', async () => {
+    const account = await platform.account();
+    const filler = 'x'.repeat(1_048_576);
+    await sql`
+      insert into outbox (account_id, id, kind, audience, envelope)
+      select ${account.id}, gen_random_uuid(), 'deal.updated', 'public', ${filler} from generate_series(1, 30)`;
+    await account.client.createDeal({ body: { title: 'after them' } });
+    await platform.event(account.id, 'deal.created');
+    await sql`delete from outbox where sequence not in (select min(sequence) from outbox)`;
+    await waitFor(
+      'it is dead',
+      async () => {
+        await sql`update outbox set due_at = now()`;
+        const [row] = await failedOf('outbox');
+        return row?.dead_at && row.tries === 10 && row.kind === 'deal.updated';
+      },
+      60_000,
+    );
+    expect(await sql`select 1 from outbox`).toHaveLength(0);
+  }, 120_000);
+});
