@@ -78,6 +78,7 @@ async function withConsumer(
     });
   } finally {
     for (const each of [running, retries]) await each.stop();
+    await sql`delete from failed_events where queue = ${kind}`;
     await bus.close();
   }
 }
