@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { type Node, nodesOf } from './syntax.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
 
@@ -99,9 +100,19 @@ export function faultsOf(file: string, text: string): { faults: string[]; import
 
 /** Every module a file names in an import or export, types and literal dynamic imports too. */
 function importsOf(text: string): string[] {
-  const statements =
-    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm;
-  return [...text.matchAll(statements)].map((match) => (match[1] ?? match[2] ?? match[3])!);
+  return nodesOf(text).flatMap((node) => {
+    const named = node.type === 'CallExpression' && isImport(node.callee) ? (node.arguments as Node[])[0] : node.source;
+    const source = node.type === 'TSImportType' ? node.argument : named;
+    return isText(source) ? [source.value] : [];
+  });
+}
+
+function isImport(callee: unknown): boolean {
+  return (callee as Node).type === 'Import';
+}
+
+function isText(node: unknown): node is Node & { value: string } {
+  return (node as Node | null | undefined)?.type === 'StringLiteral';
 }
 
 if (import.meta.main) {

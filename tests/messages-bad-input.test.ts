@@ -135,7 +135,7 @@ describe('a channel is not set up', () => {
     const other = await platform.account();
     const body = { provider: name, settings: { ...settings, [setting]: undefined } };
     const answer = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
-    expectRefusal(answer, 'settings', new RegExp(`^settings\\.${setting}\\b`));
+    expectRefusal(answer, 'settings', new RegExp(`^settings\\.${RegExp.escape(setting)}\\b`));
     expect((await other.client.listChannels({})).data).toEqual([]);
     body.settings = settings;
     const right = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
@@ -233,7 +233,7 @@ describe('a hook', () => {
   ])('called with %s answers 400 and stores nothing', async (_what, wrong, field) => {
     const before = await stored();
     const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: inMs(0) };
-    expectRefusal(await call({ ...receipt, ...wrong }), field, new RegExp(`^${field} `));
+    expectRefusal(await call({ ...receipt, ...wrong }), field, new RegExp(`^${RegExp.escape(field)} `));
     expect(await stored()).toEqual(before);
   });
 

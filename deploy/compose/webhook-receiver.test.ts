@@ -32,7 +32,7 @@ describe('the signature check', () => {
     ['another version of signature', delivery({ 'webhook-signature': signature.replace('v1', 'v2') }), secret],
     ['a signature that is not one', delivery({ 'webhook-signature': 'v1' }), secret],
   ])('refuses %s', (_what, changed, key) => {
-    expect(whyForged(changed, key, sentAtMs)).toMatch(/no signature .* matches/);
+    expect(whyForged(changed, key, sentAtMs)).toMatch(/^no signature .* matches/);
   });
 
   it('refuses a delivery that lacks a header', () => {

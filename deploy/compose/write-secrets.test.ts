@@ -53,7 +53,8 @@ describe('the secrets of the containers', () => {
 
   it('that a file lacks are named, and added on request behind what it has', () => {
     writeFileSync(file, 'GATEWAY_PORT=9000\nCONTEXT_SECRET=\nPOSTGRES_PASSWORD=mine', { mode: 0o644 });
-    expect(() => writeSecrets(file, false)).toThrow(/it lacks .*CONTEXT_SECRET, .*--add-missing/);
+    for (const part of ['it lacks ', ' CONTEXT_SECRET, ', '--add-missing'])
+      expect(() => writeSecrets(file, false)).toThrow(part);
     writeSecrets(file, true);
     expect(values()).toMatchObject({ GATEWAY_PORT: '9000', POSTGRES_PASSWORD: 'mine' });
     expect(values().CONTEXT_SECRET).toHaveLength(64);
@@ -87,7 +88,7 @@ describe('docker-compose.yml', () => {
 
   it('lets the gateway alone be reached from outside, and by default from this machine alone', () => {
     expect([...blocks].filter(([, block]) => block.includes('ports:')).map(([name]) => name)).toEqual(['gateway']);
-    const published = blocks.get('gateway')?.match(/- '.+:\d+'/g);
+    const published = blocks.get('gateway')?.match(/- '[^'\n]+'/g);
     expect(published).toEqual([
       `- '\${GATEWAY_ADDRESS:-127.0.0.1}:\${GATEWAY_PORT:-8080}:8080'`,
       `- '127.0.0.1:\${ADMIN_PORT:-8081}:8081'`,

@@ -84,7 +84,7 @@ describe('PostgreSQL of our own', () => {
       port: await freePort(),
       settings: { fsync: 'maybe' },
     });
-    await expect(startServer(server, 10_000)).rejects.toThrow(/postgres did not start: .*fsync/s);
+    await expect(startServer(server, 10_000)).rejects.toThrow(/^postgres did not start: .*fsync/s);
   }, 30_000);
 });
 
@@ -111,7 +111,9 @@ describe('NATS and Redis of our own', () => {
 
   it('says what to install when a server is nowhere to be had', async () => {
     const options = { directory: join(root, 'none'), port: 1, cacheDirectory, ways: [] };
-    await expect(redisServer(options)).rejects.toThrow(/apt-get install redis-server.*REDIS_URL/);
+    await expect(redisServer(options)).rejects.toThrow(
+      /^redis-server was not found: .*apt-get install redis-server\), start Docker, or set REDIS_URL/,
+    );
   });
 });
 

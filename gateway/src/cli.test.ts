@@ -169,7 +169,7 @@ describe('the admin tool', () => {
       const misled = await runCommand(['accounts', 'list'], {}, directory);
       expect([misled.exitCode, misled.output]).toEqual([
         1,
-        expect.stringMatching(/127\.0\.0\.1:1 \(from .*demo\.json\)/),
+        expect.stringMatching(/127\.0\.0\.1:1 \(from [^()]*demo\.json\)/),
       ]);
     } finally {
       rmSync(directory, { recursive: true });

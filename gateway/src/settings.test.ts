@@ -43,7 +43,7 @@ describe("the gateway's settings", () => {
     const ranges = (TRUSTED_PROXIES: string) =>
       readConfig(gatewayConfig, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES;
     expect(isInRanges('10.1.2.3', ranges('::ffff:10.0.0.0/104'))).toBe(true);
-    expect(() => ranges('::ffff:0:0/80')).toThrow(/TRUSTED_PROXIES: .*IPv4 range/);
+    expect(() => ranges('::ffff:0:0/80')).toThrow(/^ *TRUSTED_PROXIES: .*IPv4 range/m);
   });
 
   it('each say what they are for', () => {

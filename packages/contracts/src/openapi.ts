@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathItemObject,
+  type ZodOpenApiPathsObject,
+} from 'zod-openapi';
+import { ContactEventInput } from './cdp/contact-events.ts';
 import { type ErrorCode, ErrorEnvelope, errorStatus } from './core/errors.ts';
 import { type EventDefinition, envelopeOf } from './core/event.ts';
 import type { Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
+import { simplified } from './openapi-schemas.ts';
 
 /** The API as an OpenAPI 3.1 document; what GET /v1/openapi.json answers. */
 export function openApiDocument(): object {
@@ -12,23 +19,34 @@ export function openApiDocument(): object {
     const method = operation.method.toLowerCase() as 'get';
     paths[operation.path] = { ...paths[operation.path], [method]: describe(operation) };
   }
-  return createDocument({
-    openapi: '3.1.1',
-    info: {
-      title: 'Customer Platform API',
-      version: '1.0.0',
-      description:
-        'Appointments, AI agents, customer data, orders, pipelines, messages and webhooks behind one gateway. Every refusal is `{error: {code, message, field?}}`. Every write takes an Idempotency-Key.',
-    },
-    servers: [{ url: '/' }],
-    paths,
-    webhooks: Object.fromEntries(publicEvents().map((event) => [event.kind, webhookOf(event)])),
-    components: {
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: cp_live_… or cp_test_…' },
+  const document = createDocument(
+    {
+      openapi: '3.1.1',
+      info: {
+        title: 'Customer Platform API',
+        version: '1.0.0',
+        license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+        description:
+          'Appointments, AI agents, customer data, orders, pipelines, messages and webhooks behind one gateway. Every refusal is `{error: {code, message, field?}}`. Every POST, PATCH and DELETE takes an Idempotency-Key; a PUT can be repeated without. A query parameter that an operation does not have is refused with 400 invalid_request.',
+      },
+      servers: [{ url: '/' }],
+      paths,
+      webhooks: Object.fromEntries(publicEvents().map((event) => [event.kind, webhookOf(event)])),
+      components: {
+        schemas: { ContactEvent: ContactEventInput },
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'An API key: cp_live_… or cp_test_…' },
+        },
       },
     },
-  });
+    { override: openToNewKeys },
+  );
+  return simplified({ ...document, webhooks: asRequests(document.webhooks ?? {}) });
+}
+
+/** Answers and events may get new keys. Without this, what is also taken would be another schema where it is answered. */
+function openToNewKeys({ jsonSchema, io }: { jsonSchema: { additionalProperties?: unknown }; io: string }): void {
+  if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 }
 
 /** The kinds of events that webhooks can get, each with the JSON Schema of its envelope. */
@@ -46,7 +64,7 @@ function publicEvents(): EventDefinition[] {
 function describe(operation: Operation): ZodOpenApiOperationObject {
   const { key, method, summary, description, scope, params, query, body, status, answer, gate } = operation;
   const bodyType = operation.bodyType === 'multipart' ? 'multipart/form-data' : 'application/json';
-  const header = method === 'GET' ? undefined : z.object({ 'Idempotency-Key': z.string().min(1).max(255).optional() });
+  const header = !takesKey(method) ? undefined : z.object({ 'Idempotency-Key': z.string().min(1).max(255).optional() });
   const requestParams = {
     ...(params ? { path: params } : {}),
     ...(query ? { query } : {}),
@@ -73,6 +91,11 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
+/** Whether an Idempotency-Key counts. A GET changes nothing, and a PUT sent again leads to the same state. */
+function takesKey(method: Operation['method']): boolean {
+  return method !== 'GET' && method !== 'PUT';
+}
+
 /** Whether a body cannot be left out: an empty one lacks something. */
 function isRequired(body: z.ZodType): boolean {
   return !body.safeParse({}).success;
@@ -94,15 +117,15 @@ function headersOf(
   const names: (keyof typeof sentHeaders)[] = ['Request-Id'];
   if (status !== 401) names.push('RateLimit', 'RateLimit-Policy');
   if (status === 401) names.push('WWW-Authenticate');
-  if ([429, 503].includes(status) || (status === 409 && method !== 'GET')) names.push('Retry-After');
-  if (method !== 'GET' && (status < 300 || [400, 404, 409].includes(status))) names.push('Idempotent-Replayed');
+  if ([429, 503].includes(status) || (status === 409 && takesKey(method))) names.push('Retry-After');
+  if (takesKey(method) && (status < 300 || [400, 404, 409].includes(status))) names.push('Idempotent-Replayed');
   return Object.fromEntries(
     names.map((name) => [name, { description: sentHeaders[name], schema: { type: 'string' } }]),
   );
 }
 
 /** Every refusal that an operation can answer: those of the key and the account, its own, and those of its inputs. */
-function refusals({ method, scope, gate, params, query, body, errors }: Operation): Record<string, unknown> {
+function refusals({ method, scope, gate, body, errors }: Operation): Record<string, unknown> {
   const codes: ErrorCode[] = [
     'key_required',
     'invalid_key',
@@ -113,9 +136,9 @@ function refusals({ method, scope, gate, params, query, body, errors }: Operatio
   codes.push(...errors, 'rate_limited', 'internal_error', 'service_unavailable');
   if (scope) codes.push('scope_missing');
   if (gate) codes.push('module_off');
-  if (query || body || params || method !== 'GET') codes.push('invalid_request');
+  codes.push('invalid_request'); // an unknown query parameter, at least
   // A second request under an Idempotency-Key whose first is still running.
-  if (method !== 'GET') codes.push('invalid_state');
+  if (takesKey(method)) codes.push('invalid_state');
   const byStatus = Map.groupBy([...new Set(codes)], (code) => errorStatus[code]);
   const content = { 'application/json': { schema: ErrorEnvelope } };
   const answers = [...byStatus].map(([status, group]): [number, object] => [
@@ -140,13 +163,30 @@ const webhookHeaders = z.object({
   }),
 });
 
-function webhookOf(event: EventDefinition): Record<string, unknown> {
+/** Its envelope stands among the responses, where zod-openapi describes what we send; `asRequests` puts it into the request. */
+function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
   return {
     post: {
       operationId: event.kind,
+      summary: `Sent for ${event.kind}`,
+      security: [],
       requestParams: { header: webhookHeaders },
-      requestBody: { content: { 'application/json': { schema: envelopeOf(event.kind, event.data) } } },
-      responses: { '2XX': { description: 'Taken.' } },
+      responses: {
+        '2XX': {
+          description: 'Taken.',
+          content: { 'application/json': { schema: envelopeOf(event.kind, event.data) } },
+        },
+      },
     },
   };
 }
+
+function asRequests(webhooks: Webhooks): object {
+  return Object.fromEntries(
+    Object.entries(webhooks).map(([kind, { post }]) => {
+      const { content, ...taken } = post!.responses!['2XX'] as { content: object };
+      return [kind, { post: { ...post, requestBody: { required: true, content }, responses: { '2XX': taken } } }];
+    }),
+  );
+}
+type Webhooks = NonNullable<ReturnType<typeof createDocument>['webhooks']>;

@@ -27,8 +27,14 @@ const url = (fallback: string, description: string) =>
   z
     .url({ protocol: /^https?$/ })
     .default(fallback)
-    .transform((text) => text.replace(/\/+$/, ''))
+    .transform(withoutSlashesAtEnd)
     .meta({ description });
+
+function withoutSlashesAtEnd(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '/') end -= 1;
+  return text.slice(0, end);
+}
 
 /** The settings of this service. */
 export const messagingConfig = baseConfig.extend({

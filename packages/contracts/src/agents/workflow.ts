@@ -19,7 +19,7 @@ export const WorkflowBlock = z
     error: 'must name its action',
     path: ['action'],
   })
-  .meta({ id: 'WorkflowBlock' });
+  .meta({ id: 'WorkflowBlockInput', outputId: 'WorkflowBlock' });
 export type WorkflowBlock = z.output<typeof WorkflowBlock>;
 
 export const WorkflowDraftInput = z.object({

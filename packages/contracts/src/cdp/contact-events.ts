@@ -19,7 +19,7 @@ export const ContactEventInput = z
   .refine(({ contact, external_id }) => (contact === undefined) !== (external_id === undefined), {
     error: 'must name a contact: either contact or external_id',
   })
-  .meta({ id: 'ContactEvent' });
+  .meta({ id: 'ContactEvent', unusedIO: 'input' });
 export type ContactEventInput = z.output<typeof ContactEventInput>;
 
 /** What became of a batch: good events are taken whatever the others are. */

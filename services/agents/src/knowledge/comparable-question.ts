@@ -1,8 +1,10 @@
 /** As it is written in one of several ways: 'it’s' and "it's", an emoji with and without the mark that makes it one. */
 const singleQuotes = /[‘’‛ʼ`´]/g;
 const invisible = /\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\ufeff/g;
-/** What begins a sentence or stands around it; and what ends it or stands around it, but for the inches of 5". */
-const frames = /(?<!\S)(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+|(?:[?!.,;:。、،؟؛।]|(?<![0-9])['"«»“”„‚‹›「」『』])+(?!\S)/g;
+/** What begins a sentence or stands around it. */
+const opening = /^(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+/;
+/** What ends it or stands around it, but for the inches of 5". */
+const closing = /(?:[?!.,;:。、،؟؛।]|(?<![0-9])['"«»“”„‚‹›「」『』])$/;
 
 /**
  * A question as it is compared: in lower case, its words with one space between them, without the marks that end or frame a sentence.
@@ -10,7 +12,15 @@ const frames = /(?<!\S)(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+|(?
  */
 export function comparableQuestion(text: string): string {
   const written = text.normalize('NFKC').toLowerCase().replace(singleQuotes, "'").replace(invisible, '');
-  return spaced(written.replace(frames, '')) || spaced(written);
+  return spaced(written.replace(/\S+/g, unframed)) || spaced(written);
+}
+
+/** Mark by mark from the end: a pattern for all of them takes the square of their number where a letter follows. */
+function unframed(word: string): string {
+  const rest = word.replace(opening, '');
+  let end = rest.length;
+  while (end > 0 && closing.test(rest.slice(Math.max(0, end - 2), end))) end -= 1;
+  return rest.slice(0, end);
 }
 
 function spaced(text: string): string {

@@ -117,5 +117,6 @@ export function shortened(text: string, length: number): string {
     .replace(/\ufffd$/, '');
   const sentence = /^[\s\S]*[.!?](?=\s)/.exec(beginning)?.[0];
   if (sentence && sentence.length >= length / 4) return sentence;
-  return `${beginning.replace(/\s+\S*$/, '')} …`;
+  const words = /^[\s\S]*\s/.exec(beginning)?.[0].trimEnd();
+  return `${words ?? beginning} …`;
 }

@@ -41,7 +41,11 @@ const declarationBytes = 2_048;
 
 function declaredCharset(bytes: Buffer): string | undefined {
   const beginning = bytes.toString('latin1', 0, declarationBytes);
-  return /<meta[^>]{0,200}?charset\s*=\s*["']?([\w:.-]{1,40})/i.exec(beginning)?.[1];
+  for (const [tag] of beginning.matchAll(/<meta[^>]*/gi)) {
+    const charset = /charset\s*=\s*["']?([\w:.-]{1,40})/i.exec(tag)?.[1];
+    if (charset) return charset;
+  }
+  return undefined;
 }
 
 /** A mark at the beginning decides; then what was said; else UTF-8. */

@@ -85,7 +85,8 @@ describe('a batch of events', () => {
     expect([accepted, repeated]).toEqual([2, 0]);
     expect(rejected.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     expect(new Set(rejected.map(({ code }) => code))).toEqual(new Set(['invalid_request']));
-    for (const { index, message } of rejected) expect(message).toMatch(new RegExp(`^events\\[${index}\\]`));
+    for (const { index, message } of rejected)
+      expect(message).toMatch(new RegExp(`^events\\[${RegExp.escape(String(index))}\\]`));
     expect(rejected[1]!.message).toBe('events[2].properties.deep[0] must not contain the character NUL');
     expect(rejected[5]!.message).toBe('events[6].contact must be the id of a contact of this account');
   });

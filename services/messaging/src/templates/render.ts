@@ -1,17 +1,22 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { type Placeholder, placeholders } from '@customer-platform/contracts/messaging';
 
-const placeholder = new RegExp(`\\{\\{\\s*(${placeholders.join('|')})\\s*\\}\\}`, 'g');
-const spacedPlaceholder = new RegExp(` ?${placeholder.source}`, 'g');
+const placeholder = /\{\{\s*([a-z_]+)\s*\}\}/g;
+const spacedPlaceholder = / ?\{\{([a-z_]+)\}\}/g;
+
+const isPlaceholder = (name: string): name is Placeholder => (placeholders as readonly string[]).includes(name);
 
 /**
  * A text with what its placeholders stand for, at most `max` code points of it. One without a value leaves nothing behind: not the
  * space before it, and no line that had nothing else. What a value says is never read as a placeholder.
  */
 export function render(text: string, values: Record<Placeholder, string>, max: number): string {
-  const lines = text.replace(placeholder, '{{$1}}').split(/\r?\n/);
+  const lines = text
+    .replace(placeholder, (found, name: string) => (isPlaceholder(name) ? `{{${name}}}` : found))
+    .split(/\r?\n/);
   const rendered = lines.flatMap((line) => {
-    const shown = line.replace(spacedPlaceholder, (found, name: Placeholder) => {
+    const shown = line.replace(spacedPlaceholder, (found, name: string) => {
+      if (!isPlaceholder(name)) return found;
       const value = values[name].trim();
       return value !== '' && found.startsWith(' ') ? ` ${value}` : value;
     });

@@ -1,0 +1,88 @@
+import { agentAction, agentStatus, approvalMode } from './agents/agents.ts';
+import { crawl, fileType, refresh, sourceKind, sourceStatus } from './agents/knowledge.ts';
+import { planStatus, planTrigger, stepStatus } from './agents/plans.ts';
+import { blockKind } from './agents/workflow.ts';
+import { appointmentStatus, mode } from './calendar/resources.ts';
+import { orderSource, orderStatus } from './catalogue/resources.ts';
+import { audienceStatus } from './cdp/audiences.ts';
+import { consentState } from './cdp/consents.ts';
+import { duplicateReason } from './cdp/duplicates.ts';
+import { eventFilter, publicKind } from './core/event-kinds.ts';
+import { dealStatus } from './crm/resources.ts';
+import { channel } from './messaging/channel.ts';
+import { attemptReason, attemptStatus, messagePurpose, messageStatus, receiptStatus } from './messaging/resources.ts';
+import { deliveryStatus, tryError } from './webhooks/resources.ts';
+
+/** Enums by the name that the document gives them: who generates code gets one type of each, wherever it is used. */
+const namedEnums: Record<string, { options: readonly string[] }> = {
+  AgentAction: agentAction,
+  AgentStatus: agentStatus,
+  AppointmentMode: mode,
+  AppointmentStatus: appointmentStatus,
+  ApprovalMode: approvalMode,
+  AttemptReason: attemptReason,
+  AttemptStatus: attemptStatus,
+  AudienceStatus: audienceStatus,
+  Channel: channel,
+  ConsentState: consentState,
+  CrawlMode: crawl,
+  DealStatus: dealStatus,
+  DeliveryError: tryError,
+  DeliveryStatus: deliveryStatus,
+  DuplicateReason: duplicateReason,
+  EventFilter: eventFilter,
+  EventKind: publicKind,
+  KnowledgeFileType: fileType,
+  KnowledgeKind: sourceKind,
+  KnowledgeRefresh: refresh,
+  KnowledgeStatus: sourceStatus,
+  MessagePurpose: messagePurpose,
+  MessageStatus: messageStatus,
+  OrderSource: orderSource,
+  OrderStatus: orderStatus,
+  PlanStatus: planStatus,
+  PlanStepStatus: stepStatus,
+  PlanTrigger: planTrigger,
+  ReceiptStatus: receiptStatus,
+  WorkflowBlockKind: blockKind,
+};
+
+type Json = Record<string, unknown>;
+
+interface Document {
+  components?: { schemas?: object };
+  [key: string]: unknown;
+}
+
+/**
+ * Returns an OpenAPI document in the words that generators of code know: named enums as components, tuples as arrays of a
+ * fixed length. Throws an Error if two named enums have the same values or a component has the name of one.
+ */
+export function simplified(document: Document): object {
+  const names = new Map(Object.entries(namedEnums).map(([name, { options }]) => [JSON.stringify(options), name]));
+  if (names.size < Object.keys(namedEnums).length) throw new Error('Two of namedEnums have the same values');
+  const used = new Map<string, Json>();
+  const simple = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(simple);
+    if (value === null || typeof value !== 'object') return value;
+    const schema = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, simple(each)]));
+    if (Array.isArray(schema.prefixItems)) return arrayOf(schema, schema.prefixItems);
+    const name = Array.isArray(schema.enum) ? names.get(JSON.stringify(schema.enum)) : undefined;
+    if (!name) return schema;
+    used.set(name, { type: 'string', enum: schema.enum });
+    const { type: _type, enum: _enum, ...rest } = schema;
+    return { $ref: `#/components/schemas/${name}`, ...rest };
+  };
+  const whole = simple(document) as Document;
+  const schemas = whole.components?.schemas ?? {};
+  const taken = [...used.keys()].find((name) => Object.hasOwn(schemas, name));
+  if (taken) throw new Error(`${taken} is the name of an enum and of another component`);
+  return { ...whole, components: { ...whole.components, schemas: { ...schemas, ...Object.fromEntries(used) } } };
+}
+
+/** A tuple as an array of its length whose items are any of the tuple's. */
+function arrayOf({ prefixItems: _, ...rest }: Json, items: unknown[]): Json {
+  const distinct = [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+  const size = { minItems: items.length, maxItems: items.length };
+  return { ...rest, items: distinct.length === 1 ? distinct[0] : { anyOf: distinct }, ...size };
+}

@@ -1,0 +1,97 @@
+import { openApiDocument } from '@customer-platform/contracts/openapi';
+import { describe, expect, it } from '@jest/globals';
+import { faultsOf } from './check-openapi.ts';
+
+type Json = Record<string, unknown>;
+
+/** The document with one thing changed: `change` gets a copy. */
+function documentWith(change: (document: { paths: Record<string, Record<string, Json>>; components: Json }) => void) {
+  const copy = structuredClone(openApiDocument()) as Parameters<typeof change>[0];
+  change(copy);
+  return copy;
+}
+
+const bodyOf = (operation: Json) =>
+  (operation.requestBody as { content: Record<string, { schema: Json }> }).content['application/json']!;
+
+describe('refused is a document', () => {
+  it('with a $ref that leads nowhere, which is named', async () => {
+    const broken = documentWith(({ paths }) => {
+      bodyOf(paths['/v1/cdp/contacts']!.post!).schema = { $ref: '#/$defs/Contact' };
+    });
+    expect(await faultsOf(broken)).toEqual([
+      expect.stringMatching(/^#\/paths\/~1v1~1cdp~1contacts\/.*no-unresolved-refs/),
+    ]);
+  });
+
+  it('with an operation that has the id of another one', async () => {
+    const broken = documentWith(({ paths }) => {
+      paths['/v1/cdp/contacts']!.get!.operationId = 'recordEvents';
+    });
+    expect(await faultsOf(broken)).toEqual([expect.stringContaining('(operation-operationId-unique)')]);
+  });
+
+  it('whose types do not fit the program of a customer', async () => {
+    const other = documentWith(({ components }) => {
+      (components.schemas as Json).Channel = { type: 'string', enum: ['whatsapp', 'sms', 'email', 'pigeon'] };
+    });
+    expect(await faultsOf(other)).toEqual([expect.stringContaining("Unused '@ts-expect-error' directive")]);
+  }, 180_000);
+});
+
+it('a program that uses what there is not does not compile', async () => {
+  const program = "import type { operations } from './api.js';\nexport type Missing = operations['noSuchOperation'];\n";
+  expect(await faultsOf(openApiDocument(), program)).toEqual([expect.stringContaining('noSuchOperation')]);
+}, 180_000);
+
+describe('the document', () => {
+  const document = openApiDocument() as { paths: Record<string, Record<string, Json>>; components: { schemas: Json } };
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+  it('passes', async () => {
+    expect(await faultsOf(document)).toEqual([]);
+  }, 180_000);
+
+  it('has an Idempotency-Key on every POST, PATCH and DELETE, and on nothing else', () => {
+    expect(described.length).toBeGreaterThan(100);
+    for (const { path, method, operation } of described) {
+      const parameters = (operation.parameters ?? []) as { name: string }[];
+      const isKeyed = parameters.some(({ name }) => name === 'Idempotency-Key');
+      expect([method, path, isKeyed]).toEqual([method, path, ['post', 'patch', 'delete'].includes(method)]);
+      const isReplayed = JSON.stringify(operation.responses).includes('Idempotent-Replayed');
+      expect([method, path, isReplayed]).toEqual([method, path, isKeyed]);
+    }
+  });
+
+  it('has the 400 of an unknown query parameter on every operation', () => {
+    for (const { path, method, operation } of described)
+      expect([method, path, Object.keys(operation.responses as Json)]).toEqual([
+        method,
+        path,
+        expect.arrayContaining(['400']),
+      ]);
+  });
+
+  it('has no tuples, no name beside the same name with Output, and no enum that is another one again', () => {
+    expect(JSON.stringify(document)).not.toContain('"prefixItems"');
+    const names = Object.keys(document.components.schemas);
+    expect(names.filter((name) => name.endsWith('Output'))).toEqual([]);
+    const enums = Object.values(document.components.schemas as Record<string, Json>)
+      .filter((schema) => schema.enum)
+      .map((schema) => JSON.stringify(schema.enum));
+    expect(enums.length).toBeGreaterThan(20);
+    expect(new Set(enums).size).toBe(enums.length);
+    const whole = JSON.stringify(document);
+    expect(enums.filter((values) => whole.split(`"enum":${values}`).length !== 2)).toEqual([]);
+  });
+
+  it('has hours as pairs', () => {
+    const staff = document.components.schemas.Staff as { properties: { hours: { properties: Record<string, Json> } } };
+    expect(staff.properties.hours.properties.mon).toEqual({
+      type: 'array',
+      items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openApiDocument } from '@customer-platform/contracts/openapi';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import openapiTypescript, { astToString } from 'openapi-typescript';
+
+const root = join(import.meta.dirname, '..');
+
+/** Long enough for a machine under load, on which the compiler takes 15 seconds. */
+const compileMs = 120_000;
+
+/**
+ * What a customer's program does with the generated types. It compiles only while operations have their bodies, an enum is one type
+ * wherever it stands, a resource one type wherever it comes from, and a PUT takes no key.
+ */
+const program = `import type { components, operations, webhooks } from './api.js';
+
+type Schemas = components['schemas'];
+type Body<K extends keyof operations> =
+  operations[K] extends { requestBody: { content: { 'application/json': infer B } } } ? B : never;
+type Answer<K extends keyof operations, Status extends number> =
+  operations[K] extends { responses: Record<Status, { content: { 'application/json': infer A } }> } ? A : never;
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+
+const taken: Body<'recordEvents'> = { events: [{ name: 'cart.abandoned', external_id: 'shop-1', properties: {} }] };
+// @ts-expect-error: an event has a name
+const nameless: Body<'recordEvents'> = { events: [{ external_id: 'shop-1' }] };
+// @ts-expect-error: there is no such channel
+const pigeon: Schemas['Channel'] = 'pigeon';
+const hours: Schemas['Staff']['hours'] = { mon: [['09:00', '12:00']] };
+const sent: Same<Schemas['Message']['status'], Schemas['MessageStatus']> = true;
+const told: Same<
+  webhooks['contact.created']['post']['requestBody']['content']['application/json']['data']['contact'],
+  Answer<'getContact', 200>
+> = true;
+const keyed: NonNullable<operations['createContact']['parameters']['header']> = { 'Idempotency-Key': 'once' };
+const putWithoutKey: operations['putChannel']['parameters']['header'] = undefined;
+const refused: Answer<'listContacts', 400>['error']['code'] = 'invalid_request';
+export const all = [taken, nameless, pigeon, hours, sent, told, keyed, putWithoutKey, refused];
+`;
+
+/** Returns what keeps the document from being used, in sentences: errors of the linter, or else of the generator and the compiler. */
+export async function faultsOf(document: object, using = program): Promise<string[]> {
+  const linted = await lintFaults(document);
+  if (linted.length > 0) return linted;
+  return compileFaults(await typesOf(document), using);
+}
+
+/** Redocly's recommended rules, but for the paths it takes for one another: the specification has them, and the more fixed one wins. */
+async function lintFaults(document: object): Promise<string[]> {
+  const config = await createConfig({ extends: ['recommended'], rules: { 'no-ambiguous-paths': 'off' } });
+  const source = JSON.stringify(document, null, 1);
+  const problems = await lintFromString({ source, absoluteRef: join(root, 'openapi.json'), config });
+  return problems.map(({ ruleId, message, location }) => `${location[0]?.pointer ?? '#'}: ${message} (${ruleId})`);
+}
+
+async function typesOf(document: object): Promise<string> {
+  return astToString(await openapiTypescript(JSON.stringify(document)));
+}
+
+/** Compiles with the repository's own compiler, not with the one that openapi-typescript needs. */
+function compileFaults(types: string, using: string): string[] {
+  const directory = mkdtempSync(join(tmpdir(), 'openapi-types-'));
+  try {
+    writeFileSync(join(directory, 'api.ts'), types);
+    writeFileSync(join(directory, 'program.ts'), using);
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--ignoreConfig'];
+    const compiler = join(root, 'node_modules/typescript/bin/tsc');
+    const { status, stdout, stderr, error } = spawnSync(
+      process.execPath,
+      [compiler, ...options, join(directory, 'program.ts')],
+      { encoding: 'utf8', timeout: compileMs, cwd: directory },
+    );
+    if (status === 0) return [];
+    return [`the generated types do not compile: ${error?.message ?? `${stdout}${stderr}`.trim()}`];
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  const document = openApiDocument() as { paths: object };
+  const operations = Object.values(document.paths).reduce((sum, path) => sum + Object.keys(path).length, 0);
+  const faults = await faultsOf(document);
+  // A check that read nothing proves nothing.
+  if (operations === 0) faults.push('the document has no operations');
+  for (const fault of faults) console.error(fault);
+  console.log(`openapi: ${operations} operations linted and generated, ${faults.length} faults`);
+  process.exit(faults.length === 0 ? 0 : 1);
+}

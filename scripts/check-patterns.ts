@@ -1,0 +1,80 @@
+import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { openApiDocument } from '@customer-platform/contracts/openapi';
+import { check, type Diagnostics } from 'recheck';
+import { type Pattern, patternsOf } from './patterns.ts';
+
+/** Patterns that recheck cannot judge, as `file /source/flags`, each with the reason why its time is linear. Line numbers would go stale. */
+const judgedByHand: Record<string, string> = {};
+
+/** Every folder with code. One that has none has moved: the check would read nothing there and say nothing. */
+const folders = ['packages', 'services', 'gateway', 'deploy', 'scripts', 'bench', 'tests'];
+
+/**
+ * What recheck may spend on one pattern. It counts steps and starts from one seed, so that a slow machine judges as a fast one; its
+ * clock only ends what would never end, and that is a fault.
+ */
+const effort = { randomSeed: 1, timeout: 120_000, incubationTimeout: null, attackTimeout: null };
+
+/** Returns for each pattern that is not known to take linear time a line that says where it is and what is wrong, in the given order. */
+export async function faultsOf(patterns: Pattern[], byHand = judgedByHand): Promise<string[]> {
+  const verdicts = new Map<string, Diagnostics>();
+  const distinct = [...new Map(patterns.map((pattern) => [written(pattern), pattern])).values()];
+  const worker = async () => {
+    for (let pattern = distinct.pop(); pattern; pattern = distinct.pop())
+      verdicts.set(written(pattern), await check(pattern.source, pattern.flags, effort));
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
+  return patterns
+    .filter((pattern) => byHand[`${pattern.file} ${written(pattern)}`] === undefined)
+    .flatMap((pattern) => faultOf(pattern, verdicts.get(written(pattern))!) ?? []);
+}
+
+function faultOf(pattern: Pattern, verdict: Diagnostics): string | undefined {
+  const where = `${pattern.file}:${pattern.line}: ${written(pattern)}`;
+  if (verdict.status === 'safe') return undefined;
+  if (verdict.status === 'unknown') return `${where} could not be judged: ${verdict.error.kind}`;
+  return `${where} takes ${verdict.complexity.summary} time, such as on ${verdict.attack.pattern}`;
+}
+
+function written({ source, flags }: Pattern): string {
+  return `/${source}/${flags}`;
+}
+
+/** Returns the patterns of a JSON document's schemas, zod's own among them. The "line" is that of the indented document. */
+export function patternsOfDocument(file: string, document: object): Pattern[] {
+  return JSON.stringify(document, null, 1)
+    .split('\n')
+    .flatMap((text, index) => {
+      const source = /^ *"pattern": (".*"),?$/.exec(text)?.[1];
+      return source ? [{ file, line: index + 1, source: JSON.parse(source) as string, flags: 'u' }] : [];
+    });
+}
+
+if (import.meta.main) {
+  process.chdir(join(import.meta.dirname, '..'));
+  const read = folders.map((folder) => {
+    const files = globSync(`${folder}/**/*.{ts,mjs,js}`, { exclude: ['**/node_modules/**'] }).sort();
+    return { folder, files, results: files.map((file) => patternsOf(file, readFileSync(file, 'utf8'))) };
+  });
+  const documented = patternsOfDocument('docs/reference/openapi.json', openApiDocument());
+  const patterns = [...read.flatMap(({ results }) => results.flatMap((each) => each.patterns)), ...documented];
+  // A check that read nothing proves nothing.
+  const unread = read
+    .filter(({ results }) => results.every((each) => each.patterns.length === 0))
+    .map(({ folder }) => `${folder}: no patterns were read`);
+  if (documented.length === 0) unread.push('the OpenAPI document: no patterns were read');
+  const present = new Set(patterns.map((pattern) => `${pattern.file} ${written(pattern)}`));
+  const stale = Object.keys(judgedByHand).filter((key) => !present.has(key));
+  const faults = [
+    ...unread,
+    ...stale.map((key) => `scripts/check-patterns.ts: ${key} is judged by hand and no longer there`),
+    ...read.flatMap(({ results }) => results.flatMap((each) => each.faults)),
+    ...(await faultsOf(patterns)),
+  ];
+  for (const fault of faults) console.error(fault);
+  const files = read.reduce((sum, each) => sum + each.files.length, 0);
+  console.log(`patterns: ${patterns.length} in ${files} files read, ${faults.length} faults`);
+  process.exit(faults.length === 0 ? 0 : 1);
+}

@@ -1,0 +1,157 @@
+import { type Node, nodesOf } from './syntax.ts';
+
+/** A regular expression as a file writes it. */
+export interface Pattern {
+  file: string;
+  /** From 1. */
+  line: number;
+  source: string;
+  flags: string;
+}
+
+/** Stands where a pattern takes text that was escaped: what matters to the time is what is around it. */
+const escapedText = 'escaped';
+
+/**
+ * Returns the regular expressions of a TypeScript or JavaScript file: literals, and the constant texts that `RegExp`,
+ * `match` and `matchAll` are given. `faults` names each `RegExp` whose text is neither constant nor escaped
+ * by `RegExp.escape`. Throws SyntaxError if the file cannot be parsed.
+ */
+export function patternsOf(file: string, text: string): { patterns: Pattern[]; faults: string[] } {
+  const nodes = nodesOf(text);
+  const constants = constantsAmong(nodes);
+  const patterns: Pattern[] = [];
+  const faults: string[] = [];
+  for (const node of nodes) {
+    const line = node.loc.start.line;
+    if (node.type === 'RegExpLiteral') {
+      patterns.push({ file, line, source: node.pattern as string, flags: node.flags as string });
+      continue;
+    }
+    const use = regExpUse(node);
+    if (!use) continue;
+    const source = use.source && textOf(use.source, constants);
+    const flags = use.flags ? textOf(use.flags, constants) : '';
+    if (source !== undefined && flags !== undefined) patterns.push({ file, line, source, flags });
+    else if (use.isConstructor)
+      faults.push(`${file}:${line}: RegExp of text that is neither constant nor escaped by RegExp.escape`);
+  }
+  return { patterns, faults };
+}
+
+/** Initial values of the module's constants by name, without any name that a scope binds a second time. */
+function constantsAmong(nodes: Node[]): Map<string, Node> {
+  const values = new Map<string, Node>();
+  const bindings = nodes.flatMap((node) => {
+    if (node.type === 'VariableDeclarator') return namesIn(node.id as Node);
+    if (node.type === 'CatchClause') return namesIn(node.param as Node | null);
+    return ((node.params as (Node | null)[] | undefined) ?? []).flatMap(namesIn);
+  });
+  const counts = Map.groupBy(bindings, (name) => name);
+  for (const node of nodes) {
+    if (node.type !== 'VariableDeclaration' || node.kind !== 'const') continue;
+    for (const { id, init } of node.declarations as { id: Node; init: Node | null }[]) {
+      const name = id.name as string | undefined;
+      if (name && init && counts.get(name)?.length === 1) values.set(name, init);
+    }
+  }
+  return values;
+}
+
+/** The names that a pattern of a binding binds. */
+function namesIn(binding: Node | null): string[] {
+  switch (binding?.type) {
+    case 'Identifier':
+      return [binding.name as string];
+    case 'AssignmentPattern':
+      return namesIn(binding.left as Node);
+    case 'RestElement':
+      return namesIn(binding.argument as Node);
+    case 'ArrayPattern':
+      return (binding.elements as (Node | null)[]).flatMap(namesIn);
+    case 'ObjectPattern':
+      return (binding.properties as Node[]).flatMap((property) =>
+        namesIn(property.type === 'ObjectProperty' ? (property.value as Node) : property),
+      );
+    case 'TSParameterProperty':
+      return namesIn(binding.parameter as Node);
+    default:
+      return [];
+  }
+}
+
+const textMethods = ['match', 'matchAll'];
+
+/** What a call makes a regular expression of; undefined where it makes none. */
+function regExpUse(
+  node: Node,
+): { source: Node | undefined; flags: Node | undefined; isConstructor: boolean } | undefined {
+  if (!['NewExpression', 'CallExpression', 'OptionalCallExpression'].includes(node.type)) return undefined;
+  const callee = node.callee as Node;
+  const [first, second] = node.arguments as Node[];
+  if (nameOf(callee) === 'RegExp') return { source: first, flags: second, isConstructor: true };
+  const method = methodOf(callee);
+  if (!method || !textMethods.includes(method) || !first || second) return undefined;
+  if (first.type === 'RegExpLiteral') return undefined; // stands among the nodes itself
+  return { source: first, flags: undefined, isConstructor: false };
+}
+
+function nameOf(node: Node): string | undefined {
+  if (node.type === 'Identifier') return node.name as string;
+  const isGlobal = methodOf(node) && (node.object as Node).name === 'globalThis';
+  return isGlobal ? methodOf(node) : undefined;
+}
+
+function methodOf(node: Node): string | undefined {
+  if (!['MemberExpression', 'OptionalMemberExpression'].includes(node.type)) return undefined;
+  return (node.property as Node).name as string | undefined;
+}
+
+/** The text that an expression always has; undefined where it depends on anything. */
+function textOf(node: Node, constants: Map<string, Node>, depth = 0): string | undefined {
+  if (depth > 20) return undefined;
+  const inner = (each: unknown) => textOf(each as Node, constants, depth + 1);
+  switch (node.type) {
+    case 'StringLiteral':
+      return node.value as string;
+    case 'RegExpLiteral':
+      return node.pattern as string;
+    case 'TemplateLiteral': {
+      const quasis = (node.quasis as { value: { cooked: string } }[]).map(({ value }) => value.cooked);
+      const texts = (node.expressions as Node[]).map(inner);
+      if (texts.includes(undefined)) return undefined;
+      return quasis.map((quasi, index) => quasi + (texts[index] ?? '')).join('');
+    }
+    case 'TaggedTemplateExpression':
+      return rawTextOf(node, inner);
+    case 'BinaryExpression': {
+      const [left, right] = [inner(node.left), inner(node.right)];
+      return node.operator === '+' && left !== undefined && right !== undefined ? left + right : undefined;
+    }
+    case 'Identifier': {
+      const value = constants.get(node.name as string);
+      return value && inner(value);
+    }
+    case 'MemberExpression':
+      return methodOf(node) === 'source' ? inner(node.object) : undefined;
+    case 'NewExpression':
+      return nameOf(node.callee as Node) === 'RegExp' ? inner((node.arguments as Node[])[0]) : undefined;
+    case 'CallExpression':
+      return isEscape(node.callee as Node) ? escapedText : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function rawTextOf(node: Node, inner: (each: unknown) => string | undefined): string | undefined {
+  const isRaw = methodOf(node.tag as Node) === 'raw' && ((node.tag as Node).object as Node).name === 'String';
+  if (!isRaw) return undefined;
+  const { quasis, expressions } = node.quasi as { quasis: { value: { raw: string } }[]; expressions: Node[] };
+  const texts = expressions.map(inner);
+  if (texts.includes(undefined)) return undefined;
+  return quasis.map(({ value }, index) => value.raw + (texts[index] ?? '')).join('');
+}
+
+function isEscape(callee: Node): boolean {
+  return methodOf(callee) === 'escape' && (callee.object as Node).name === 'RegExp';
+}
