@@ -1,11 +1,16 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Me } from '@customer-platform/contracts/accounts';
+import { queryParser } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { KeyRecord } from '../keys/key-record.ts';
 import { sendJson } from '../proxy/answer.ts';
 
-/** Answers GET /v1/me: what the key is good for, with its scopes as they were given. */
-export function sendMe(response: ServerResponse, record: KeyRecord): void {
+const parseQuery = queryParser(undefined);
+
+/** Answers GET /v1/me: what the key is good for, with its scopes as they were given. Throws 400 for any query parameter. */
+export function sendMe(request: IncomingMessage, response: ServerResponse, record: KeyRecord): void {
+  const query = request.url!.split('?', 2)[1];
+  if (query) parseQuery(Object.fromEntries(new URLSearchParams(query)));
   const { id, name, timezone, currency, mode, modules } = record.account;
   const me: z.output<typeof Me> = {
     account: { id, name, timezone, currency },

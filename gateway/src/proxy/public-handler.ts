@@ -63,7 +63,7 @@ async function serve(
     }
     const operation = operationAt(route, request.method!);
     authorise(record, operation);
-    if (operation.service === 'gateway') sendMe(response, record);
+    if (operation.service === 'gateway') sendMe(request, response, record);
     else {
       const way = wayTo(parts, operation.service);
       limitBody(request, response, operation.bodyLimit ?? defaultBodyLimit);

@@ -1,4 +1,4 @@
-import { ApiError, type Page, uuid } from '@customer-platform/contracts/core';
+import { ApiError, maxIntegerId, type Page, uuid } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseAway, isTemporaryFailure, serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
@@ -117,6 +117,7 @@ export function uuidCursor(cursor: string): string {
 
 /** The integer id that a list's `starting_after` is. Throws the refusal of a bad cursor where it is none. */
 export function integerCursor(cursor: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(cursor)) throw badCursor();
-  return Number(cursor);
+  const id = /^[1-9]\d{0,9}$/.test(cursor) ? Number(cursor) : Number.NaN;
+  if (!(id <= maxIntegerId)) throw badCursor();
+  return id;
 }

@@ -84,7 +84,9 @@ async function withConsumer(
 }
 
 const failedOf = (queue: string) =>
-  sql<{ account_id: string; bytes: Buffer; reason: string; tries: number; kind: string | null; dead_at: Date | null }[]>`
+  sql<
+    { account_id: string; bytes: Buffer; reason: string; tries: number; kind: string | null; dead_at: Date | null }[]
+  >`
     select account_id, bytes, reason, tries, kind, dead_at from failed_events where queue = ${queue} order by id`;
 
 describe('what comes from the bus and is no event', () => {
@@ -108,18 +110,22 @@ describe('what comes from the bus and is no event', () => {
 
   it('is dead at once with its bytes and a reason, and the events after it are taken', async () => {
     const taken: number[] = [];
-    await withConsumer('rubbish.made', (event) => taken.push(event.data.n), async () => {
-      for (const bytes of rubbish) await publish('rubbish.made', bytes);
-      await publish('rubbish.made', JSON.stringify(envelope({ n: 1 })));
-      await waitFor('the event after the rubbish', () => taken.includes(1));
-      const dead = await waitFor('all rubbish', async () => {
-        const rows = await failedOf('rubbish.made');
-        return rows.length === rubbish.length && rows;
-      });
-      expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('no event'))).toBe(true);
-      const bytesOf = (text: string | Uint8Array) => Buffer.from(text as string).toString('hex');
-      expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(rubbish.map(bytesOf).sort());
-    });
+    await withConsumer(
+      'rubbish.made',
+      (event) => taken.push(event.data.n),
+      async () => {
+        for (const bytes of rubbish) await publish('rubbish.made', bytes);
+        await publish('rubbish.made', JSON.stringify(envelope({ n: 1 })));
+        await waitFor('the event after the rubbish', () => taken.includes(1));
+        const dead = await waitFor('all rubbish', async () => {
+          const rows = await failedOf('rubbish.made');
+          return rows.length === rubbish.length && rows;
+        });
+        expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('no event'))).toBe(true);
+        const bytesOf = (text: string | Uint8Array) => Buffer.from(text as string).toString('hex');
+        expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(rubbish.map(bytesOf).sort());
+      },
+    );
   });
 });
 

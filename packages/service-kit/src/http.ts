@@ -11,7 +11,7 @@ import {
   type StoredAnswer,
   storeAnswer,
 } from './idempotency.ts';
-import { inputParser } from './input.ts';
+import { inputParser, queryParser } from './input.ts';
 import { type Logger, withWorkContext } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
@@ -69,7 +69,7 @@ export function bindOperations<Resources>(
       requests.underWay--;
     }
   };
-  const accountOf = (request: Request) => context.authenticate(request).id;
+  const ownerOf = (request: Request) => context.authenticate(request).owner;
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
     const answer = answerer(bound, context, waiters);
@@ -88,7 +88,7 @@ export function bindOperations<Resources>(
     const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
     methods.set(path, [...(methods.get(path) ?? []), ...served]);
     if (operation.method === 'GET') route.get(serve);
-    else route[operation.method.toLowerCase() as 'post'](bodyReader(operation, accountOf), serve);
+    else route[operation.method.toLowerCase() as 'post'](bodyReader(operation, ownerOf), serve);
   }
   for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
 }
@@ -123,7 +123,7 @@ function answerer<Resources>(
   const { operation, implementation } = bound;
   const { sql, log, resources } = context;
   const parseParams = inputParser(operation.params, 'text');
-  const parseQuery = inputParser(operation.query, 'text');
+  const parseQuery = queryParser(operation.query);
   const parseBody = bodyParser(operation);
   const isWrite = operation.method !== 'GET';
 

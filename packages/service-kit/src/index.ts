@@ -11,7 +11,7 @@ export { addHealth, type Health } from './health.ts';
 export type { Hook, HookAnswer, HookCall } from './hooks.ts';
 export * from './http.ts';
 export { AnswerSeal } from './idempotency.ts';
-export { entryParser, fieldParser } from './input.ts';
+export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
 export { createLogger, type Logger } from './logging.ts';
 export * from './operation.ts';

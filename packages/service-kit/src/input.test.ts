@@ -1,7 +1,7 @@
 import { ApiError, email, instant, text, uuid } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { entryParser, inputParser, parseJsonObject } from './input.ts';
+import { entryParser, inputParser, parseJsonObject, queryParser } from './input.ts';
 
 const json = (value: string | Uint8Array, type = 'application/json') =>
   parseJsonObject(Buffer.from(value as string), type);
@@ -46,7 +46,7 @@ describe('a body', () => {
     });
     expect(refusalOf(() => read('{"a":"\\ud83d"}')).field).toBe('a');
     expect(refusalOf(() => read('{"a":{"\\u0000":1}}')).field).toBe('a');
-    expect(refusalOf(() => read('{"other":"\\u0000"}')).field).toBe('other');
+    expect(read('{"a":1,"other":"\\u0000"}')).toEqual({ a: 1 });
     expect(read('{"a":"\\ud83d\\ude00"}')).toEqual({ a: '😀' });
     expect(refusalOf(() => read('{"a":[1e400]}'))).toEqual({
       field: 'a',
@@ -66,6 +66,49 @@ describe('an input', () => {
   });
   const parse = inputParser(schema, 'json');
   const parseText = inputParser(z.object({ limit: z.int().max(100).default(50), q: z.string().optional() }), 'text');
+
+  it('has only the keys looked at that the contract knows', () => {
+    const given = {
+      name: 'abc',
+      get other(): string {
+        throw new Error('was looked at');
+      },
+    };
+    expect(parse(given)).toEqual({ name: 'abc', kind: 'a' });
+  });
+
+  it('is held to the length of texts and lists before any other rule', () => {
+    let asked = 0;
+    const rule = (value: unknown) => {
+      asked++;
+      return value !== undefined;
+    };
+    const bounded = inputParser(
+      z.object({
+        name: text(5).refine(rule).optional(),
+        list: z.array(z.string().refine(rule)).max(3).optional(),
+        either: z.union([z.array(z.string().refine(rule)).max(3), z.object({})]).optional(),
+      }),
+      'json',
+    );
+    expect(refusalOf(() => bounded({ name: 'x'.repeat(6) })).message).toBe(
+      'name must be a text of at most 5 characters',
+    );
+    expect(refusalOf(() => bounded({ list: ['a', 'b', 'c', 'd'] })).message).toBe('list must have at most 3 entries');
+    expect(asked).toBe(0);
+    bounded({ name: 'abcde', list: ['a', 'b', 'c'] });
+    expect(asked).toBe(4);
+  });
+
+  it('is refused for a query parameter that there is not, with those that there are', () => {
+    const query = queryParser(z.object({ limit: z.int().default(50), status: z.string().optional() }));
+    expect(refusalOf(() => query({ limt: '5' }))).toEqual({
+      field: 'limt',
+      message: 'limt is no parameter here; known are limit, status',
+    });
+    expect(query({ limit: '5' })).toEqual({ limit: 5 });
+    expect(refusalOf(() => queryParser(undefined)({ x: '' })).message).toBe('x is no parameter: there are none here');
+  });
 
   it('counts code points, not UTF-16 units', () => {
     expect(parse({ name: '😀😀😀😀😀' }).name).toHaveLength(10);

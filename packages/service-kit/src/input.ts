@@ -1,4 +1,4 @@
-import { ApiError } from '@customer-platform/contracts/core';
+import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 
 /** How deep a JSON body may nest. */
@@ -46,35 +46,96 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/**
- * NUL, lone surrogates and numbers beyond a double cannot be stored: refused with the path that holds them, but in entries read one by
- * one.
- */
-function refuseUnstorable(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0')) throw invalidAt(path, 'must not contain the character NUL');
-    if (!value.isWellFormed()) throw invalidAt(path, 'must be well-formed Unicode, without lone surrogates');
-  } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw invalidAt(path, 'must be a number that a double can hold');
-  } else if (Array.isArray(value)) {
-    const type = schema && unwrapped(schema);
-    if (type instanceof z.ZodArray && type.element instanceof z.ZodUnknown) return;
-    for (const [index, entry] of value.entries()) refuseUnstorable(undefined, entry, [...path, index]);
-  } else if (typeof value === 'object' && value !== null) {
-    const shape = schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
-    for (const [key, entry] of Object.entries(value)) {
-      refuseUnstorable(undefined, key, [...path, key]);
-      refuseUnstorable(Object.hasOwn(shape, key) ? shape[key] : undefined, entry, [...path, key]);
-    }
+/** What PostgreSQL cannot store of a text or a number: the end of a sentence that begins with its path; undefined where it can. */
+function unstorable(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'must be a number that a double can hold';
+  if (typeof value !== 'string') return undefined;
+  if (value.includes('\0')) return 'must not contain the character NUL';
+  return value.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
+}
+
+/** Refuses what cannot be stored anywhere in a value of which no schema says more. */
+function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
+  const rule = unstorable(value);
+  if (rule) throw invalidAt(path, rule);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, entry] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    path.push(key);
+    const keyRule = unstorable(key);
+    if (keyRule) throw invalidAt(path, keyRule);
+    refuseUnstorable(entry, path);
+    path.pop();
   }
 }
 
-/** A parser of one input (params, query or body) made from its schema once, when the operation is bound. */
+/**
+ * What a schema is asked about: the keys that it knows, without optional ones that are null, which counts as left out at every level whose
+ * shape is known. Before any rule of a schema runs, lists are held to their bounds and values that cannot be stored are refused; keys that
+ * nobody knows are not even looked at.
+ */
+function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): unknown {
+  const type = schema && unwrapped(schema);
+  if (typeof value !== 'object' || value === null) {
+    refuseUnstorable(value, path);
+    return value;
+  }
+  if (type instanceof z.ZodUnion) return preparedUnion(type, value, path);
+  if (Array.isArray(value)) {
+    if (!(type instanceof z.ZodArray)) return preparedUnknown(value, path);
+    const { maximum } = type._zod.bag as { maximum?: number };
+    if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${maximum} entries`);
+    const element = type.element as z.ZodType;
+    // Entries that are read one by one are prepared then.
+    if (element instanceof z.ZodUnknown) return value;
+    return value.map((entry, index) => prepared(element, entry, [...path, index]));
+  }
+  if (!(type instanceof z.ZodObject) || type.def.catchall) return preparedUnknown(value, path);
+  const known: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(type.shape as Record<string, z.ZodType>)) {
+    if (!Object.hasOwn(value, name)) continue;
+    const entry = (value as Record<string, unknown>)[name];
+    if (entry === null && field.safeParse(undefined).success && !field.safeParse(null).success) continue;
+    known[name] = prepared(field, entry, [...path, name]);
+  }
+  return known;
+}
+
+function preparedUnknown(value: object, path: PropertyKey[]): object {
+  refuseUnstorable(value, [...path]);
+  return value;
+}
+
+/** Of several shapes the first that fits; the value as it is where none does, for the schema to say what is wrong. */
+function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey[]): unknown {
+  refuseUnstorable(value, [...path]);
+  for (const option of options as z.ZodType[]) {
+    try {
+      const candidate = prepared(option, value, path);
+      if (option.safeParse(candidate).success) return candidate;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+  return value;
+}
+
+/** A parser of one input (params or body) made from its schema once, when the operation is bound. */
 export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json') {
   if (!schema) return (): Record<string, unknown> => ({});
+  return (given: Record<string, unknown>): Record<string, unknown> =>
+    parsed(schema, source === 'text' ? numbersFromText(schema, given) : prepared(schema, given, []), []);
+}
+
+/** A parser of a query. One that has a parameter which the operation does not have is refused: a mistyped filter must not return everything. */
+export function queryParser(schema: z.ZodObject | undefined) {
+  const parse = inputParser(schema, 'text');
+  const known = Object.keys(schema?.shape ?? {});
+  const rule =
+    known.length > 0 ? `is no parameter here; known are ${known.join(', ')}` : 'is no parameter: there are none here';
   return (given: Record<string, unknown>): Record<string, unknown> => {
-    if (source === 'json') refuseUnstorable(schema, given, []);
-    return parsed(schema, source === 'text' ? numbersFromText(schema, given) : dropNulls(schema, given), []);
+    const unknown = Object.keys(given).find((name) => !known.includes(name));
+    if (unknown !== undefined) throw invalidAt([firstCodePoints(unknown.toWellFormed(), 100)], rule);
+    return parse(given);
   };
 }
 
@@ -85,14 +146,13 @@ export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'j
 export function entryParser<Schema extends z.ZodType>(schema: Schema, name: string) {
   return (entry: unknown, index: number): z.output<Schema> => {
     const path = [name, index];
-    refuseUnstorable(schema, entry, path);
-    return parsed(schema, dropNulls(schema, entry), path);
+    return parsed(schema, prepared(schema, entry, path), path);
   };
 }
 
 /** The same for a field `name` whose shape depends on another one, and which the contract declares as any object. */
 export function fieldParser<Schema extends z.ZodType>(schema: Schema, name: string) {
-  return (value: unknown): z.output<Schema> => parsed(schema, dropNulls(schema, value), [name]);
+  return (value: unknown): z.output<Schema> => parsed(schema, prepared(schema, value, [name]), [name]);
 }
 
 function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: PropertyKey[]): z.output<Schema> {
@@ -127,29 +187,6 @@ function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): R
     else prepared[name] = isBoolean && (value === 'true' || value === 'false') ? value === 'true' : value;
   }
   return prepared;
-}
-
-/** An optional field given as null counts as left out, at every level whose shape the contract knows. */
-function dropNulls<Value>(schema: z.ZodType, value: Value): Value;
-function dropNulls(schema: z.ZodType, value: unknown): unknown {
-  const type = unwrapped(schema);
-  if (Array.isArray(value)) {
-    return type instanceof z.ZodArray ? value.map((entry) => dropNulls(type.element as z.ZodType, entry)) : value;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  if (type instanceof z.ZodUnion) {
-    const fitting = (type.options as z.ZodType[]).find((option) => option.safeParse(dropNulls(option, value)).success);
-    return fitting ? dropNulls(fitting, value) : value;
-  }
-  if (!(type instanceof z.ZodObject)) return value;
-  const shape = type.shape as Record<string, z.ZodType>;
-  const entries = Object.entries(value).flatMap(([name, entry]) => {
-    const field = Object.hasOwn(shape, name) ? shape[name]! : undefined;
-    if (!field) return [[name, entry] as const];
-    if (entry === null && field.safeParse(undefined).success && !field.safeParse(null).success) return [];
-    return [[name, dropNulls(field, entry)] as const];
-  });
-  return Object.fromEntries(entries);
 }
 
 /** The schema under optional, nullable and default wrappers. */

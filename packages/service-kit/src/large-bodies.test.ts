@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { LargeBodies } from './large-bodies.ts';
 
 describe('the turns of large bodies', () => {
-  it('are a few at once, and fewer of one account', async () => {
-    const bodies = new LargeBodies({ bytes: 8, most: 3, mostOfAccount: 2, waitMs: 10_000 });
+  it('are a few at once, and fewer of one owner', async () => {
+    const bodies = new LargeBodies({ bytes: 8, most: 3, mostOfOwner: 2, waitMs: 10_000 });
     const begun: string[] = [];
-    const take = (account: string) =>
-      bodies.take(account).then((turn) => {
-        begun.push(account);
+    const take = (owner: string) =>
+      bodies.take(owner).then((turn) => {
+        begun.push(owner);
         return turn;
       });
     const a = [take('a'), take('a'), take('a')];
@@ -25,7 +25,7 @@ describe('the turns of large bodies', () => {
   });
 
   it('are refused where they do not come in time, and nothing is held by one that was', async () => {
-    const bodies = new LargeBodies({ bytes: 8, most: 1, mostOfAccount: 1, waitMs: 20 });
+    const bodies = new LargeBodies({ bytes: 8, most: 1, mostOfOwner: 1, waitMs: 20 });
     const first = await bodies.take('a');
     await expect(bodies.take('b')).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
     first.end();
@@ -34,7 +34,7 @@ describe('the turns of large bodies', () => {
   });
 
   it('have spaces of their own, which the next ones use again', async () => {
-    const bodies = new LargeBodies({ bytes: 8, most: 2, mostOfAccount: 2, waitMs: 10_000 });
+    const bodies = new LargeBodies({ bytes: 8, most: 2, mostOfOwner: 2, waitMs: 10_000 });
     const [first, second] = [await bodies.take('a'), await bodies.take('a')];
     const spaces = [first.space(), second.space()];
     expect([spaces[0]!.length, spaces[0] === spaces[1], first.space() === spaces[0]]).toEqual([8, false, true]);

@@ -3,9 +3,9 @@ import { serviceUnavailable } from './database.ts';
 export interface LargeBodyBounds {
   /** So large is each at most. */
   bytes: number;
-  /** So many are in memory at once, of which so many are one account's. */
+  /** So many are in memory at once, of which so many are one owner's. */
   most: number;
-  mostOfAccount: number;
+  mostOfOwner: number;
   /** How long one waits for its turn. */
   waitMs: number;
 }
@@ -17,12 +17,12 @@ export interface Turn {
 }
 
 interface Waiter {
-  account: string;
+  owner: string;
   begin(): void;
 }
 
 /**
- * The turns of large bodies, which are in memory whole: a few at once, fewer of one account, and the others wait for theirs in the
+ * The turns of large bodies, which are in memory whole: a few at once, fewer of one owner, and the others wait for theirs in the
  * order in which they came, while nothing of them is read. Their space is used again: it is not garbage that waits to be collected.
  */
 export class LargeBodies {
@@ -35,10 +35,10 @@ export class LargeBodies {
     this.#bounds = bounds;
   }
 
-  /** Waits for an account's turn. Throws service_unavailable where it does not come in time. */
-  async take(account: string): Promise<Turn> {
+  /** Waits for an owner's turn: a customer's, whose sandbox counts with it. Throws service_unavailable where it does not come in time. */
+  async take(owner: string): Promise<Turn> {
     const { promise: turn, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { account, begin: resolve };
+    const waiter = { owner, begin: resolve };
     this.#waiting.add(waiter);
     this.#beginNext();
     const late = () => reject(serviceUnavailable('Too many large bodies are being read; try again shortly'));
@@ -57,19 +57,19 @@ export class LargeBodies {
       },
       end: () => {
         if (space) this.#spaces.push(space);
-        this.#underWay.splice(this.#underWay.indexOf(account), 1);
+        this.#underWay.splice(this.#underWay.indexOf(owner), 1);
         this.#beginNext();
       },
     };
   }
 
   #beginNext(): void {
-    const { most, mostOfAccount } = this.#bounds;
+    const { most, mostOfOwner } = this.#bounds;
     for (const waiter of this.#waiting) {
       if (this.#underWay.length >= most) return;
-      if (this.#underWay.filter((account) => account === waiter.account).length >= mostOfAccount) continue;
+      if (this.#underWay.filter((owner) => owner === waiter.owner).length >= mostOfOwner) continue;
       this.#waiting.delete(waiter);
-      this.#underWay.push(waiter.account);
+      this.#underWay.push(waiter.owner);
       waiter.begin();
     }
   }

@@ -14,23 +14,34 @@ interface RequestWithBody {
   body?: unknown;
 }
 
+/** How slowly a form may come: so many bytes in so much time, else it is given up and its turn is another's. */
+export interface Pace {
+  bytes: number;
+  everyMs: number;
+}
+const slowestPace: Pace = { bytes: 65_536, everyMs: 5_000 };
+
 /**
- * Reads the body of an operation's requests, up to its limit. `accountOf` says whose a request is, or throws ApiError. `releaseBody` must
- * follow when the request was answered.
+ * Reads the body of an operation's requests, up to its limit. `ownerOf` says which customer a request is of, live or sandbox, or throws
+ * ApiError. `releaseBody` must follow when the request was answered.
  */
-export function bodyReader(operation: Operation, accountOf: (request: Request) => string): RequestHandler {
+export function bodyReader(
+  operation: Operation,
+  ownerOf: (request: Request) => string,
+  pace = slowestPace,
+): RequestHandler {
   const limit = operation.bodyLimit ?? defaultLimit;
   if (operation.bodyType !== 'multipart') return express.raw({ type: () => true, limit, inflate: false });
-  const largeBodies = new LargeBodies({ bytes: limit, most: 4, mostOfAccount: 2, waitMs: 15_000 });
+  const largeBodies = new LargeBodies({ bytes: limit, most: 4, mostOfOwner: 2, waitMs: 15_000 });
   return (request, _, next) => {
     const { 'content-type': type, 'content-encoding': coding = 'identity', 'content-length': stated } = request.headers;
-    const takeTurn = async () => void turns.set(request, await largeBodies.take(accountOf(request)));
+    const takeTurn = async () => void turns.set(request, await largeBodies.take(ownerOf(request)));
     const space = {
       smallBytes: Math.min(Number(stated ?? defaultLimit), defaultLimit),
       // More than a small file's bytes come only when it is their turn.
       large: () => turns.get(request)!.space(),
     };
-    readForm(bounded(request, limit, takeTurn), coding === 'identity' ? type : undefined, space).then(
+    readForm(bounded(request, limit, pace, takeTurn), coding === 'identity' ? type : undefined, space).then(
       (form) => {
         request.body = form;
         next();
@@ -49,20 +60,76 @@ export function releaseBody(request: Request): void {
   turns.delete(request);
 }
 
-/** The bytes that come, at most `limit` of them: those of a large body when it is its turn. Throws 413 for more. */
-async function* bounded(request: Request, limit: number, takeTurn: () => Promise<void>): AsyncGenerator<Buffer> {
+/** The bytes that come, at most `limit` of them: those of a large body when it is its turn. Throws 413 for more, 408 for less than `pace`. */
+async function* bounded(
+  request: Request,
+  limit: number,
+  pace: Pace,
+  takeTurn: () => Promise<void>,
+): AsyncGenerator<Buffer> {
   let received = 0;
   let isLarge = false;
   // The answer says what is wrong: the connection must outlive that.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    received += chunk.length;
-    if (received > limit) throw tooLarge(limit);
-    if (received > defaultLimit && !isLarge) {
-      isLarge = true;
-      await takeTurn();
+  const chunks = request.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const watch = new PaceWatch(pace);
+  try {
+    for (;;) {
+      const next = await Promise.race([chunks.next(), watch.tooSlow]);
+      if (next.done) return;
+      watch.received(next.value.length);
+      received += next.value.length;
+      if (received > limit) throw tooLarge(limit);
+      if (received > defaultLimit && !isLarge) {
+        isLarge = true;
+        watch.stop();
+        await takeTurn();
+        watch.start();
+      }
+      yield next.value;
     }
-    yield chunk;
+  } finally {
+    watch.stop();
   }
+}
+
+/** Looks whether bytes come as fast as they must, from when it is made; not while it is stopped. */
+class PaceWatch {
+  readonly tooSlow: Promise<never>;
+  readonly #pace: Pace;
+  readonly #reject: (error: Error) => void;
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pace: Pace) {
+    this.#pace = pace;
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.tooSlow = promise;
+    this.#reject = reject;
+    // Nobody may be waiting at that moment.
+    promise.catch(() => undefined);
+    this.start();
+  }
+
+  start(): void {
+    this.#bytes = 0;
+    this.#timer = setInterval(() => {
+      if (this.#bytes < this.#pace.bytes) this.#reject(tooSlow(this.#pace));
+      this.#bytes = 0;
+    }, this.#pace.everyMs);
+  }
+
+  received(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+function tooSlow({ bytes, everyMs }: Pace): ApiError {
+  const message = `body must come faster: at least ${bytes} bytes in ${everyMs / 1_000} s`;
+  return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
 }
 
 function tooLarge(limit: number): ApiError {

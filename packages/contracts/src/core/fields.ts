@@ -21,13 +21,14 @@ export function firstCodePoints(text: string, most: number): string {
   return text.length <= most ? text : [...text.slice(0, 2 * most)].slice(0, most).join('');
 }
 
-/** Text of `min` (default 0) to `max` Unicode code points. */
+/** Text of `min` (default 0) to `max` Unicode code points. Rules that follow see no longer one: they are not asked about it. */
 export function text(max: number, min = 0) {
   const bounds = min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
   return z
     .string()
     .refine((value) => (value.length <= max && value.length >= min * 2) || inBounds(codePoints(value)), {
       error: `must be a text of ${bounds}`,
+      abort: true,
     })
     .meta({ minLength: min, maxLength: max });
   function inBounds(length: number): boolean {
@@ -38,27 +39,33 @@ export function text(max: number, min = 0) {
 /** A resource id in UUID form, of any version; compared without regard to case. */
 export const uuid = z.guid({ error: 'must be an id in UUID form' }).toLowerCase();
 
+/** The largest integer that an id can be: what PostgreSQL's type integer holds. */
+export const maxIntegerId = 2_147_483_647;
+
 /** A resource id that is an integer from 1. */
-export const integerId = z.int().min(1).meta({ description: 'An integer id.' });
+export const integerId = z.int().min(1).max(maxIntegerId).meta({ description: 'An integer id.' });
 
 const earliest = Date.UTC(1900, 0, 1);
 const latest = Date.UTC(2200, 0, 1);
 const datetimeWithOffset =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$/;
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2})(:\d{2})?(?:\.(\d{1,9}))?(?:Z|([+-]\d{2})(?::?(\d{2}))?)$/i;
+/** Longer than any instant is written. */
+const maxInstantLength = 40;
 const instantRule =
   'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, of the years 1900 to 2199';
 
 /** The instant an ISO 8601 date-time with an offset names, or undefined where the text is none or lies outside 1900 to 2200. */
 export function parseInstant(value: string): Date | undefined {
-  const parts = datetimeWithOffset.exec(value);
+  const parts = value.length > maxInstantLength ? null : datetimeWithOffset.exec(value);
   if (!parts) return undefined;
-  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
-  const date = new Date(Date.UTC(year, month - 1, day));
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
-  const whole = value.toUpperCase().replace(/\.\d+/, '');
-  const standard = whole.replace(/([+-]\d{2})(\d{2})$/, '$1:$2').replace(/(T[^+-]*[+-]\d{2})$/, '$1:00');
+  const [, year, month, day, time, seconds, fraction, offsetHours, offsetMinutes = '00'] = parts;
+  if (fraction !== undefined && seconds === undefined) return undefined;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
+  const offset = offsetHours === undefined ? 'Z' : `${offsetHours}:${offsetMinutes}`;
+  const whole = Date.parse(`${year}-${month}-${day}T${time}${seconds ?? ''}${offset}`);
   // What is finer than a millisecond counts up, so that a start a trifle after the minute is not taken for the minute.
-  const milliseconds = Date.parse(standard) + Math.ceil(Number(`0.${parts[7] ?? 0}`) * 1000);
+  const milliseconds = whole + Math.ceil(Number(`0.${fraction ?? 0}`) * 1000);
   return milliseconds >= earliest && milliseconds <= latest ? new Date(milliseconds) : undefined;
 }
 
@@ -77,7 +84,7 @@ export const email = z
   .string()
   .trim()
   .toLowerCase()
-  .max(254, { error: 'must be an email address of at most 254 characters' })
+  .max(254, { error: 'must be an email address of at most 254 characters', abort: true })
   .refine((value) => /^[^\s@\p{C}]+@[^\s@.\p{C}]+(\.[^\s@.\p{C}]+)+$/u.test(value), {
     error: 'must be an email address, such as ada@example.com',
   })

@@ -17,12 +17,25 @@ export type Placeholder = (typeof placeholders)[number];
 export const templateNames = ['appointment_booked', 'appointment_rescheduled', 'appointment_reminder'] as const;
 export type TemplateName = (typeof templateNames)[number];
 
+/** The first placeholder of a text that names nothing known, braces included; in linear time, however many braces there are. */
+function unknownPlaceholder(text: string): string | undefined {
+  for (let open = text.indexOf('{{'); open !== -1; ) {
+    const close = text.indexOf('}}', open + 2);
+    if (close === -1) return undefined;
+    // Of more than one opening before it, the last is the placeholder's.
+    const start = text.lastIndexOf('{{', close - 1);
+    const name = text.slice(start + 2, close);
+    const isName = !/[{}]/.test(name);
+    if (isName && !placeholders.includes(name.trim() as Placeholder)) return text.slice(start, close + 2);
+    open = text.indexOf('{{', close + 2);
+  }
+  return undefined;
+}
+
 function withKnownNames<Schema extends z.ZodType<string>>(schema: Schema) {
-  const unknown = (value: string) =>
-    [...value.matchAll(/\{\{\s*([^{}]*?)\s*\}\}/g)].find(([, name]) => !placeholders.includes(name as Placeholder));
-  return schema.refine((value) => !unknown(value), {
+  return schema.refine((value) => unknownPlaceholder(value) === undefined, {
     error: (issue) =>
-      `must name only ${placeholders.map((name) => `{{${name}}}`).join(', ')}, not ${unknown(issue.input as string)?.[0]}`,
+      `must name only ${placeholders.map((name) => `{{${name}}}`).join(', ')}, not ${unknownPlaceholder(issue.input as string)}`,
   });
 }
 
