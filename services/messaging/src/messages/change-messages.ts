@@ -40,7 +40,6 @@ export async function changeMessages(
     const account = accounts.get(account_id);
     const before = account && toMessage(message, account);
     apply(message);
-    message.address = message.attempts[message.step]!.address;
     const event = message.status === before?.status ? undefined : events[message.status as keyof typeof events];
     if (!event || !account || !before) continue;
     const shown = toMessageWithAttempts(message, message.attempts, account);

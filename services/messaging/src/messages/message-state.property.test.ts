@@ -1,6 +1,7 @@
 import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { furthestAttempt } from './furthest-attempt.ts';
 import { cancel, type MessageState, newAttempt, takeReceipt, takeResult, takeTimer } from './message-state.ts';
 
 const start = new Date('2026-06-01T08:00:00Z');
@@ -94,7 +95,7 @@ describe('receipts', () => {
     takeReceipt(state, 1, { status: 'delivered', at: at(302) }, at(302));
     takeResult(state, 2, { outcome: 'unavailable', message: 'busy' }, at(303));
     expect(state.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
-    expect([state.status, state.step]).toEqual(['delivered', 0]);
+    expect([state.status, furthestAttempt(state.attempts).number]).toEqual(['delivered', 1]);
   });
 
   it('that race the fallback timer lead to one outcome: a next channel, or none', () => {
@@ -235,5 +236,6 @@ describe('a try', () => {
     expect(state.status).toBe('sent');
     takeReceipt(state, 1, { status: 'failed', at: at(400) }, at(400));
     expect([state.status, state.failed_at]).toEqual(['failed', at(400)]);
+    expect([state.error_code, state.error_message]).toEqual(['undelivered', 'The provider could not deliver it']);
   });
 });

@@ -28,7 +28,7 @@ export interface AttemptState {
 export interface MessageState {
   status: MessageStatus;
   steps: MessageStep[];
-  /** The step that it is at, from 0: its latest attempt's, or that of the attempt that reached somebody. */
+  /** The step of its latest attempt, from 0. */
   step: number;
   attempts: AttemptState[];
   sent_at: Date | null;
@@ -84,19 +84,20 @@ export function takeResult(message: MessageState, number: number, result: TryRes
       attempt.finished_at = now;
       message.sent_at ??= now;
       raise(message, 'sent');
-      attempt.falls_back_at = hasNext(message, attempt) && !wasReached(message) ? fallbackAt(message, now) : null;
+      attempt.falls_back_at =
+        hasNext(message, attempt) && !wasReached(message) ? fallbackAt(message, attempt, now) : null;
       return;
     case 'unknown':
       attempt.status = 'unknown';
       attempt.reason = 'no_answer';
       attempt.finished_at = now;
-      attempt.falls_back_at = isOver ? null : fallbackAt(message, now);
+      attempt.falls_back_at = isOver ? null : fallbackAt(message, attempt, now);
       return;
     case 'skipped':
       attempt.status = 'skipped';
       attempt.reason = result.reason;
       attempt.finished_at = now;
-      goOn(message, skipMessages[result.reason], now);
+      goOn(message, attempt, skipMessages[result.reason], now);
       return;
     case 'rejected':
       fail(message, attempt, 'rejected', result.message, now);
@@ -147,8 +148,6 @@ export function takeReceipt(
   if (status === 'read') message.read_at ??= at;
   raise(message, status);
   if (status === 'sent') return true;
-  // It shows the channel that reached somebody.
-  message.step = attempt.number - 1;
   dropWork(message);
   return true;
 }
@@ -158,7 +157,7 @@ export function takeTimer(message: MessageState, number: number, now: Date): voi
   const attempt = attemptOf(message, number);
   if (attempt.falls_back_at === null || attempt.falls_back_at > now) return;
   attempt.falls_back_at = null;
-  goOn(message, 'No provider said whether it took the message', now);
+  goOn(message, attempt, 'No provider said whether it took the message', now);
 }
 
 /** A try whose process died: nobody knows whether the provider was called. */
@@ -180,11 +179,11 @@ function fail(message: MessageState, attempt: AttemptState, reason: AttemptReaso
   attempt.finished_at ??= now;
   attempt.due_at = null;
   attempt.falls_back_at = null;
-  goOn(message, text, now);
+  goOn(message, attempt, text, now);
 }
 
-/** After an attempt that reached nobody: begins the next one, or ends the message where nothing more can come of it. */
-function goOn(message: MessageState, text: string, now: Date): void {
+/** After `ended`, an attempt that reached nobody: begins the next one, or ends the message where nothing more can come of it. */
+function goOn(message: MessageState, ended: AttemptState, text: string, now: Date): void {
   if (isFinal(message) || wasReached(message)) return;
   const latest = message.attempts.at(-1)!;
   if (isUnderWay(latest)) return;
@@ -199,7 +198,7 @@ function goOn(message: MessageState, text: string, now: Date): void {
   const isRefused = message.attempts.every(({ reason }) => reason === 'no_consent');
   message.status = isRefused ? 'refused' : 'failed';
   message.failed_at = now;
-  message.error_code = latest.reason;
+  message.error_code = ended.reason;
   message.error_message = text;
 }
 
@@ -256,8 +255,8 @@ function hasNext(message: MessageState, attempt: AttemptState): boolean {
   return attempt === message.attempts.at(-1) && message.step + 1 < message.steps.length;
 }
 
-function fallbackAt(message: MessageState, now: Date): Date {
-  return new Date(now.getTime() + message.steps[message.step]!.fallback_after_seconds * 1_000);
+function fallbackAt({ steps }: MessageState, { number }: AttemptState, now: Date): Date {
+  return new Date(now.getTime() + steps[number - 1]!.fallback_after_seconds * 1_000);
 }
 
 function attemptOf(message: MessageState, number: number): AttemptState {
