@@ -61,6 +61,12 @@ describe('a message is refused', () => {
       /^channels\[1\]\.channel .*PUT \/v1\/messages\/channels\/whatsapp$/,
     ],
     ['by a channel that there is not', () => ({ to, channels: [{ ...sms, channel: 'fax' }] }), 'channels', /whatsapp/],
+    [
+      'by the same channel twice',
+      () => ({ contact, channels: [sms, { ...sms, channel: 'email' }, { ...sms, body: 'Again' }] }),
+      'channels',
+      /^channels\[2\]\.channel must not be sms again/,
+    ],
     ['by no channel', () => ({ to, channels: [] }), 'channels', /^channels .*1/],
     ['by six channels', () => ({ to, channels: Array(6).fill(sms) }), 'channels', /^channels .*5/],
     ['without a text', () => ({ to, channels: [{ channel: 'sms' }] }), 'channels', /^channels\[0\]\.body /],
