@@ -61,7 +61,7 @@ export class InboundAnnouncer {
 
   async #announceOne(row: InboundRow): Promise<void> {
     const { bus, log } = this.#foundation;
-    const address = addressOf(row.sender, await this.#countryOf(row.account_id));
+    const address = addressOfSender(row.sender, await this.#countryOf(row.account_id));
     if (!address) log.info({ inbound: row.id }, 'the sender of an inbound message is no address: nobody can answer it');
     const answer =
       address && (await bus.ask(findOrCreateContact, row.account_id, { ...address, name: row.sender_name }));
@@ -76,8 +76,8 @@ export class InboundAnnouncer {
   }
 }
 
-/** As contacts keep it; undefined for a short code or a name, of which no contact can be made. */
-function addressOf(sender: string, country: string): { phone: string } | { email: string } | undefined {
+/** Returns a sender's address as contacts keep it; undefined for a short code or a name, of which no contact can be made. */
+export function addressOfSender(sender: string, country: string): { phone: string } | { email: string } | undefined {
   const address = email.safeParse(sender);
   if (address.success) return { email: address.data };
   const number = sender.trim().replace(/^whatsapp:/, '');

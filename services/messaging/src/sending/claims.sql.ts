@@ -75,9 +75,10 @@ export async function claimTries(
       from due cross join lateral (
         select * from messages where account_id = due.account_id and id = due.message_id for update skip locked) as m
     ), addressed as (
-      select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id, coalesce(m.given_to,
-        case when m.step ->> 'channel' = 'email' or coalesce(survivor.deleted, c.deleted) then ''
-          else coalesce(survivor.phone, c.phone, '') end) as to_address
+      select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id,
+        case when coalesce(survivor.deleted, c.deleted) then ''
+          else coalesce(m.given_to, case when m.step ->> 'channel' <> 'email' then coalesce(survivor.phone, c.phone) end, '')
+        end as to_address
       from picked m ${joinContact(sql, 'm')}
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel'
     ), begun as (
