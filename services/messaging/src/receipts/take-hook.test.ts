@@ -11,6 +11,7 @@ import {
   startHttpProvider,
   withStatus,
 } from '../messaging-under-test.ts';
+import { twilioSettings, whatsappSettings } from '../provider-servers-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -108,6 +109,24 @@ describe('a call of a hook', () => {
     expect((await post('/hooks/messages/nobody')).status).toBe(404);
     await shop.account.client.deleteChannel({ params: { channel: 'sms' } });
     expect((await post(shop.hooks.sms!)).status).toBe(404);
+  });
+
+  it('asks with HEAD whether there is a hook, whatever its provider, and changes nothing', async () => {
+    const { client } = shop.account;
+    const ask = async (path: string) => (await rawRequest(platform.gatewayUrl, 'HEAD', path)).status;
+    expect(await ask(shop.hooks.sms!)).toBe(200);
+    const settingsOf = { twilio: twilioSettings, whatsapp_cloud: whatsappSettings };
+    for (const [name, settings] of Object.entries(settingsOf)) {
+      const params = { channel: 'whatsapp' as const };
+      const { hook_url } = await client.putChannel({ params, body: { provider: name, settings } });
+      expect(await ask(new URL(hook_url).pathname)).toBe(200);
+    }
+    const unknown = ['nobody', 'x'.repeat(32), 'x'.repeat(2_000), '%00', 'a%00b', '%f0%9f%98%80'];
+    for (const token of unknown) expect([token, await ask(`/hooks/messages/${token}`)]).toEqual([token, 404]);
+    const rows = await sql`
+      select from inbound_messages where account_id = ${shop.account.id}
+      union all select from arrived_receipts where account_id = ${shop.account.id}`;
+    expect(rows).toHaveLength(0);
   });
 
   it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {
