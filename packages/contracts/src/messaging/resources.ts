@@ -98,6 +98,7 @@ export const attemptReason = z.enum([
   'no_answer',
   'undelivered',
   'not_needed',
+  'account_suspended',
 ]);
 export type AttemptReason = z.infer<typeof attemptReason>;
 
