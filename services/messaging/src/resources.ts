@@ -22,6 +22,7 @@ import { InboundAnnouncer } from './receipts/inbound-announcer.ts';
 import { insertReceipts, wakeReceipts } from './receipts/receipts.sql.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
 import type { EndedTry } from './sending/result-writer.ts';
+import { Suspensions } from './sending/suspended-accounts.ts';
 
 const url = (fallback: string, description: string) =>
   z
@@ -88,6 +89,7 @@ export async function makeResources(foundation: Foundation<MessagingConfig>) {
   const dispatcher = new Dispatcher({
     ...foundation,
     ...shared,
+    suspensions: new Suspensions(foundation.accounts),
     maxPerLane: config.MESSAGING_MAX_PER_CHANNEL,
     maxInFlight: config.MESSAGING_MAX_IN_FLIGHT,
     write: (ended) => writeResults(foundation, ended),

@@ -39,7 +39,10 @@ export interface MessageState {
   error_message: string | null;
 }
 
-/** What one try of an attempt came to. Postponed is none: it was not begun, since something that it needs was away. */
+/**
+ * What one try of an attempt came to. Postponed is none: it was not begun, since something that it needs is unavailable. Neither is
+ * suspended: its account is, and nothing of it goes out.
+ */
 export type TryResult = { address?: string } & (
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
   | { outcome: 'rejected'; message: string }
@@ -47,7 +50,10 @@ export type TryResult = { address?: string } & (
   | { outcome: 'unknown'; message: string }
   | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' }
   | { outcome: 'postponed'; waitMs: number }
+  | { outcome: 'suspended' }
 );
+
+const notTaken: readonly TryResult['outcome'][] = ['postponed', 'unavailable', 'suspended'];
 
 /** The waits before the second and the third try; all three begin within 30 s of the first, however long they take. */
 const retryWaitsMs = [2_000, 8_000];
@@ -64,11 +70,15 @@ export function takeResult(message: MessageState, number: number, result: TryRes
   attempt.running_since = null;
   attempt.address = result.address ?? attempt.address;
   const isOver = wasReached(message) || isFinal(message);
-  if (isOver && (result.outcome === 'postponed' || result.outcome === 'unavailable')) {
+  if (isOver && notTaken.includes(result.outcome)) {
     drop(attempt, now);
     return;
   }
   switch (result.outcome) {
+    case 'suspended':
+      attempt.due_at = now;
+      takeSuspension(message, now);
+      return;
     case 'postponed':
       attempt.tries--;
       attempt.due_at = new Date(now.getTime() + result.waitMs);
@@ -165,6 +175,22 @@ export function takeLoss(message: MessageState, number: number, now: Date): void
   takeResult(message, number, { outcome: 'unknown', message: 'The provider did not answer' }, now);
 }
 
+/**
+ * Ends a message of a suspended account that waits for a try, or whose fallback is due: nothing more of it goes out, later neither. One
+ * that waits for its time or for a receipt stays as it is.
+ */
+export function takeSuspension(message: MessageState, now: Date): void {
+  if (isFinal(message) || wasReached(message)) return;
+  const waiting = message.attempts.filter(({ due_at }) => due_at !== null);
+  const isFallbackDue = message.attempts.some(({ falls_back_at }) => falls_back_at !== null && falls_back_at <= now);
+  if (waiting.length === 0 && !isFallbackDue) return;
+  for (const attempt of waiting)
+    Object.assign(attempt, { status: 'failed', reason: 'account_suspended', finished_at: now, due_at: null });
+  dropWork(message);
+  const error = { error_code: 'account_suspended', error_message: 'The account is suspended' };
+  Object.assign(message, { status: 'failed', failed_at: now, ...error });
+}
+
 /** Cancels a message that nobody has been called for yet; answers false where it is too late. */
 export function cancel(message: MessageState): boolean {
   if (message.status !== 'scheduled' && message.status !== 'queued') return false;
@@ -196,10 +222,8 @@ function goOn(message: MessageState, ended: AttemptState, text: string, now: Dat
   // One that a provider took can still arrive.
   if (message.attempts.some(({ status, falls_back_at }) => status === 'sent' || falls_back_at !== null)) return;
   const isRefused = message.attempts.every(({ reason }) => reason === 'no_consent');
-  message.status = isRefused ? 'refused' : 'failed';
-  message.failed_at = now;
-  message.error_code = ended.reason;
-  message.error_message = text;
+  const status = isRefused ? 'refused' : 'failed';
+  Object.assign(message, { status, failed_at: now, error_code: ended.reason, error_message: text });
 }
 
 export function newAttempt(number: number, channel: Channel, dueAt: Date | null): AttemptState {

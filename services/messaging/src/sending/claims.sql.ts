@@ -124,3 +124,23 @@ export async function selectDueFallbacks(
   return await tx<(MessageRef & { number: number })[]>`
     select account_id, message_id, number from attempts where falls_back_at <= ${now} order by falls_back_at limit ${limit}`;
 }
+
+/** At most `limit` accounts that have tries waiting, due or not, by id: found one from the other by the index. */
+export async function selectAccountsWithTries(tx: Sql, limit: number): Promise<string[]> {
+  const rows = await tx<{ account_id: string }[]>`
+    with recursive accounts as (
+      (select account_id, 1 as place from attempts where due_at is not null order by account_id limit 1)
+      union all
+      select next.account_id, a.place + 1 from accounts a cross join lateral (
+        select account_id from attempts where due_at is not null and account_id > a.account_id order by account_id limit 1) as next
+      where a.place < ${limit}
+    )
+    select account_id from accounts`;
+  return rows.map(({ account_id }) => account_id);
+}
+
+/** At most `limit` messages of these accounts that have a try waiting, due or not. */
+export async function selectWaitingTries(tx: Sql, accountIds: readonly string[], limit: number): Promise<MessageRef[]> {
+  return await tx<MessageRef[]>`
+    select account_id, message_id from attempts where account_id = any(${[...accountIds]}::uuid[]) and due_at is not null limit ${limit}`;
+}
