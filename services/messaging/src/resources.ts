@@ -28,8 +28,14 @@ const url = (fallback: string, description: string) =>
   z
     .url({ protocol: /^https?$/ })
     .default(fallback)
-    .transform((text) => text.replace(/\/+$/, ''))
+    .transform(withoutTrailingSlashes)
     .meta({ description });
+
+function withoutTrailingSlashes(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '/') end--;
+  return text.slice(0, end);
+}
 
 /** The settings of this service. */
 export const messagingConfig = baseConfig.extend({
@@ -42,7 +48,8 @@ export const messagingConfig = baseConfig.extend({
     description: 'One deadline over a call of a provider.',
   }),
   MESSAGING_MAX_PER_CHANNEL: z.coerce.number().int().min(1).max(500).default(32).meta({
-    description: 'Calls under way at most of one account on one channel, in one process.',
+    description:
+      'Calls under way at most of one account on one channel, in one process; a provider earns them by answering.',
   }),
   MESSAGING_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2_000).default(256).meta({
     description: 'Calls under way at most that began within the last second; four times as many in all.',

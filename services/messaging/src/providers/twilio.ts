@@ -47,7 +47,8 @@ export const provider: Provider<Settings> = {
     });
     const credentials = Buffer.from(`${account_sid}:${auth_token}`).toString('base64');
     const result = await poster.post({
-      poolKey: account_sid,
+      // The hook's address is of one account and channel: no two accounts share, or wait for, a connection.
+      poolKey: hookUrl,
       url: `${twilioUrl}/2010-04-01/Accounts/${account_sid}/Messages.json`,
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
