@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { ApiError } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { isSame, jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
@@ -65,6 +66,9 @@ const messageEntry = z.object({
 });
 
 const contactEntry = z.object({ wa_id: z.string(), profile: z.object({ name: z.string() }) });
+
+/** As many as Meta puts into one request at most. */
+const maxEntries = 1_000;
 
 /** WhatsApp by Meta's Cloud API. */
 export const provider: Provider<Settings> = {
@@ -140,6 +144,10 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
       }),
     );
   });
+  if (receipts.length + messages.length > maxEntries)
+    throw new ApiError('invalid_request', `body must hold at most ${maxEntries} statuses and messages`, {
+      field: 'body',
+    });
   return { receipts, messages };
 }
 
