@@ -13,11 +13,21 @@ export interface InboundRow {
   arrived_at: Date;
 }
 
-/** Claims at most `limit` that are due, in the order in which they came: nobody else gets them before `leasedUntil`. */
-export async function claimInbound(sql: Sql, now: Date, leasedUntil: Date, limit: number): Promise<InboundRow[]> {
+/**
+ * Claims at most `limit` that are due, in the order in which they came: nobody else gets them before `leasedUntil`. Of `accounts` alone,
+ * or of all but these.
+ */
+export async function claimInbound(
+  sql: Sql,
+  now: Date,
+  leasedUntil: Date,
+  { accounts, isOfOthers, limit }: { accounts: readonly string[]; isOfOthers: boolean; limit: number },
+): Promise<InboundRow[]> {
   return await sql<InboundRow[]>`
     with due as (
-      select account_id, id from inbound_messages where due_at <= ${now} order by due_at, id limit ${limit} for update skip locked
+      select account_id, id from inbound_messages
+      where due_at <= ${now} and (account_id = any(${[...accounts]}::uuid[])) <> ${isOfOthers}
+      order by due_at, id limit ${limit} for update skip locked
     ), claimed as (
       update inbound_messages m set due_at = ${leasedUntil} from due
       where m.account_id = due.account_id and m.id = due.id

@@ -95,6 +95,22 @@ describe('a receipt', () => {
   });
 });
 
+it('what very many customers of one account write does not go before what a customer of another writes', async () => {
+  const other = await openShop(platform, { sms: provider });
+  await sql`
+    insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, due_at)
+    select ${shop.account.id}, 'sms', 'flood-' || n, '+49309018' || n, '', 'Hello', now(), now(), now() - interval '1 minute'
+    from generate_series(10000, 10599) as n`;
+  await other.hook('sms', inbound('i-1'));
+  await platform.event(other.account.id, 'message.received');
+  const [{ left }] = (await sql`
+    select count(*)::int as left from inbound_messages where account_id = ${shop.account.id} and due_at is not null`) as never as [
+    { left: number },
+  ];
+  expect(left).toBeGreaterThan(100);
+  await waitFor('the others', () => received().length === 600, 60_000);
+});
+
 describe('a call of a hook', () => {
   it('with a wrong signature is 401 and leaves nothing', async () => {
     const answer = await shop.hook('sms', inbound('i-1'), newSigningSecret());
@@ -127,6 +143,19 @@ describe('a call of a hook', () => {
       select from inbound_messages where account_id = ${shop.account.id}
       union all select from arrived_receipts where account_id = ${shop.account.id}`;
     expect(rows).toHaveLength(0);
+  });
+
+  it('with a receipt is put off while thousands of the account wait, and no other account is', async () => {
+    await sql`
+      insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
+      select ${shop.account.id}, 'sms', 'unknown-' || n, 'read', now(), now(), now() + interval '1 hour'
+      from generate_series(1, 5000) as n`;
+    const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: now() };
+    const answer = await shop.hook('sms', receipt);
+    expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
+    expect((await shop.hook('sms', inbound('i-1'))).status).toBe(200);
+    const other = await openShop(platform, { sms: provider });
+    expect((await other.hook('sms', receipt)).status).toBe(200);
   });
 
   it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {
