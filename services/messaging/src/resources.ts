@@ -28,12 +28,12 @@ const url = (fallback: string, description: string) =>
   z
     .url({ protocol: /^https?$/ })
     .default(fallback)
-    .transform(withoutTrailingSlashes)
+    .transform(withoutSlashesAtEnd)
     .meta({ description });
 
-function withoutTrailingSlashes(text: string): string {
+function withoutSlashesAtEnd(text: string): string {
   let end = text.length;
-  while (text[end - 1] === '/') end--;
+  while (text[end - 1] === '/') end -= 1;
   return text.slice(0, end);
 }
 

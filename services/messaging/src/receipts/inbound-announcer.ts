@@ -10,9 +10,9 @@ const everyMs = 500;
 const slowestRetryMs = 10_000;
 /** Longer than asking takes: how late something goes on that a killed process had claimed. */
 const leaseMs = 10_000;
-const batchSize = 50;
+const batchSize = 20;
 /** An account with so many in one batch has a share of its own from then on, beside that of all others, until nothing of it is due. */
-const busyFrom = 10;
+const busyFrom = 5;
 const busyBatchSize = 10;
 const maxBusy = 100;
 const longestWaitMs = 300_000;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { takeMessage } from '@customer-platform/contracts/messaging';
 import { AccountDirectory, Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
@@ -11,6 +12,8 @@ import {
   startHttpProvider,
   withStatus,
 } from '../messaging-under-test.ts';
+import type { Claim } from './claims.sql.ts';
+import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { Suspensions } from './suspended-accounts.ts';
 
 let platform: Platform;
@@ -141,4 +144,21 @@ it('many tries of one account ask the gateway once whether it is suspended, and 
   isSuspended = true;
   accounts.forget('a');
   expect(await ask()).toEqual([true, true, false, true]);
+});
+
+it('a try that was claimed when its account was suspended does not reach the provider, nor one while nobody can say', async () => {
+  const claim = {
+    ...{ account_id: randomUUID(), message_id: randomUUID(), attempt_id: randomUUID(), number: 1, tries: 1 },
+    ...{ channel: 'sms', step: steps[1], purpose: 'service', contact_id: null, address: to, is_simulated: true },
+    ...{ provider: null, settings: null, token: null, trace: null },
+  } as Claim;
+  const tried = (fetch: (id: string) => Promise<AccountContext | null>) => {
+    const suspensions = new Suspensions(new AccountDirectory(fetch));
+    return sendAttempt(claim, { suspensions, log: createLogger('messaging', 'error') } as SendContext);
+  };
+  const account = { id: claim.account_id, suspended: true } as AccountContext;
+  expect(await tried(async () => account)).toEqual({ outcome: 'suspended' });
+  expect(await tried(async () => ({ ...account, suspended: false }))).toMatchObject({ outcome: 'accepted' });
+  const unavailable = new ApiError('service_unavailable', 'The gateway is unavailable');
+  expect(await tried(() => Promise.reject(unavailable))).toEqual({ outcome: 'postponed', waitMs: 5_000 });
 });
