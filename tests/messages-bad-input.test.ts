@@ -61,6 +61,12 @@ describe('a message is refused', () => {
       /^channels\[1\]\.channel .*PUT \/v1\/messages\/channels\/whatsapp$/,
     ],
     ['by a channel that there is not', () => ({ to, channels: [{ ...sms, channel: 'fax' }] }), 'channels', /whatsapp/],
+    [
+      'by the same channel twice',
+      () => ({ contact, channels: [sms, { ...sms, channel: 'email' }, { ...sms, body: 'Again' }] }),
+      'channels',
+      /^channels\[2\]\.channel must not be sms again/,
+    ],
     ['by no channel', () => ({ to, channels: [] }), 'channels', /^channels .*1/],
     ['by six channels', () => ({ to, channels: Array(6).fill(sms) }), 'channels', /^channels .*5/],
     ['without a text', () => ({ to, channels: [{ channel: 'sms' }] }), 'channels', /^channels\[0\]\.body /],
@@ -100,7 +106,7 @@ describe('a message is taken', () => {
   it.each<[string, () => object]>([
     ['of 4,096 characters', () => ({ to, channels: [{ ...sms, body: 'x'.repeat(4_096) }] })],
     ['of 4,096 emoji', () => ({ to, channels: [{ ...sms, body: '😀'.repeat(4_096) }] })],
-    ['by five channels', () => ({ to, channels: Array(5).fill(sms) })],
+    ['by each channel once', () => ({ contact, channels: [sms, { ...sms, channel: 'email' }] })],
     ['that waits 10 s for a receipt', () => ({ to, channels: [{ ...sms, fallback_after_seconds: 10 }] })],
     ['that waits three days for one', () => ({ to, channels: [{ ...sms, fallback_after_seconds: 259_200 }] })],
     ['with a reference of 100', () => ({ to, channels: [sms], reference: '😀'.repeat(100) })],

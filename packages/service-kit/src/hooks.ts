@@ -8,7 +8,8 @@ import { inSpan, SpanKind } from './telemetry.ts';
 
 /** A request that comes in without a key: who sent it is known by a signature, which the hook checks over `body`, byte for byte. */
 export interface HookCall<Resources> {
-  method: 'GET' | 'POST';
+  /** HEAD asks only whether somebody is called here: it must change nothing. */
+  method: 'GET' | 'HEAD' | 'POST';
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
@@ -35,7 +36,7 @@ export interface Hook<Resources = never> {
 
 const bodyLimit = 1_048_576;
 
-/** Serves hooks on an Express app: GET and POST, bodies up to 1 MiB of any type. */
+/** Serves hooks on an Express app: GET, HEAD and POST, bodies up to 1 MiB of any type. */
 export function bindHooks<Resources>(
   app: Express,
   hooks: readonly Hook<Resources>[],
@@ -65,7 +66,7 @@ export function bindHooks<Resources>(
 function callOf<Resources>(request: Request, context: WorkContext<Resources>): HookCall<Resources> {
   const { log, sql, resources, clock } = context;
   return {
-    method: request.method === 'GET' ? 'GET' : 'POST',
+    method: request.method as HookCall<Resources>['method'],
     params: request.params as Record<string, string>,
     query: new URL(request.url, 'http://service').searchParams,
     headers: request.headers,

@@ -14,6 +14,7 @@ import { applyReceipts } from './receipts/apply-receipts.ts';
 import { takeHook } from './receipts/take-hook.ts';
 import { type MessagingResources, makeResources, messagingConfig } from './resources.ts';
 import { endLostTries, fallBack } from './sending/fall-back.ts';
+import { endSuspendedMessages } from './sending/suspended-accounts.ts';
 import { getTemplates } from './templates/get-templates.ts';
 import { onConfirmationDue } from './templates/on-confirmation-due.ts';
 import { onReminderDue } from './templates/on-reminder-due.ts';
@@ -33,7 +34,7 @@ export const messaging: ServiceDefinition<typeof messagingConfig, MessagingResou
   requests: [answerTakeMessage, answerGetConversation],
   hooks: [takeHook],
   consumers: [contactConsumer, onConfirmationDue, onReminderDue],
-  jobs: [releaseScheduledMessages, fallBack, endLostTries, applyReceipts],
+  jobs: [releaseScheduledMessages, fallBack, endLostTries, endSuspendedMessages, applyReceipts],
   resources: makeResources,
 };
 

@@ -36,7 +36,7 @@ export interface ProviderServer {
 export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string } = {}) {
   const guard = { allowedRanges: parseAddressRanges('127.0.0.0/8,::1/128'), resolve: createNameResolver(1000) };
   const sockets = { maxSocketsPerPool: 10, maxSockets: 50 };
-  const poster = createPoster({ ...guard, ...sockets, timeoutMs: 1500, keptBytes: 65_536, neverResends: true });
+  const poster = createPoster({ ...guard, ...sockets, timeoutMs: 4_000, keptBytes: 65_536, neverResends: true });
   const hookUrl = 'https://platform.example/hooks/messages/token';
   const tools: ProviderTools = { poster, guard, twilioUrl: '', whatsappUrl: '', hookUrl, ...urls };
   return { ...tools, close: () => poster.close() };

@@ -22,6 +22,7 @@ import { InboundAnnouncer } from './receipts/inbound-announcer.ts';
 import { insertReceipts, wakeReceipts } from './receipts/receipts.sql.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
 import type { EndedTry } from './sending/result-writer.ts';
+import { Suspensions } from './sending/suspended-accounts.ts';
 
 const url = (fallback: string, description: string) =>
   z
@@ -47,7 +48,8 @@ export const messagingConfig = baseConfig.extend({
     description: 'One deadline over a call of a provider.',
   }),
   MESSAGING_MAX_PER_CHANNEL: z.coerce.number().int().min(1).max(500).default(32).meta({
-    description: 'Calls under way at most of one account on one channel, in one process.',
+    description:
+      'Calls under way at most of one account on one channel, in one process; a provider earns them by answering.',
   }),
   MESSAGING_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2_000).default(256).meta({
     description: 'Calls under way at most that began within the last second; four times as many in all.',
@@ -94,6 +96,7 @@ export async function makeResources(foundation: Foundation<MessagingConfig>) {
   const dispatcher = new Dispatcher({
     ...foundation,
     ...shared,
+    suspensions: new Suspensions(foundation.accounts),
     maxPerLane: config.MESSAGING_MAX_PER_CHANNEL,
     maxInFlight: config.MESSAGING_MAX_IN_FLIGHT,
     write: (ended) => writeResults(foundation, ended),

@@ -17,6 +17,9 @@ export const takeMessage = internalRequest(
     channel,
     body: z.string(),
     reference: z.string().meta({ description: 'What it is about, for people to find it by.' }),
+    reply_to: z.guid().optional().meta({
+      description: 'The inbound message that it replies to: it goes where that came from, if the channel reaches it.',
+    }),
     needs_channel: z.boolean().default(false),
   }),
   z.object({

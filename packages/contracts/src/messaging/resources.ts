@@ -35,10 +35,22 @@ export const MessageStep = z.object({
 });
 export type MessageStep = z.infer<typeof MessageStep>;
 
+function refuseRepeatedChannels(steps: readonly MessageStep[], context: z.RefinementCtx): void {
+  const index = steps.findIndex(({ channel }, place) => steps.findIndex((other) => other.channel === channel) < place);
+  if (index === -1) return;
+  const message = `must not be ${steps[index]!.channel} again: each channel is tried once`;
+  context.addIssue({ code: 'custom', path: [index, 'channel'], message });
+}
+
 export const MessageInput = z.object({
   contact: uuid.optional().meta({ description: 'Who it is for; this or `to`.' }),
   to: text(254, 1).optional().meta({ description: "A phone number, or an email's address; this or `contact`." }),
-  channels: z.array(MessageStep).min(1).max(5).meta({ description: 'Tried in this order.' }),
+  channels: z
+    .array(MessageStep)
+    .min(1)
+    .max(5)
+    .superRefine(refuseRepeatedChannels)
+    .meta({ description: 'Tried in this order, each channel at most once.' }),
   reference: reference.optional().meta({ description: 'Your own id or word for it, to find it by.' }),
   purpose: messagePurpose
     .default('service')
@@ -47,7 +59,7 @@ export const MessageInput = z.object({
 });
 
 const error = z.object({
-  code: z.string().meta({ description: 'What became of the last channel: a reason of attempts.' }),
+  code: z.string().meta({ description: 'Why the channel failed that ended it: a reason of attempts.' }),
   message: z.string(),
 });
 
@@ -57,8 +69,8 @@ export const Message = z
     reference: z.string().nullable(),
     status: messageStatus,
     contact: ContactSummary.nullable(),
-    to: z.string().meta({ description: 'The address on the channel that it is at; "" until that is known.' }),
-    channel: channel.meta({ description: 'The channel that it is at, or that reached somebody.' }),
+    to: z.string().meta({ description: 'The address on `channel`; "" until that is known.' }),
+    channel: channel.meta({ description: 'The channel of the attempt that got furthest, the later one of equals.' }),
     purpose: messagePurpose,
     body: z.string().meta({ description: 'What it says on that channel.' }),
     send_at: timestamp.nullable(),
@@ -86,6 +98,7 @@ export const attemptReason = z.enum([
   'no_answer',
   'undelivered',
   'not_needed',
+  'account_suspended',
 ]);
 export type AttemptReason = z.infer<typeof attemptReason>;
 

@@ -13,6 +13,8 @@ export interface ClaimedStep extends Pick<StepRow, 'id' | 'action' | 'params' | 
   /** Whether the contact, or who it was merged into, was deleted. */
   is_contact_deleted: boolean;
   deal_id: string | null;
+  /** The inbound message that the plan answers; null where something else led to it. */
+  reply_to: string | null;
   trace: TraceHeaders | null;
 }
 
@@ -29,7 +31,7 @@ export async function claimSteps(sql: Sql, now: Date, leasedUntil: Date, limit: 
       select due.id as step_id, p.*
       -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
       from due cross join lateral (
-        select account_id, status, contact_id, deal_id, trace from plans where account_id = due.account_id and id = due.plan_id
+        select account_id, status, contact_id, deal_id, trigger, trigger_id, trace from plans where account_id = due.account_id and id = due.plan_id
         for update skip locked) as p
     ), claimed as (
       update plan_steps s set status = 'running', due_at = ${leasedUntil}, tries = s.tries + 1,
@@ -37,7 +39,8 @@ export async function claimSteps(sql: Sql, now: Date, leasedUntil: Date, limit: 
       from held where s.account_id = held.account_id and s.id = held.step_id
       returning s.account_id, s.id, s.plan_id, s.action, s.params, s.key, s.tries, s.began_at
     )
-    select s.*, p.status as plan_status, p.deal_id, p.trace, coalesce(survivor.id, c.id, p.contact_id) as contact_id,
+    select s.*, p.status as plan_status, p.deal_id, p.trace,
+      case when p.trigger = 'inbound_message' then p.trigger_id end as reply_to, coalesce(survivor.id, c.id, p.contact_id) as contact_id,
       coalesce(survivor.deleted, c.deleted, false) as is_contact_deleted
     from claimed s join held p on p.account_id = s.account_id and p.step_id = s.id ${joinContact(sql, 'p')}`;
 }

@@ -26,7 +26,8 @@ export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | un
   const { account_id, plan_id, key, contact_id: contact, deal_id: deal } = step;
   if (step.action === 'send_message') {
     const { channel, body } = step.params as z.infer<typeof SendMessageParams>;
-    const message = { key, contact, channel, body, reference: `plan-${plan_id}`, needs_channel: true };
+    const reply = step.reply_to === null ? {} : { reply_to: step.reply_to };
+    const message = { key, contact, channel, body, reference: `plan-${plan_id}`, needs_channel: true, ...reply };
     const taken = await bus.ask(takeMessage, account_id, message);
     return taken.message === null ? { error: taken.refusal! } : { result: { message: taken.message } };
   }

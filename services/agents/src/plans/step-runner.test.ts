@@ -95,6 +95,28 @@ describe('a step that runs', () => {
   });
 });
 
+describe('a message that replies', () => {
+  it('goes to the number that the customer wrote from, also after a merge', async () => {
+    const { client, id } = agency;
+    const messaging = platform.database('messaging');
+    const from = agency.contact.phone!;
+    const [inbound] = await messaging`
+      insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, contact_id)
+      values (${id}, 'sms', 'i-1', ${from}, '', 'Have you got tea?', now(), now(), ${agency.contact.id}) returning id`;
+    const email = 'carla@example.com';
+    await client.updateContact({ params: { contact_id: agency.contact.id }, body: { email } });
+    const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901802', email } });
+    await client.findDuplicates({});
+    const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
+    const plan = await agency.plan({ steps: ['send_message'], more: { trigger_id: inbound!.id } });
+    await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: survivor.id } });
+    await waitFor('the merge', async () => (await agency.get(plan.id)).contact.uuid === survivor.id);
+    await agency.decide(plan.id, 'approve');
+    await agency.until(plan.id, 'completed');
+    expect(await messagesOf(plan.id)).toMatchObject([{ to: from, contact: { id: survivor.id } }]);
+  });
+});
+
 describe('a step that fails', () => {
   it('ends its plan with what went wrong: nothing that follows is done', async () => {
     await agency.client.winDeal({ params: { deal_id: agency.deal.id } });

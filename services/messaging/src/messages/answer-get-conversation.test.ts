@@ -30,10 +30,10 @@ async function openTalk() {
     const { messages } = await bus.ask(getConversation, account.id, { contact: id, limit });
     return messages.map(({ direction, channel, body }) => `${direction} ${channel} ${body}`);
   };
-  const hear = async (body: string) => {
+  const hear = async (body: string, told = `in sms ${body}`) => {
     const at = platform.clock.now().toISOString();
     await hook('sms', { type: 'inbound', from: phone, body, id: randomUUID(), at });
-    await waitFor('it to be theirs', async () => (await talk()).some((line) => line === `in sms ${body}`));
+    await waitFor('it to be theirs', async () => (await talk()).some((line) => line === told));
   };
   const say = (body: string, more: object = {}) =>
     account.client.sendMessage({ body: { contact, channels: [{ channel: 'sms', body }], ...more } });
@@ -52,6 +52,13 @@ describe('a conversation', () => {
     await hear('Thanks');
     expect(await talk()).toEqual(['in sms Are you open?', 'out sms Until five', 'in sms Thanks']);
     expect(await talk(2)).toEqual(['out sms Until five', 'in sms Thanks']);
+  });
+
+  it('is told however long its texts are: each by its beginning', async () => {
+    const { talk, hear } = await openTalk();
+    const long = '\u0001'.repeat(60_000);
+    for (const place of [1, 2, 3]) await hear(`${place}${long}`, `in sms ${place}${long.slice(0, 1_999)}`);
+    expect((await talk()).map((line) => line.length)).toEqual([2_007, 2_007, 2_007]);
   });
 
   it('comes with the channels that are set up to go on with it', async () => {

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { takeMessage } from '@customer-platform/contracts/messaging';
+import { type Channel, takeMessage } from '@customer-platform/contracts/messaging';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type HttpProvider, openShop, type Shop, startHttpProvider } from '../messaging-under-test.ts';
 
 let platform: Platform;
+let provider: HttpProvider;
 let bus: Bus;
 let account: TestAccount;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'catalogue', 'messaging'] });
+  provider = await startHttpProvider();
   const { NATS_URL, BUS_PREFIX } = platform.env('catalogue');
   const log = createLogger('catalogue', 'error');
   bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'catalogue', log });
@@ -16,6 +19,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await bus.close();
   await platform.stop();
+  await provider.stop();
 });
 beforeEach(async () => {
   account = await platform.account();
@@ -140,5 +144,68 @@ describe('a message that is handed over', () => {
 
   it('for an account that there is not is refused', async () => {
     await expect(ask(randomUUID(), {}, randomUUID())).rejects.toMatchObject({ code: 'service_unavailable' });
+  });
+});
+
+describe('a reply', () => {
+  /** What somebody wrote by SMS, and the contact that it made. */
+  async function hear(shop: Shop, from: string, channel: Channel = 'sms') {
+    const at = platform.clock.now().toISOString();
+    await shop.hook(channel, { type: 'inbound', from, name: 'Carla', body: 'Hello?', id: randomUUID(), at });
+    const { data } = await platform.event(shop.account.id, 'message.received', ({ message }) => message.from === from);
+    return { reply_to: data.message.id as string, contact: data.contact.id as string };
+  }
+
+  it('goes to the number that the customer wrote from, also after a merge', async () => {
+    const shop = await openShop(platform, { sms: provider });
+    const { client, id: accountId } = shop.account;
+    const { reply_to, contact } = await hear(shop, phone);
+    const email = 'carla@example.com';
+    await client.updateContact({ params: { contact_id: contact }, body: { email } });
+    const keep = (await client.createContact({ body: { name: 'Carla', phone: '+4930901821', email } })).id;
+    await client.findDuplicates({});
+    const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
+    await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep } });
+    const sql = platform.database('messaging');
+    await waitFor('the merge', async () => (await sql`select 1 from contacts where merged_into = ${keep}`).length > 0);
+    const to = { params: { message_id: await hand(contact, { reply_to }, accountId) } };
+    const reply = await waitFor('it to be sent', async () => {
+      const shown = await client.getMessage(to);
+      return shown.status === 'sent' && shown;
+    });
+    expect(reply).toMatchObject({ to: phone, contact: { id: keep, phone: '+4930901821' } });
+    expect(provider.sentTo(phone)).toHaveLength(1);
+    expect((await client.listMessages({ query: { contact: keep } })).data).toMatchObject([{ id: reply.id }]);
+  });
+
+  it('goes to the contact where the channel does not reach who wrote', async () => {
+    const shop = await openShop(platform, { sms: provider, email: provider });
+    const { reply_to } = await hear(shop, 'carla@example.com', 'email');
+    const contact = (await shop.account.client.createContact({ body: { name: 'Carla', phone } })).id;
+    const bySms = await hand(contact, { reply_to }, shop.account.id);
+    const byEmail = await hand(contact, { reply_to, channel: 'email' }, shop.account.id);
+    const toOf = async (message_id: string) => (await shop.account.client.getMessage({ params: { message_id } })).to;
+    expect([await toOf(bySms), await toOf(byEmail)]).toEqual([phone, 'carla@example.com']);
+    const unknown = await hand(contact, { reply_to: randomUUID() }, shop.account.id);
+    expect(await toOf(unknown)).toBe(phone);
+  });
+
+  it('to a contact who was deleted meanwhile is not sent', async () => {
+    const shop = await openShop(platform, { sms: provider });
+    const { client } = shop.account;
+    const { reply_to, contact } = await hear(shop, '+4930901822');
+    await client.deleteContact({ params: { contact_id: contact } });
+    const sql = platform.database('messaging');
+    await waitFor(
+      'the news',
+      async () => (await sql`select 1 from contacts where id = ${contact} and deleted`).length > 0,
+    );
+    const message_id = await hand(contact, { reply_to }, shop.account.id);
+    const failed = await waitFor('its end', async () => {
+      const shown = await client.getMessage({ params: { message_id } });
+      return shown.failed_at !== null && shown;
+    });
+    expect(failed.error?.code).toBe('no_address');
+    expect(provider.sentTo('+4930901822')).toEqual([]);
   });
 });

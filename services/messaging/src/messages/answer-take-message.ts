@@ -1,19 +1,26 @@
 import { knownContact, learnContact } from '@customer-platform/contact-copy';
-import { takeMessage } from '@customer-platform/contracts/messaging';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { type Channel, takeMessage } from '@customer-platform/contracts/messaging';
 import { activeTrace, answerRequest } from '@customer-platform/service-kit';
+import { selectSender } from '../receipts/inbound.sql.ts';
+import { addressOfSender } from '../receipts/inbound-announcer.ts';
 import type { MessagingResources } from '../resources.ts';
 import { insertMessages, selectIdByKey } from './messages.sql.ts';
 
 /** Stores what another service has to tell a contact, once for each key. Throws where the account does not exist. */
 export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingResources>(
   takeMessage,
-  async ({ sql, accountId, resources, change }, { key, contact, channel, body, reference, needs_channel }) => {
+  async (
+    { sql, accountId, resources, change },
+    { key, contact, channel, body, reference, reply_to, needs_channel },
+  ) => {
     const taken = await selectIdByKey(sql, accountId, key);
     if (taken !== undefined) return { message: taken, refusal: null };
     // The copy's number is what it goes to; of a contact that nobody knows it ends as one without an address.
     if (!(await knownContact(sql, accountId, contact)))
       await learnContact(contact)({ account: { id: accountId }, sql, ask: resources.askFor(accountId) });
     const trace = activeTrace();
+    const sender = reply_to === undefined ? undefined : await selectSender(sql, accountId, reply_to);
     const message = await change(async ({ tx, now, findAccounts }) => {
       const account = findAccounts([accountId]).get(accountId);
       if (!account) throw new Error(`there is no account ${accountId}`);
@@ -21,7 +28,7 @@ export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingReso
         account_id: accountId,
         reference,
         contact_id: contact,
-        given_to: null,
+        given_to: sender === undefined ? null : replyAddress(sender, channel, account),
         purpose: 'service' as const,
         // Who writes is what an email can say at least.
         steps: [{ channel, body, subject: account.name, fallback_after_seconds: 300 }],
@@ -44,3 +51,11 @@ export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingReso
     return { message, refusal: null };
   },
 );
+
+/** Returns where a reply on this channel reaches the sender; null where it does not, and the contact's own address has to do. */
+function replyAddress(sender: string, channel: Channel, { country }: AccountContext): string | null {
+  const address = addressOfSender(sender, country);
+  if (address === undefined) return null;
+  if ('email' in address) return channel === 'email' ? address.email : null;
+  return channel === 'email' ? null : address.phone;
+}

@@ -1,6 +1,7 @@
+import { joinContact } from '@customer-platform/contact-copy';
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import type { AttemptState } from './message-state.ts';
-import { type MessageRow, messageColumns, messageNeighbours } from './messages.sql.ts';
+import { type MessageRow, messageColumns } from './messages.sql.ts';
 
 /** An attempt of a message. */
 export interface AttemptRow extends AttemptState {
@@ -40,7 +41,7 @@ function datedAttempts(attempts: readonly AttemptRow[]): AttemptRow[] {
 /** A message with its attempts as they are at one moment; undefined where the account has none with this id. */
 export async function selectMessage(sql: Sql, accountId: string, id: string): Promise<WholeMessage | undefined> {
   const [row] = await sql<WholeMessage[]>`
-    select ${messageColumns(sql)}, ${attemptsOf(sql)} as attempts from messages m ${messageNeighbours(sql)}
+    select ${messageColumns(sql)}, ${attemptsOf(sql)} as attempts from messages m ${joinContact(sql, 'm')}
     where m.account_id = ${accountId} and m.id = ${id}`;
   return row && { ...row, attempts: datedAttempts(row.attempts) };
 }
@@ -58,7 +59,7 @@ export async function lockMessages(tx: Sql, refs: readonly MessageRef[]): Promis
     order by m.account_id, m.id for update of m`.execute();
   const messages = tx<WholeMessage[]>`
     select ${messageColumns(tx)}, ${attemptsOf(tx)} as attempts from (select distinct * from ${unnested(tx, refs)}) as named
-    join messages m on m.account_id = named.account_id and m.id = named.message_id ${messageNeighbours(tx)}`.execute();
+    join messages m on m.account_id = named.account_id and m.id = named.message_id ${joinContact(tx, 'm')}`.execute();
   const [, rows] = await Promise.all([locked, messages]);
   return rows.map((row) => ({ ...row, attempts: datedAttempts(row.attempts) }));
 }

@@ -1,3 +1,4 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
 import {
   type Message,
   messageDelivered,
@@ -11,7 +12,7 @@ import { toMessage, toMessageWithAttempts } from './message.ts';
 
 /** One change of one message; it changes what it is given. */
 export interface MessageChange extends MessageRef {
-  apply(message: WholeMessage): void;
+  apply(message: WholeMessage, account: AccountContext | undefined): void;
 }
 
 const events = {
@@ -39,8 +40,7 @@ export async function changeMessages(
     if (!message) continue;
     const account = accounts.get(account_id);
     const before = account && toMessage(message, account);
-    apply(message);
-    message.address = message.attempts[message.step]!.address;
+    apply(message, account);
     const event = message.status === before?.status ? undefined : events[message.status as keyof typeof events];
     if (!event || !account || !before) continue;
     const shown = toMessageWithAttempts(message, message.attempts, account);

@@ -1,15 +1,14 @@
 import { idsOfContact } from '@customer-platform/contact-copy';
-import type { Channel } from '@customer-platform/contracts/messaging';
+import type { Channel, MessageStep } from '@customer-platform/contracts/messaging';
 import type { Sql } from '@customer-platform/service-kit';
+import type { AttemptProgress } from './furthest-attempt.ts';
+import { progressOfAttempts } from './messages.sql.ts';
 
-/** One message of a conversation, whoever wrote it. */
-export interface ConversationRow {
-  id: string;
-  direction: 'in' | 'out';
-  channel: Channel;
-  body: string;
-  at: Date;
-}
+/** One message of a conversation: what a contact wrote, or the channels and attempts of what was sent to it. */
+export type ConversationRow = { id: string; at: Date } & (
+  | { direction: 'in'; channel: Channel; body: string }
+  | { direction: 'out'; steps: MessageStep[]; attempts: AttemptProgress[] }
+);
 
 /** The last messages from and to a contact, and those merged into it, oldest first: of what was sent, what may have reached it. */
 export async function selectConversation(
@@ -21,10 +20,10 @@ export async function selectConversation(
   const ids = idsOfContact(sql, accountId, contactId);
   return await sql<ConversationRow[]>`
     select * from (
-      (select id, 'in' as direction, channel, body, at from inbound_messages
+      (select id, 'in' as direction, channel, body, at, null as steps, null as attempts from inbound_messages
        where account_id = ${accountId} and contact_id = any(array(${ids})) order by id desc limit ${limit})
       union all
-      (select id, 'out', steps -> step ->> 'channel', steps -> step ->> 'body', coalesce(sent_at, created_at) from messages
+      (select id, 'out', null, null, coalesce(sent_at, created_at), steps, ${progressOfAttempts(sql)} from messages m
        where account_id = ${accountId} and contact_id = any(array(${ids})) and status in ('queued', 'sending', 'sent', 'delivered', 'read')
        order by id desc limit ${limit})
       order by at desc, id desc limit ${limit}

@@ -1,7 +1,7 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { MessageStatus } from '@customer-platform/contracts/messaging';
 import type { Sql } from '@customer-platform/service-kit';
-import { type MessageRow, messageColumns, messageNeighbours } from './messages.sql.ts';
+import { type MessageRow, messageColumns, progressOfAttempts } from './messages.sql.ts';
 
 /** What a list is narrowed to; undefined: not. */
 export interface MessageFilter {
@@ -44,7 +44,7 @@ export async function listMessageRows(
   const byText = q === undefined ? page(sql``) : pageOfText(sql, among, accountId, q, limit);
   const cut = contact === undefined ? byText : pageOfContact(contact);
   return await sql<MessageRow[]>`
-    select ${messageColumns(sql)} from (${cut}) as m ${messageNeighbours(sql)} order by m.id desc`;
+    select ${messageColumns(sql)}, ${progressOfAttempts(sql)} as attempts from (${cut}) as m ${joinContact(sql, 'm')} order by m.id desc`;
 }
 
 const pattern = (q: string) => `%${q.replace(/[\\%_]/g, '\\$&')}%`;

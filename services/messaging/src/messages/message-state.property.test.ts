@@ -1,7 +1,16 @@
 import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { cancel, type MessageState, newAttempt, takeReceipt, takeResult, takeTimer } from './message-state.ts';
+import { furthestAttempt } from './furthest-attempt.ts';
+import {
+  cancel,
+  type MessageState,
+  newAttempt,
+  takeReceipt,
+  takeResult,
+  takeSuspension,
+  takeTimer,
+} from './message-state.ts';
 
 const start = new Date('2026-06-01T08:00:00Z');
 const at = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
@@ -94,7 +103,7 @@ describe('receipts', () => {
     takeReceipt(state, 1, { status: 'delivered', at: at(302) }, at(302));
     takeResult(state, 2, { outcome: 'unavailable', message: 'busy' }, at(303));
     expect(state.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
-    expect([state.status, state.step]).toEqual(['delivered', 0]);
+    expect([state.status, furthestAttempt(state.attempts).number]).toEqual(['delivered', 1]);
   });
 
   it('that race the fallback timer lead to one outcome: a next channel, or none', () => {
@@ -115,23 +124,25 @@ describe('receipts', () => {
   });
 });
 
-describe('a message of any story', () => {
-  const event = fc.record({
-    kind: fc.constantFrom(
-      'begin',
-      'accepted',
-      'rejected',
-      'unavailable',
-      'unknown',
-      'skipped',
-      'timer',
-      'receipt',
-      'cancel',
-    ),
-    number: fc.integer({ min: 1, max: 3 }),
-    status: fc.constantFrom<ReceiptStatus>('sent', 'delivered', 'read', 'failed'),
-  });
+const event = fc.record({
+  kind: fc.constantFrom(
+    'begin',
+    'accepted',
+    'rejected',
+    'unavailable',
+    'unknown',
+    'skipped',
+    'timer',
+    'receipt',
+    'cancel',
+    'suspended',
+    'suspension',
+  ),
+  number: fc.integer({ min: 1, max: 3 }),
+  status: fc.constantFrom<ReceiptStatus>('sent', 'delivered', 'read', 'failed'),
+});
 
+describe('a message of any story', () => {
   it('is always sent, waited for or ended: it never stands still', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 25 }), fc.integer({ min: 1, max: 3 }), (story, channels) => {
@@ -170,9 +181,61 @@ function tell(
     if (attempt.provider_id !== null) takeReceipt(state, number, { status, at: now }, now);
   } else if (kind === 'cancel') cancel(state);
   else if (kind === 'accepted') takeResult(state, number, { outcome: 'accepted', providerId: 'p' }, now);
+  else if (kind === 'suspension') takeSuspension(state, now);
   else if (kind === 'skipped') takeResult(state, number, { outcome: 'skipped', reason: 'no_consent' }, now);
   else takeResult(state, number, { outcome: kind as 'rejected', message: kind }, now);
 }
+
+describe('a message of a suspended account', () => {
+  const suspended = { code: 'account_suspended', status: 'failed' };
+  const endingOf = ({ status, error_code }: MessageState) => ({ code: error_code, status });
+
+  it('that waits for a try, a retry or its next channel has failed, and no other channel follows', () => {
+    const queued = message(2);
+    takeSuspension(queued, at(1));
+    const retried = message(2);
+    begin(retried);
+    takeResult(retried, 1, { outcome: 'unavailable', message: 'busy' }, at(1));
+    takeSuspension(retried, at(2));
+    const fallenBack = accepted(2);
+    takeSuspension(fallenBack, at(301));
+    const claimed = message(2);
+    begin(claimed);
+    takeResult(claimed, 1, { outcome: 'suspended' }, at(1));
+    for (const state of [queued, retried, fallenBack, claimed]) {
+      expect([endingOf(state), state.attempts.length]).toEqual([suspended, 1]);
+      expect(state.attempts[0]).toMatchObject({ due_at: null, running_since: null, falls_back_at: null });
+    }
+  });
+
+  it('that is at a provider, waits for a receipt or its time, or arrived is left alone', () => {
+    const running = message(2);
+    begin(running);
+    const scheduled = { ...message(1), attempts: [newAttempt(1, 'sms', null)], status: 'scheduled' as const };
+    const delivered = accepted(2);
+    takeReceipt(delivered, 1, { status: 'delivered', at: at(2) }, at(2));
+    for (const state of [running, scheduled, delivered, accepted(2), accepted(1)]) {
+      const before = structuredClone(state);
+      takeSuspension(state, at(2));
+      expect(state).toEqual(before);
+    }
+  });
+
+  it('stays failed whatever comes afterwards', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 15 }), fc.array(event, { maxLength: 15 }), (before, after) => {
+        const state = message(3);
+        for (const [index, one] of before.entries()) tell(state, one, at(index * 301));
+        takeSuspension(state, at(20_000));
+        if (state.error_code !== 'account_suspended') return;
+        const attempts = state.attempts.length;
+        for (const [index, one] of after.entries()) tell(state, one, at(30_000 + index * 301));
+        const waiting = state.attempts.filter(({ due_at, falls_back_at }) => due_at ?? falls_back_at);
+        expect([endingOf(state), state.attempts.length, waiting]).toEqual([suspended, attempts, []]);
+      }),
+    );
+  });
+});
 
 describe('a try', () => {
   it('that is unavailable is made three times within 30 s, then the next channel follows at once', () => {
@@ -235,5 +298,6 @@ describe('a try', () => {
     expect(state.status).toBe('sent');
     takeReceipt(state, 1, { status: 'failed', at: at(400) }, at(400));
     expect([state.status, state.failed_at]).toEqual(['failed', at(400)]);
+    expect([state.error_code, state.error_message]).toEqual(['undelivered', 'The provider could not deliver it']);
   });
 });

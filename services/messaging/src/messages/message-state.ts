@@ -28,7 +28,7 @@ export interface AttemptState {
 export interface MessageState {
   status: MessageStatus;
   steps: MessageStep[];
-  /** The step that it is at, from 0: its latest attempt's, or that of the attempt that reached somebody. */
+  /** The step of its latest attempt, from 0. */
   step: number;
   attempts: AttemptState[];
   sent_at: Date | null;
@@ -39,7 +39,10 @@ export interface MessageState {
   error_message: string | null;
 }
 
-/** What one try of an attempt came to. Postponed is none: it was not begun, since something that it needs was away. */
+/**
+ * What one try of an attempt came to. Postponed is none: it was not begun, since something that it needs is unavailable. Neither is
+ * suspended: its account is, and nothing of it goes out.
+ */
 export type TryResult = { address?: string } & (
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
   | { outcome: 'rejected'; message: string }
@@ -47,7 +50,10 @@ export type TryResult = { address?: string } & (
   | { outcome: 'unknown'; message: string }
   | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' }
   | { outcome: 'postponed'; waitMs: number }
+  | { outcome: 'suspended' }
 );
+
+const notTaken: readonly TryResult['outcome'][] = ['postponed', 'unavailable', 'suspended'];
 
 /** The waits before the second and the third try; all three begin within 30 s of the first, however long they take. */
 const retryWaitsMs = [2_000, 8_000];
@@ -64,11 +70,15 @@ export function takeResult(message: MessageState, number: number, result: TryRes
   attempt.running_since = null;
   attempt.address = result.address ?? attempt.address;
   const isOver = wasReached(message) || isFinal(message);
-  if (isOver && (result.outcome === 'postponed' || result.outcome === 'unavailable')) {
+  if (isOver && notTaken.includes(result.outcome)) {
     drop(attempt, now);
     return;
   }
   switch (result.outcome) {
+    case 'suspended':
+      attempt.due_at = now;
+      takeSuspension(message, now);
+      return;
     case 'postponed':
       attempt.tries--;
       attempt.due_at = new Date(now.getTime() + result.waitMs);
@@ -84,19 +94,20 @@ export function takeResult(message: MessageState, number: number, result: TryRes
       attempt.finished_at = now;
       message.sent_at ??= now;
       raise(message, 'sent');
-      attempt.falls_back_at = hasNext(message, attempt) && !wasReached(message) ? fallbackAt(message, now) : null;
+      attempt.falls_back_at =
+        hasNext(message, attempt) && !wasReached(message) ? fallbackAt(message, attempt, now) : null;
       return;
     case 'unknown':
       attempt.status = 'unknown';
       attempt.reason = 'no_answer';
       attempt.finished_at = now;
-      attempt.falls_back_at = isOver ? null : fallbackAt(message, now);
+      attempt.falls_back_at = isOver ? null : fallbackAt(message, attempt, now);
       return;
     case 'skipped':
       attempt.status = 'skipped';
       attempt.reason = result.reason;
       attempt.finished_at = now;
-      goOn(message, skipMessages[result.reason], now);
+      goOn(message, attempt, skipMessages[result.reason], now);
       return;
     case 'rejected':
       fail(message, attempt, 'rejected', result.message, now);
@@ -147,8 +158,6 @@ export function takeReceipt(
   if (status === 'read') message.read_at ??= at;
   raise(message, status);
   if (status === 'sent') return true;
-  // It shows the channel that reached somebody.
-  message.step = attempt.number - 1;
   dropWork(message);
   return true;
 }
@@ -158,12 +167,28 @@ export function takeTimer(message: MessageState, number: number, now: Date): voi
   const attempt = attemptOf(message, number);
   if (attempt.falls_back_at === null || attempt.falls_back_at > now) return;
   attempt.falls_back_at = null;
-  goOn(message, 'No provider said whether it took the message', now);
+  goOn(message, attempt, 'No provider said whether it took the message', now);
 }
 
 /** A try whose process died: nobody knows whether the provider was called. */
 export function takeLoss(message: MessageState, number: number, now: Date): void {
   takeResult(message, number, { outcome: 'unknown', message: 'The provider did not answer' }, now);
+}
+
+/**
+ * Ends a message of a suspended account that waits for a try, or whose fallback is due: nothing more of it goes out, later neither. One
+ * that waits for its time or for a receipt stays as it is.
+ */
+export function takeSuspension(message: MessageState, now: Date): void {
+  if (isFinal(message) || wasReached(message)) return;
+  const waiting = message.attempts.filter(({ due_at }) => due_at !== null);
+  const isFallbackDue = message.attempts.some(({ falls_back_at }) => falls_back_at !== null && falls_back_at <= now);
+  if (waiting.length === 0 && !isFallbackDue) return;
+  for (const attempt of waiting)
+    Object.assign(attempt, { status: 'failed', reason: 'account_suspended', finished_at: now, due_at: null });
+  dropWork(message);
+  const error = { error_code: 'account_suspended', error_message: 'The account is suspended' };
+  Object.assign(message, { status: 'failed', failed_at: now, ...error });
 }
 
 /** Cancels a message that nobody has been called for yet; answers false where it is too late. */
@@ -180,11 +205,11 @@ function fail(message: MessageState, attempt: AttemptState, reason: AttemptReaso
   attempt.finished_at ??= now;
   attempt.due_at = null;
   attempt.falls_back_at = null;
-  goOn(message, text, now);
+  goOn(message, attempt, text, now);
 }
 
-/** After an attempt that reached nobody: begins the next one, or ends the message where nothing more can come of it. */
-function goOn(message: MessageState, text: string, now: Date): void {
+/** After `ended`, an attempt that reached nobody: begins the next one, or ends the message where nothing more can come of it. */
+function goOn(message: MessageState, ended: AttemptState, text: string, now: Date): void {
   if (isFinal(message) || wasReached(message)) return;
   const latest = message.attempts.at(-1)!;
   if (isUnderWay(latest)) return;
@@ -197,10 +222,8 @@ function goOn(message: MessageState, text: string, now: Date): void {
   // One that a provider took can still arrive.
   if (message.attempts.some(({ status, falls_back_at }) => status === 'sent' || falls_back_at !== null)) return;
   const isRefused = message.attempts.every(({ reason }) => reason === 'no_consent');
-  message.status = isRefused ? 'refused' : 'failed';
-  message.failed_at = now;
-  message.error_code = latest.reason;
-  message.error_message = text;
+  const status = isRefused ? 'refused' : 'failed';
+  Object.assign(message, { status, failed_at: now, error_code: ended.reason, error_message: text });
 }
 
 export function newAttempt(number: number, channel: Channel, dueAt: Date | null): AttemptState {
@@ -256,8 +279,8 @@ function hasNext(message: MessageState, attempt: AttemptState): boolean {
   return attempt === message.attempts.at(-1) && message.step + 1 < message.steps.length;
 }
 
-function fallbackAt(message: MessageState, now: Date): Date {
-  return new Date(now.getTime() + message.steps[message.step]!.fallback_after_seconds * 1_000);
+function fallbackAt({ steps }: MessageState, { number }: AttemptState, now: Date): Date {
+  return new Date(now.getTime() + steps[number - 1]!.fallback_after_seconds * 1_000);
 }
 
 function attemptOf(message: MessageState, number: number): AttemptState {

@@ -2,6 +2,7 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Message, MessageAttempt, MessageWithAttempts } from '@customer-platform/contracts/messaging';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { AttemptRow } from './attempts.sql.ts';
+import { furthestAttempt } from './furthest-attempt.ts';
 import type { MessageRow } from './messages.sql.ts';
 
 type Zone = Pick<AccountContext, 'timezone'>;
@@ -10,11 +11,12 @@ type Zone = Pick<AccountContext, 'timezone'>;
 export function toMessage(row: MessageRow, account: Zone): Message {
   const at = (instant: Date | null) => (instant ? formatInstant(instant, account.timezone) : null);
   const { id, reference, status, purpose, contact_id, contact_name, contact_phone } = row;
-  const { channel, body } = row.steps[row.step]!;
+  const { number, address } = furthestAttempt(row.attempts);
+  const { channel, body } = row.steps[number - 1]!;
   return {
     ...{ id, reference, status },
     contact: contact_id === null ? null : { id: contact_id, name: contact_name ?? '', phone: contact_phone ?? '' },
-    ...{ to: row.address, channel, purpose, body },
+    ...{ to: address, channel, purpose, body },
     send_at: at(row.send_at),
     created_at: at(row.created_at)!,
     sent_at: at(row.sent_at),

@@ -1,9 +1,10 @@
-import { contactColumns, joinContact } from '@customer-platform/contact-copy';
+import { contactColumns } from '@customer-platform/contact-copy';
 import type { Message } from '@customer-platform/contracts/messaging';
 import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
+import type { AttemptProgress } from './furthest-attempt.ts';
 import type { MessageState } from './message-state.ts';
 
-/** A message with its contact, of a merged one the survivor; without its attempts. */
+/** A message with its contact, the surviving one if merged, and how far its attempts got, first to last. */
 export interface MessageRow extends Omit<MessageState, 'attempts'> {
   account_id: string;
   id: string;
@@ -12,26 +13,24 @@ export interface MessageRow extends Omit<MessageState, 'attempts'> {
   contact_name: string | null;
   contact_phone: string | null;
   given_to: string | null;
-  /** Where the attempt of its step goes; "" until that is known. */
-  address: string;
   purpose: Message['purpose'];
   send_at: Date | null;
   created_at: Date;
   event_ids: string[];
   trace: TraceHeaders | null;
+  attempts: AttemptProgress[];
 }
 
-/** What a message row shows, `m` joined by `messageNeighbours`. */
+/** The columns of a message but for its attempts, `m` joined by `joinContact`. */
 export const messageColumns = (sql: Sql) => sql`
   m.account_id, m.id, m.reference, m.status, m.given_to, m.purpose, m.steps, m.step, m.send_at, m.created_at, m.sent_at,
   m.delivered_at, m.read_at, m.failed_at, m.error_code, m.error_message, m.event_ids, m.trace,
-  shown.address, ${contactColumns(sql)}`;
+  ${contactColumns(sql)}`;
 
-export const messageNeighbours = (sql: Sql) => sql`
-  ${joinContact(sql, 'm')}
-  cross join lateral (
-    select address from attempts a
-    where a.account_id = m.account_id and a.message_id = m.id and a.number = m.step + 1) as shown`;
+/** How far the attempts of the message `m` got, as a JSON array. */
+export const progressOfAttempts = (sql: Sql) => sql`(
+  select jsonb_agg(jsonb_build_object('number', a.number, 'status', a.status, 'reason', a.reason, 'address', a.address) order by a.number)
+  from attempts a where a.account_id = m.account_id and a.message_id = m.id)`;
 
 /** What is stored of a new message. */
 export type NewMessage = Pick<MessageRow, 'account_id' | 'reference' | 'given_to' | 'purpose' | 'steps' | 'send_at'> & {

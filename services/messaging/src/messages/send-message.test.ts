@@ -98,6 +98,23 @@ describe('a message', () => {
     expect(sms.sentTo(to)).toHaveLength(1);
   });
 
+  it('shows the channel and body that got furthest, in lists and events too', async () => {
+    sms.answer = refuse(400);
+    const { id } = await send({ to, channels: steps });
+    await message(shop.account, id, withStatus('sent'));
+    platform.clock.advance(60_000);
+    const { attempts, ...shown } = await message(shop.account, id, (one) => one.attempts[1]?.status === 'failed');
+    const furthest = { status: 'sent', channel: 'whatsapp', body: 'Hello by WhatsApp', to };
+    expect(shown).toMatchObject(furthest);
+    const listed = await shop.account.client.listMessages({ query: { status: 'sent' } });
+    expect(listed.data.find((one) => one.id === id)).toMatchObject(furthest);
+    const receipt = { type: 'receipt', id: attempts[0]!.provider_id, status: 'delivered' };
+    await shop.hook('whatsapp', { ...receipt, at: platform.clock.now().toISOString() });
+    const { data } = await platform.event(shop.account.id, 'message.delivered');
+    expect(data.message).toMatchObject({ ...furthest, status: 'delivered' });
+    expect(data.previous).toEqual({ status: 'sent', delivered_at: null });
+  });
+
   it('that is delivered in time is not sent on the next channel', async () => {
     const { id } = await send({ to, channels: steps });
     const sent = await message(shop.account, id, withStatus('sent'));

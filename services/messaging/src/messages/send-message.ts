@@ -7,7 +7,7 @@ import { addressFor } from './address.ts';
 import { toMessage } from './message.ts';
 import { insertMessages, type MessageRow } from './messages.sql.ts';
 
-/** What has not become of a message that is new. */
+/** Initial state of a new message. */
 const untouched = {
   ...{
     step: 0,
@@ -50,13 +50,14 @@ export const sendMessage = implement(contract.sendMessage, {
       trace,
     };
     const [stored] = await insertMessages(tx, [message], now);
-    const status = send_at ? 'scheduled' : 'queued';
+    const status = send_at ? ('scheduled' as const) : ('queued' as const);
     const [contact_name, contact_phone] = [known?.name ?? null, known?.phone ?? null];
-    if (stored)
-      return toMessage(
-        { ...untouched, ...message, ...stored, status, contact_name, contact_phone, created_at: now },
-        account,
-      );
+    if (stored) {
+      const { id, address } = stored;
+      const attempts = [{ number: 1, status: 'queued' as const, reason: null, address }];
+      const row = { ...untouched, ...message, id, status, contact_name, contact_phone, created_at: now, attempts };
+      return toMessage(row, account);
+    }
     const setUp = await channelsOf(tx, account.id);
     const missing = Math.max(
       0,

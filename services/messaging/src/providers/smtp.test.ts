@@ -30,9 +30,10 @@ async function started(...args: Parameters<typeof startMailServer>): Promise<Mai
   return server;
 }
 
-/** Sends with a deadline of 1.5 s. */
-const send = (port: number, given = {}, settings = {}) =>
-  createSmtpProvider(1500).send(outgoing({ ...message, ...given }), { ...base, port, ...settings }, tools);
+const send = (port: number, given = {}, settings = {}, deadlineMs = 15_000) =>
+  createSmtpProvider(deadlineMs).send(outgoing({ ...message, ...given }), { ...base, port, ...settings }, tools);
+/** Sends to a server that does not answer in time; in the other tests no deadline decides. */
+const sendInVain = (port: number, given = {}, deadlineMs = 300) => send(port, given, {}, deadlineMs);
 
 /** A server that sends `greeting` to whoever connects, and nothing else. */
 async function startBareServer(greeting: string): Promise<number> {
@@ -121,7 +122,7 @@ describe('what becomes of it', () => {
       message: 'The mail server did not confirm the message: it may have been sent',
     };
     expect(await send(port, { to: 'lost@example.com' })).toEqual(unknown);
-    expect(await send(port, { to: 'silent@example.com' })).toEqual(unknown);
+    expect(await sendInVain(port, { to: 'silent@example.com' }, 5_000)).toEqual(unknown);
     expect(mails).toHaveLength(2);
     expect((await send(port, { to: 'cut@example.com' })).outcome).toBe('unavailable');
     expect(mails).toHaveLength(2);
@@ -150,7 +151,7 @@ describe('what becomes of it', () => {
       outcome: 'unavailable',
       message: 'The mail server could not be reached',
     });
-    expect(await send(await startBareServer(''))).toEqual({
+    expect(await sendInVain(await startBareServer(''))).toEqual({
       outcome: 'unavailable',
       message: 'The mail server did not answer in time',
     });
@@ -165,6 +166,29 @@ describe('what becomes of it', () => {
       outcome: 'unavailable',
       message: 'The mail server could not be found by its name',
     });
+  });
+
+  it.each([
+    ['its greeting', '220 mail.example at your service'],
+    ['a greeting of many lines', '220-mail.example\r\n'.repeat(50)],
+    ['its answer to EHLO', `220 mail.example\r\n${'250-SIZE 1\r\n'.repeat(50)}`],
+  ])('is unavailable at the deadline where a server sends %s a byte at a time, and hangs up', async (_, said) => {
+    const closed = Promise.withResolvers<void>();
+    const server = createServer((socket) => {
+      let place = 0;
+      const drip = setInterval(() => socket.write(said[place++ % said.length]!), 5);
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          clearInterval(drip);
+          closed.resolve();
+        });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    stops.push(() => new Promise((resolve) => server.close(resolve)));
+    const { outcome } = await sendInVain((server.address() as AddressInfo).port);
+    expect(outcome).toBe('unavailable');
+    await closed.promise;
   });
 
   it('is rejected where the name leads inside', async () => {

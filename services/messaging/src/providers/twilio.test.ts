@@ -143,6 +143,14 @@ describe('the hook', () => {
     expect(() => read(receipt, { headers: {} })).toThrow(expect.objectContaining(wrong));
   });
 
+  it('refuses a body of very many parameters without parsing it', () => {
+    const body = Array.from({ length: 200_000 }, (_, index) => index.toString(36)).join('&');
+    const { headers } = twilioRequest(tools.hookUrl, receipt);
+    expect(() => read(receipt, { headers, body })).toThrow(expect.objectContaining({ code: 'invalid_key' }));
+    const many = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`Field${index}`, 'x']));
+    expect(read({ ...receipt, ...many }).receipts).toHaveLength(1);
+  });
+
   it('counts the query of a request to the address that was signed', () => {
     const call = { ...hookCall(twilioRequest(`${tools.hookUrl}?a=1`, receipt), now) };
     const read1 = (query: string) =>

@@ -47,7 +47,8 @@ export const provider: Provider<Settings> = {
     });
     const credentials = Buffer.from(`${account_sid}:${auth_token}`).toString('base64');
     const result = await poster.post({
-      poolKey: account_sid,
+      // The hook's address is of one account and channel: no two accounts share, or wait for, a connection.
+      poolKey: hookUrl,
       url: `${twilioUrl}/2010-04-01/Accounts/${account_sid}/Messages.json`,
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
@@ -63,18 +64,32 @@ export const provider: Provider<Settings> = {
   // comes again changes nothing, for its id is known.
   readHook({ method, query, headers, body, now }, { auth_token }, hookUrl) {
     if (method !== 'POST') throw new ApiError('invalid_request', 'The hook must be called with POST');
+    const given = headers['x-twilio-signature'];
+    if (typeof given !== 'string' || hasTooManyParameters(body)) throw wrongSignature();
     const form = new URLSearchParams(body.toString('utf8'));
     const url = query.size === 0 ? hookUrl : `${hookUrl}?${query}`;
-    const given = headers['x-twilio-signature'];
-    if (typeof given !== 'string' || !isSame(given, signatureOf(url, form, auth_token))) throw wrongSignature();
+    if (!isSame(given, signatureOf(url, form, auth_token))) throw wrongSignature();
     return contentOf(form, now);
   },
 };
 
+/** Far more than Twilio sends. Anybody can call a hook: what has more is not parsed, so that its work stays small. */
+const maxParameters = 1_000;
+
+function hasTooManyParameters(body: Buffer): boolean {
+  let count = 1;
+  for (let index = body.indexOf('&'); index !== -1 && count <= maxParameters; index = body.indexOf('&', index + 1))
+    count++;
+  return count > maxParameters;
+}
+
 /** base64 HMAC-SHA1 of the URL and each parameter's name and value, by name; of values of one name each counts once, sorted. */
 function signatureOf(url: string, form: URLSearchParams, authToken: string): string {
-  const names = [...new Set(form.keys())].sort();
-  const parameters = names.flatMap((name) => [...new Set(form.getAll(name))].sort().map((value) => name + value));
+  const valuesOf = new Map<string, Set<string>>();
+  for (const [name, value] of form) valuesOf.set(name, (valuesOf.get(name) ?? new Set()).add(value));
+  const parameters = [...valuesOf.keys()]
+    .sort()
+    .flatMap((name) => [...valuesOf.get(name)!].sort().map((value) => name + value));
   return createHmac('sha1', authToken)
     .update(url + parameters.join(''))
     .digest('base64');

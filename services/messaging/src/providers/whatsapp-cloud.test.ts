@@ -106,6 +106,15 @@ describe('the hook', () => {
     expect(read({ messages: [message({ type: 'text', text: { body: 'Hi' } })] }).messages[0]?.name).toBe('');
   });
 
+  it('takes a thousand entries in one request, as Meta sends at most, and refuses more', () => {
+    const statuses = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ id: `wamid.${index}`, status: 'read', timestamp: '1' }));
+    const readMany = (count: number) =>
+      provider.readHook!(hookCall(graphRequest({ statuses: statuses(count) })), whatsappSettings, tools.hookUrl);
+    expect(readMany(1_000).receipts).toHaveLength(1_000);
+    expect(() => readMany(1_001)).toThrow(expect.objectContaining({ code: 'invalid_request', field: 'body' }));
+  });
+
   it('takes other notifications for nothing', () => {
     for (const value of [{}, null, 'text', { statuses: {} }, { messages: [{ from: 'nobody', id: '1' }] }]) {
       expect(read(value)).toEqual(nothing);

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { ApiError } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { isSame, jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
@@ -66,6 +67,9 @@ const messageEntry = z.object({
 
 const contactEntry = z.object({ wa_id: z.string(), profile: z.object({ name: z.string() }) });
 
+/** As many as Meta puts into one request at most. */
+const maxEntries = 1_000;
+
 /** WhatsApp by Meta's Cloud API. */
 export const provider: Provider<Settings> = {
   name: 'whatsapp_cloud',
@@ -74,10 +78,11 @@ export const provider: Provider<Settings> = {
   secrets: ['access_token', 'app_secret', 'verify_token'],
   secretsBelongTo: ['phone_number_id'],
 
-  async send({ attemptId, to, body }, given, { poster, whatsappUrl }) {
+  async send({ attemptId, to, body }, given, { poster, whatsappUrl, hookUrl }) {
     const { phone_number_id, access_token, app_secret, verify_token } = given;
     const result = await poster.post({
-      poolKey: phone_number_id,
+      // The hook's address is of one account and channel: no two accounts share, or wait for, a connection.
+      poolKey: hookUrl,
       url: `${whatsappUrl}/v23.0/${phone_number_id}/messages`,
       headers: {
         'content-type': 'application/json',
@@ -139,6 +144,10 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
       }),
     );
   });
+  if (receipts.length + messages.length > maxEntries)
+    throw new ApiError('invalid_request', `body must hold at most ${maxEntries} statuses and messages`, {
+      field: 'body',
+    });
   return { receipts, messages };
 }
 

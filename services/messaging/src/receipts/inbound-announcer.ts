@@ -10,7 +10,11 @@ const everyMs = 500;
 const slowestRetryMs = 10_000;
 /** Longer than asking takes: how late something goes on that a killed process had claimed. */
 const leaseMs = 10_000;
-const batchSize = 50;
+const batchSize = 20;
+/** An account with so many in one batch has a share of its own from then on, beside that of all others, until nothing of it is due. */
+const busyFrom = 5;
+const busyBatchSize = 10;
+const maxBusy = 100;
 const longestWaitMs = 300_000;
 
 /**
@@ -20,6 +24,7 @@ const longestWaitMs = 300_000;
 export class InboundAnnouncer {
   readonly #foundation: Foundation;
   readonly #loop: WakeLoop;
+  readonly #busy = new Set<string>();
 
   constructor(foundation: Foundation) {
     this.#foundation = foundation;
@@ -36,10 +41,20 @@ export class InboundAnnouncer {
   }
 
   async #announce(): Promise<boolean> {
-    const { sql, bus, clock, log } = this.#foundation;
-    if (!bus.isConnected()) return false;
+    if (!this.#foundation.bus.isConnected()) return false;
+    const accounts = [...this.#busy];
+    const ofOthers = await this.#announceDue({ accounts, isOfOthers: true, limit: batchSize });
+    for (const id of busyAccounts(ofOthers)) if (this.#busy.size < maxBusy) this.#busy.add(id);
+    if (accounts.length === 0) return ofOthers.length === batchSize;
+    const ofBusy = await this.#announceDue({ accounts, isOfOthers: false, limit: busyBatchSize });
+    if (ofBusy.length === 0) for (const id of accounts) this.#busy.delete(id);
+    return ofOthers.length === batchSize || ofBusy.length > 0;
+  }
+
+  async #announceDue(share: Parameters<typeof claimInbound>[3]): Promise<InboundRow[]> {
+    const { sql, clock, log } = this.#foundation;
     const now = clock();
-    const claimed = await claimInbound(sql, now, new Date(now.getTime() + leaseMs), batchSize);
+    const claimed = await claimInbound(sql, now, new Date(now.getTime() + leaseMs), share);
     for (const row of claimed) {
       try {
         await this.#announceOne(row);
@@ -49,7 +64,7 @@ export class InboundAnnouncer {
         await postponeInbound(sql, row, new Date(clock().getTime() + Math.min(1_000 + ageMs, longestWaitMs)));
       }
     }
-    return claimed.length === batchSize;
+    return claimed;
   }
 
   /** The country as one of which the account's numbers are read. */
@@ -61,7 +76,7 @@ export class InboundAnnouncer {
 
   async #announceOne(row: InboundRow): Promise<void> {
     const { bus, log } = this.#foundation;
-    const address = addressOf(row.sender, await this.#countryOf(row.account_id));
+    const address = addressOfSender(row.sender, await this.#countryOf(row.account_id));
     if (!address) log.info({ inbound: row.id }, 'the sender of an inbound message is no address: nobody can answer it');
     const answer =
       address && (await bus.ask(findOrCreateContact, row.account_id, { ...address, name: row.sender_name }));
@@ -76,8 +91,13 @@ export class InboundAnnouncer {
   }
 }
 
-/** As contacts keep it; undefined for a short code or a name, of which no contact can be made. */
-function addressOf(sender: string, country: string): { phone: string } | { email: string } | undefined {
+function busyAccounts(claimed: readonly InboundRow[]): string[] {
+  const byAccount = Map.groupBy(claimed, ({ account_id }) => account_id);
+  return [...byAccount].filter(([, rows]) => rows.length >= busyFrom).map(([id]) => id);
+}
+
+/** Returns a sender's address as contacts keep it; undefined for a short code or a name, of which no contact can be made. */
+export function addressOfSender(sender: string, country: string): { phone: string } | { email: string } | undefined {
   const address = email.safeParse(sender);
   if (address.success) return { email: address.data };
   const number = sender.trim().replace(/^whatsapp:/, '');

@@ -13,11 +13,21 @@ export interface InboundRow {
   arrived_at: Date;
 }
 
-/** Claims at most `limit` that are due, in the order in which they came: nobody else gets them before `leasedUntil`. */
-export async function claimInbound(sql: Sql, now: Date, leasedUntil: Date, limit: number): Promise<InboundRow[]> {
+/**
+ * Claims at most `limit` that are due, in the order in which they came: nobody else gets them before `leasedUntil`. Of `accounts` alone,
+ * or of all but these.
+ */
+export async function claimInbound(
+  sql: Sql,
+  now: Date,
+  leasedUntil: Date,
+  { accounts, isOfOthers, limit }: { accounts: readonly string[]; isOfOthers: boolean; limit: number },
+): Promise<InboundRow[]> {
   return await sql<InboundRow[]>`
     with due as (
-      select account_id, id from inbound_messages where due_at <= ${now} order by due_at, id limit ${limit} for update skip locked
+      select account_id, id from inbound_messages
+      where due_at <= ${now} and (account_id = any(${[...accounts]}::uuid[])) <> ${isOfOthers}
+      order by due_at, id limit ${limit} for update skip locked
     ), claimed as (
       update inbound_messages m set due_at = ${leasedUntil} from due
       where m.account_id = due.account_id and m.id = due.id
@@ -37,4 +47,11 @@ export async function endInbound(tx: Sql, { account_id, id }: InboundRow, contac
 /** Has one that could not be told of wait. */
 export async function postponeInbound(sql: Sql, { account_id, id }: InboundRow, dueAt: Date): Promise<void> {
   await sql`update inbound_messages set due_at = ${dueAt} where account_id = ${account_id} and id = ${id} and due_at is not null`;
+}
+
+/** Returns who wrote an inbound message, as its provider named them; undefined where the account has none with this id. */
+export async function selectSender(sql: Sql, accountId: string, id: string): Promise<string | undefined> {
+  const [row] = await sql<{ sender: string }[]>`
+    select sender from inbound_messages where account_id = ${accountId} and id = ${id}`;
+  return row?.sender;
 }

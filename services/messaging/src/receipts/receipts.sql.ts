@@ -44,6 +44,12 @@ export async function insertInbound(
     on conflict do nothing`;
 }
 
+/** Whether so many receipts of the account, or more, wait to be applied. */
+export async function hasWaitingReceipts(sql: Sql, accountId: string, count: number): Promise<boolean> {
+  const rows = await sql`select 1 from arrived_receipts where account_id = ${accountId} offset ${count - 1} limit 1`;
+  return rows.length === 1;
+}
+
 const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
 
 /**

@@ -11,6 +11,7 @@ import {
   startHttpProvider,
   withStatus,
 } from '../messaging-under-test.ts';
+import { twilioSettings, whatsappSettings } from '../provider-servers-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -94,6 +95,26 @@ describe('a receipt', () => {
   });
 });
 
+it('what very many customers of one account write does not go before what a customer of another writes', async () => {
+  const other = await openShop(platform, { sms: provider });
+  await sql`
+    insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, due_at)
+    select ${shop.account.id}, 'sms', 'flood-' || n, '+49309018' || n, '', 'Hello', now(), now(), now() - interval '1 minute'
+    from generate_series(10000, 10199) as n`;
+  await other.hook('sms', inbound('i-1'));
+  await waitFor(
+    'its event',
+    () => platform.events(other.account.id).some(({ type }) => type === 'message.received'),
+    60_000,
+  );
+  const [{ left }] = (await sql`
+    select count(*)::int as left from inbound_messages where account_id = ${shop.account.id} and due_at is not null`) as never as [
+    { left: number },
+  ];
+  expect(left).toBeGreaterThan(100);
+  await waitFor('the others', () => received().length === 200, 60_000);
+}, 150_000);
+
 describe('a call of a hook', () => {
   it('with a wrong signature is 401 and leaves nothing', async () => {
     const answer = await shop.hook('sms', inbound('i-1'), newSigningSecret());
@@ -108,6 +129,37 @@ describe('a call of a hook', () => {
     expect((await post('/hooks/messages/nobody')).status).toBe(404);
     await shop.account.client.deleteChannel({ params: { channel: 'sms' } });
     expect((await post(shop.hooks.sms!)).status).toBe(404);
+  });
+
+  it('asks with HEAD whether there is a hook, whatever its provider, and changes nothing', async () => {
+    const { client } = shop.account;
+    const ask = async (path: string) => (await rawRequest(platform.gatewayUrl, 'HEAD', path)).status;
+    expect(await ask(shop.hooks.sms!)).toBe(200);
+    const settingsOf = { twilio: twilioSettings, whatsapp_cloud: whatsappSettings };
+    for (const [name, settings] of Object.entries(settingsOf)) {
+      const params = { channel: 'whatsapp' as const };
+      const { hook_url } = await client.putChannel({ params, body: { provider: name, settings } });
+      expect(await ask(new URL(hook_url).pathname)).toBe(200);
+    }
+    const unknown = ['nobody', 'x'.repeat(32), 'x'.repeat(2_000), '%00', 'a%00b', '%f0%9f%98%80'];
+    for (const token of unknown) expect([token, await ask(`/hooks/messages/${token}`)]).toEqual([token, 404]);
+    const rows = await sql`
+      select from inbound_messages where account_id = ${shop.account.id}
+      union all select from arrived_receipts where account_id = ${shop.account.id}`;
+    expect(rows).toHaveLength(0);
+  });
+
+  it('with a receipt is put off while thousands of the account wait, and no other account is', async () => {
+    await sql`
+      insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
+      select ${shop.account.id}, 'sms', 'unknown-' || n, 'read', now(), now(), now() + interval '1 hour'
+      from generate_series(1, 5000) as n`;
+    const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: now() };
+    const answer = await shop.hook('sms', receipt);
+    expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
+    expect((await shop.hook('sms', inbound('i-1'))).status).toBe(200);
+    const other = await openShop(platform, { sms: provider });
+    expect((await other.hook('sms', receipt)).status).toBe(200);
   });
 
   it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {

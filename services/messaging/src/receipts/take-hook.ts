@@ -4,24 +4,40 @@ import { type Hook, meter } from '@customer-platform/service-kit';
 import { channelByToken } from '../channels/channels.sql.ts';
 import { providers } from '../providers/all.ts';
 import type { MessagingResources } from '../resources.ts';
-import { insertInbound, insertReceipts } from './receipts.sql.ts';
+import { hasWaitingReceipts, insertInbound, insertReceipts } from './receipts.sql.ts';
 
 const refused = meter.createCounter('messages.hooks_refused', {
   description: 'Calls of hooks with a wrong signature.',
 });
 
-/** Takes what a provider sends: it is stored and answered for; what follows from it is done after. */
+/** As put-channel.ts makes them; another text need not be looked up, and may be one that PostgreSQL cannot hold. */
+const tokenForm = /^[A-Za-z0-9_-]{32}$/;
+
+/**
+ * Receipts of one account that wait at most: those of messages that nobody knows are looked at again for a day, and cost the receipts
+ * of others their turn. A provider repeats what is refused.
+ */
+const maxWaitingReceipts = 5_000;
+
+/**
+ * Takes what a provider sends: it is stored and answered for; what follows from it is done after. HEAD says whether there is a hook,
+ * by one look-up.
+ */
 export const takeHook: Hook<MessagingResources> = {
   path: '/hooks/messages/{token}',
   async handle(call) {
     const { resources, now, change } = call;
-    const row = await channelByToken(call.sql, call.params.token!);
+    const named = call.params.token!;
+    const row = tokenForm.test(named) ? await channelByToken(call.sql, named) : undefined;
     const provider = providers.get(row?.provider ?? '');
     if (!row || !provider?.readHook) throw new ApiError('not_found', 'There is no hook at this address');
+    if (call.method === 'HEAD') return { status: 200 };
     const { account_id, channel, token } = row;
     const settings = JSON.parse(decryptSecret(resources.secretKeys, row.settings, account_id, channel));
     const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
     const { receipts, messages, answer } = content;
+    if (receipts.length > 0 && (await hasWaitingReceipts(call.sql, account_id, maxWaitingReceipts)))
+      throw new ApiError('service_unavailable', 'Too many receipts wait to be applied; send this one again later');
     if (receipts.length + messages.length > 0) {
       await change(async ({ tx }) => {
         await insertReceipts(

@@ -75,9 +75,10 @@ export async function claimTries(
       from due cross join lateral (
         select * from messages where account_id = due.account_id and id = due.message_id for update skip locked) as m
     ), addressed as (
-      select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id, coalesce(m.given_to,
-        case when m.step ->> 'channel' = 'email' or coalesce(survivor.deleted, c.deleted) then ''
-          else coalesce(survivor.phone, c.phone, '') end) as to_address
+      select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id,
+        case when coalesce(survivor.deleted, c.deleted) then ''
+          else coalesce(m.given_to, case when m.step ->> 'channel' <> 'email' then coalesce(survivor.phone, c.phone) end, '')
+        end as to_address
       from picked m ${joinContact(sql, 'm')}
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel'
     ), begun as (
@@ -122,4 +123,24 @@ export async function selectDueFallbacks(
 ): Promise<(MessageRef & { number: number })[]> {
   return await tx<(MessageRef & { number: number })[]>`
     select account_id, message_id, number from attempts where falls_back_at <= ${now} order by falls_back_at limit ${limit}`;
+}
+
+/** At most `limit` accounts that have tries waiting, due or not, by id: found one from the other by the index. */
+export async function selectAccountsWithTries(tx: Sql, limit: number): Promise<string[]> {
+  const rows = await tx<{ account_id: string }[]>`
+    with recursive accounts as (
+      (select account_id, 1 as place from attempts where due_at is not null order by account_id limit 1)
+      union all
+      select next.account_id, a.place + 1 from accounts a cross join lateral (
+        select account_id from attempts where due_at is not null and account_id > a.account_id order by account_id limit 1) as next
+      where a.place < ${limit}
+    )
+    select account_id from accounts`;
+  return rows.map(({ account_id }) => account_id);
+}
+
+/** At most `limit` messages of these accounts that have a try waiting, due or not. */
+export async function selectWaitingTries(tx: Sql, accountIds: readonly string[], limit: number): Promise<MessageRef[]> {
+  return await tx<MessageRef[]>`
+    select account_id, message_id from attempts where account_id = any(${[...accountIds]}::uuid[]) and due_at is not null limit ${limit}`;
 }

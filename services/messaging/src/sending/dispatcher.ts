@@ -1,12 +1,13 @@
 import { type Database, DeadlineWatch, meter, type Timed, WakeLoop } from '@customer-platform/service-kit';
 import { type Claim, claimTries, type Lane } from './claims.sql.ts';
+import { Lanes } from './lanes.ts';
 import { type EndedTry, ResultWriter } from './result-writer.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 
 export interface DispatcherOptions extends SendContext {
   sql: Database;
   clock: () => Date;
-  /** Tries under way at most of one account on one channel. */
+  /** Tries under way at most of one account on one channel, which answers earn it. */
   maxPerLane: number;
   /** Tries under way at most that began within the last second; four times as many in all. */
   maxInFlight: number;
@@ -30,8 +31,8 @@ const stopMs = 16_000;
 const busyRequests = 4;
 const busyEveryMs = 50;
 const busyMost = 8;
-/** A lane gets so many of one claim: many lanes begin before one of them has more. */
-const perLaneAndClaim = 20;
+/** A call that took so long counts as unanswered, whatever came in the end. */
+const hungMs = 10_000;
 
 const tries = meter.createCounter('messages.tries', {
   description: 'Tries of messages by channel and what came of them.',
@@ -41,13 +42,13 @@ type RunningTry = Timed & { isSlow: boolean };
 
 /**
  * Sends what is due. It claims tries of all lanes in turn, within its bounds, and has what they come to written in sets. A lane at its
- * cap is passed over, so that a provider that hangs holds up its own account's channel alone.
+ * limit is passed over, so that a provider that hangs holds up its own account's channel alone.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #look: WakeLoop;
   readonly #writer: ResultWriter;
-  readonly #lanes = new Map<string, Lane & { running: number }>();
+  readonly #lanes: Lanes;
   readonly #running = new DeadlineWatch<RunningTry>(slowMs, sweepMs, (running) => {
     running.isSlow = true;
     this.#slow++;
@@ -61,7 +62,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { log } = options;
+    const { log, maxPerLane } = options;
+    this.#lanes = new Lanes(maxPerLane);
     this.#writer = new ResultWriter(options.write, log);
     this.#look = new WakeLoop('send', { everyMs: lookEveryMs, slowestRetryMs, gatherMs, log }, () => this.#claim());
   }
@@ -82,39 +84,41 @@ export class Dispatcher {
   }
 
   async #claim(): Promise<boolean> {
-    const { sql, clock, maxPerLane, maxInFlight, requests } = this.#options;
+    const { sql, clock, maxInFlight, requests } = this.#options;
     const isBusy = requests.underWay >= busyRequests;
     if (isBusy && performance.now() - this.#claimedAt < busyEveryMs) return false;
     const slots = Math.min(maxInFlight - (this.#underWay - this.#slow), maxInFlight * 4 - this.#underWay);
     const free = isBusy ? Math.min(slots, busyMost) : slots;
     if (this.#isStopping || free <= 0 || this.#writer.waiting > maxUnwritten) return false;
-    const busy = [...this.#lanes.values()].map(({ account_id, channel, running }) => {
-      return { account_id, channel, free: Math.min(maxPerLane - running, perLaneAndClaim) };
-    });
-    const perLane = Math.min(maxPerLane, perLaneAndClaim);
-    const { claims, last } = await claimTries(sql, clock(), { most: free, perLane, busy, after: this.#after });
-    this.#after = last;
+    const after = this.#after;
+    const lanes = { perLane: this.#lanes.freeOfOthers, busy: this.#lanes.known() };
+    const { claims, last } = await claimTries(sql, clock(), { most: free, ...lanes, after });
+    // Where the slots did not suffice, the next claim begins behind the lanes that had some.
+    this.#after = claims.length < free ? last : lastOf(claims);
     this.#claimedAt = performance.now();
     for (const claim of claims) void this.#send(claim);
-    return !isBusy && (claims.length > 0 || last !== undefined);
+    return !isBusy && (claims.length > 0 || last !== undefined || after !== undefined);
   }
 
   async #send(claim: Claim): Promise<void> {
     const running: RunningTry = { startedAtMs: performance.now(), isOver: false, isSlow: false };
-    const { account_id, channel } = claim;
-    const name = `${account_id} ${channel}`;
-    const lane = this.#lanes.get(name) ?? { account_id, channel, running: 0 };
-    this.#lanes.set(name, lane);
-    lane.running++;
+    this.#lanes.begin(claim);
     this.#underWay++;
     this.#running.watch(running);
     const result = await sendAttempt(claim, this.#options);
     running.isOver = true;
     this.#underWay--;
     if (running.isSlow) this.#slow--;
-    if (--lane.running === 0) this.#lanes.delete(name);
-    tries.add(1, { channel, outcome: result.outcome });
+    const tookMs = performance.now() - running.startedAtMs;
+    this.#lanes.end(claim, result.outcome !== 'unknown' && tookMs < hungMs);
+    tries.add(1, { channel: claim.channel, outcome: result.outcome });
     this.#writer.add({ claim, result });
     this.#look.wake();
   }
+}
+
+/** The last lane of some claims, in the order in which lanes are claimed. */
+function lastOf(claims: readonly Claim[]): Lane | undefined {
+  const nameOf = ({ account_id, channel }: Lane) => `${account_id} ${channel}`;
+  return claims.reduce<Lane | undefined>((last, one) => (last && nameOf(last) > nameOf(one) ? last : one), undefined);
 }

@@ -1,6 +1,6 @@
 import type { Job } from '@customer-platform/service-kit';
 import { changeMessages } from '../messages/change-messages.ts';
-import { takeLoss, takeTimer } from '../messages/message-state.ts';
+import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
 import type { MessagingResources } from '../resources.ts';
 import { selectDueFallbacks, selectLostTries } from './claims.sql.ts';
 
@@ -16,7 +16,11 @@ export const fallBack: Job<MessagingResources> = {
     const due = await selectDueFallbacks(call.tx, call.now, batchSize);
     await changeMessages(
       call,
-      due.map((ref) => ({ ...ref, apply: (message) => takeTimer(message, ref.number, call.now) })),
+      due.map((ref) => ({
+        ...ref,
+        apply: (message, account) =>
+          account?.suspended ? takeSuspension(message, call.now) : takeTimer(message, ref.number, call.now),
+      })),
     );
     if (due.length > 0) call.resources.dispatcher.wake();
     return due.length === batchSize;

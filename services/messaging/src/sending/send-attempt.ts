@@ -6,17 +6,19 @@ import type { TryResult } from '../messages/message-state.ts';
 import { providers } from '../providers/all.ts';
 import type { ProviderTools, SendResult } from '../providers/provider.ts';
 import type { Claim } from './claims.sql.ts';
+import type { Suspensions } from './suspended-accounts.ts';
 
 /** What sending needs of the process. */
 export interface SendContext {
   bus: Bus;
   log: Logger;
   secretKeys: SecretKeys;
+  suspensions: Suspensions;
   tools: Omit<ProviderTools, 'hookUrl'>;
   hookUrlOf(token: string): string;
 }
 
-/** How long a try is put off when customer data cannot be asked. */
+/** How long a try is put off when somebody who has to be asked is unavailable. */
 const askAgainMs = 5_000;
 
 /** Makes one try: who may be written to and where, then the call of the provider. Never rejects. */
@@ -54,6 +56,10 @@ async function attempt(claim: Claim, context: SendContext): Promise<TryResult> {
     ...{ messageId: claim.message_id, attemptId: claim.attempt_id, channel: claim.channel },
     ...{ to, subject, body },
   };
+  // Asked last: between the claim and the call the account may have been suspended.
+  const isSuspended = await unlessUnavailable(context.suspensions.isSuspended(claim.account_id));
+  if (isSuspended === undefined) return { outcome: 'postponed', waitMs: askAgainMs };
+  if (isSuspended) return { outcome: 'suspended' };
   const settings = claim.is_simulated ? {} : settingsOf(claim, context.secretKeys);
   const hookUrl = claim.token === null ? '' : context.hookUrlOf(claim.token);
   const result: SendResult = await provider.send(message, settings, { ...context.tools, hookUrl });
@@ -72,12 +78,20 @@ async function reachOf(claim: Claim, { bus }: SendContext): Promise<{ to: string
   if (contact_id === null) return isMarketing ? { outcome: 'skipped', reason: 'no_consent' } : { to: address };
   if (!isMarketing && address !== '') return { to: address };
   if (!isMarketing && channel !== 'email') return { outcome: 'skipped', reason: 'no_address' };
+  const reach = await unlessUnavailable(
+    bus.ask(getContactReach, account_id, { contact: contact_id, channel, purpose }),
+  );
+  if (reach === undefined) return { outcome: 'postponed', waitMs: askAgainMs };
+  if (isMarketing && reach.consent !== 'granted') return { outcome: 'skipped', reason: 'no_consent' };
+  return reach.address === null ? { outcome: 'skipped', reason: 'no_address' } : { to: reach.address };
+}
+
+/** What was asked; undefined where whoever knows it is unavailable. */
+async function unlessUnavailable<Reply>(asked: Promise<Reply>): Promise<Reply | undefined> {
   try {
-    const reach = await bus.ask(getContactReach, account_id, { contact: contact_id, channel, purpose });
-    if (isMarketing && reach.consent !== 'granted') return { outcome: 'skipped', reason: 'no_consent' };
-    return reach.address === null ? { outcome: 'skipped', reason: 'no_address' } : { to: reach.address };
+    return await asked;
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
-    return { outcome: 'postponed', waitMs: askAgainMs };
+    return undefined;
   }
 }

@@ -37,6 +37,17 @@ describe('a text', () => {
     expect(say('{{title}} {{date}}', { title: '{{time}} $& $1' })).toBe('{{time}} $& $1 Thursday');
   });
 
+  it.each([
+    ['spaces after braces', `{{${' '.repeat(100_000)}`],
+    ['spaces after a name', `{{title${' '.repeat(100_000)}x`],
+    ['many braces', '{{'.repeat(50_000)],
+    ['many braces with spaces', '{{ \n'.repeat(30_000)],
+    ['spaces between names', `{{ ti${' '.repeat(100_000)}tle }}`],
+    ['line ends', '\r'.repeat(100_000)],
+  ])('is read in linear time: %s', (_, text) => {
+    expect(say(text, {}, 200_000)).toBe(text.trim());
+  });
+
   it('leaves alone what is no name of a value', () => {
     expect(say('{{nobody}} {title} {{}} {{{title}}}')).toBe('{{nobody}} {title} {{}} {Consultation}');
   });

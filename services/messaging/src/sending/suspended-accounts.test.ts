@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { takeMessage } from '@customer-platform/contracts/messaging';
+import { AccountDirectory, Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type HttpProvider,
+  message,
+  openShop,
+  type Shop,
+  startHttpProvider,
+  withStatus,
+} from '../messaging-under-test.ts';
+import type { Claim } from './claims.sql.ts';
+import { type SendContext, sendAttempt } from './send-attempt.ts';
+import { Suspensions } from './suspended-accounts.ts';
+
+let platform: Platform;
+let bus: Bus;
+let whatsapp: HttpProvider;
+let sms: HttpProvider;
+let shop: Shop;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'messaging'], env: { MESSAGING_MAX_PER_CHANNEL: '1' } });
+  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
+  const log = createLogger('catalogue', 'error');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'catalogue', log });
+}, 60_000);
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+beforeEach(async () => {
+  [whatsapp, sms] = [await startHttpProvider(), await startHttpProvider()];
+  shop = await openShop(platform, { whatsapp, sms });
+});
+afterEach(() => Promise.all([whatsapp.stop(), sms.stop()]));
+
+const to = '+4930901820';
+const steps = [
+  { channel: 'whatsapp', body: 'Hello by WhatsApp', fallback_after_seconds: 60 },
+  { channel: 'sms', body: 'Hello by SMS' },
+];
+const send = async (more: object = {}) =>
+  (await shop.account.client.sendMessage({ body: { to, channels: steps, ...more } as never })).id;
+const setStatus = async (status: 'suspended' | 'active') => {
+  const { status: answered } = await platform.admin('PATCH', `/admin/accounts/${shop.account.id}`, { status });
+  expect(answered).toBe(200);
+};
+/** Waits for the event of a message's failure; the message as it tells of it. */
+const failure = async (id: string) =>
+  (await platform.event(shop.account.id, 'message.failed', (data) => data.message.id === id)).data.message;
+const suspended = { status: 'failed', error: { code: 'account_suspended', message: 'The account is suspended' } };
+
+/** Makes the account active again; only what is sent from then on goes out, and what failed stays so. */
+async function expectNothingComesBack(failed: string): Promise<void> {
+  const before = whatsapp.received.length + sms.received.length;
+  await setStatus('active');
+  platform.clock.advance(3_600_000);
+  const next = await waitFor('the key to be good', () => send());
+  await message(shop.account, next, withStatus('sent'));
+  expect(await message(shop.account, failed, () => true)).toMatchObject(suspended);
+  expect(whatsapp.received.length + sms.received.length).toBe(before + 1);
+}
+
+describe('of a suspended account', () => {
+  it('a scheduled message that falls due has failed, and does not come back', async () => {
+    const send_at = new Date(platform.clock.now().getTime() + 3_600_000).toISOString();
+    const id = await send({ send_at });
+    await setStatus('suspended');
+    platform.clock.advance(3_600_000);
+    expect(await failure(id)).toMatchObject(suspended);
+    await expectNothingComesBack(id);
+  });
+
+  it('the next channel is not tried when the fallback falls due: the message has failed', async () => {
+    const id = await send();
+    await message(shop.account, id, withStatus('sent'));
+    await setStatus('suspended');
+    platform.clock.advance(60_000);
+    expect(await failure(id)).toMatchObject({ ...suspended, channel: 'whatsapp', attempts: [{ status: 'sent' }] });
+    await expectNothingComesBack(id);
+  });
+
+  it('a try that waits to be made again has failed', async () => {
+    whatsapp.answer = (_, response) => void response.writeHead(503, { 'retry-after': '13' }).end('{}');
+    const id = await send();
+    await waitFor('the first try', () => whatsapp.received.length > 0);
+    await setStatus('suspended');
+    const attempts = [{ status: 'failed', reason: 'account_suspended' }];
+    expect(await failure(id)).toMatchObject({ ...suspended, attempts });
+    whatsapp.answer = (_, response) => void response.writeHead(200).end('{"id":"p"}');
+    await expectNothingComesBack(id);
+  });
+
+  it('what waits for its turn has failed while a call still runs, and that call ends as it ends', async () => {
+    const held: (() => void)[] = [];
+    whatsapp.answer = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
+    const running = await send();
+    await waitFor('the call', () => held.length === 1);
+    const waiting = await send();
+    await setStatus('suspended');
+    expect(await failure(waiting)).toMatchObject({ ...suspended, attempts: [] });
+    held[0]!();
+    const { data } = await platform.event(shop.account.id, 'message.sent', (sent) => sent.message.id === running);
+    expect(data.message.status).toBe('sent');
+    expect([whatsapp.received.length, sms.received.length]).toEqual([1, 0]);
+  });
+
+  it('what another module hands over has failed', async () => {
+    const { id: contact } = await shop.account.client.createContact({ body: { name: 'Carla', phone: to } });
+    await setStatus('suspended');
+    const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1', key: randomUUID() };
+    const taken = await waitFor('a reply', () => bus.ask(takeMessage, shop.account.id, given));
+    expect(await failure(taken.message!)).toMatchObject(suspended);
+    expect(sms.received).toEqual([]);
+  });
+
+  it('sandbox messages fail too', async () => {
+    const { testClient, sandboxId } = shop.account;
+    const send_at = new Date(platform.clock.now().getTime() + 60_000).toISOString();
+    const { id } = await testClient.sendMessage({
+      body: { to, channels: [{ channel: 'sms', body: 'Hello' }], send_at },
+    });
+    await setStatus('suspended');
+    platform.clock.advance(60_000);
+    const { data } = await platform.event(sandboxId, 'message.failed', (failed) => failed.message.id === id);
+    expect(data.message).toMatchObject(suspended);
+  });
+});
+
+it('many tries of one account ask the gateway once whether it is suspended, and again when it changes', async () => {
+  const asked: string[] = [];
+  let isSuspended = false;
+  const accounts = new AccountDirectory(async (id) => {
+    asked.push(id);
+    return { id, suspended: isSuspended } as never;
+  });
+  const suspensions = new Suspensions(accounts);
+  const ask = () => Promise.all(['a', 'a', 'b', 'a'].map((id) => suspensions.isSuspended(id)));
+  expect(await ask()).toEqual([false, false, false, false]);
+  expect(asked.sort()).toEqual(['a', 'b']);
+  isSuspended = true;
+  accounts.forget('a');
+  expect(await ask()).toEqual([true, true, false, true]);
+});
+
+it('a try that was claimed when its account was suspended does not reach the provider, nor one while nobody can say', async () => {
+  const claim = {
+    ...{ account_id: randomUUID(), message_id: randomUUID(), attempt_id: randomUUID(), number: 1, tries: 1 },
+    ...{ channel: 'sms', step: steps[1], purpose: 'service', contact_id: null, address: to, is_simulated: true },
+    ...{ provider: null, settings: null, token: null, trace: null },
+  } as Claim;
+  const tried = (fetch: (id: string) => Promise<AccountContext | null>) => {
+    const suspensions = new Suspensions(new AccountDirectory(fetch));
+    return sendAttempt(claim, { suspensions, log: createLogger('messaging', 'error') } as SendContext);
+  };
+  const account = { id: claim.account_id, suspended: true } as AccountContext;
+  expect(await tried(async () => account)).toEqual({ outcome: 'suspended' });
+  expect(await tried(async () => ({ ...account, suspended: false }))).toMatchObject({ outcome: 'accepted' });
+  const unavailable = new ApiError('service_unavailable', 'The gateway is unavailable');
+  expect(await tried(() => Promise.reject(unavailable))).toEqual({ outcome: 'postponed', waitMs: 5_000 });
+});

@@ -1,0 +1,51 @@
+import type { AccountDirectory, Job } from '@customer-platform/service-kit';
+import { changeMessages } from '../messages/change-messages.ts';
+import { takeSuspension } from '../messages/message-state.ts';
+import type { MessagingResources } from '../resources.ts';
+import { selectAccountsWithTries, selectWaitingTries } from './claims.sql.ts';
+
+/** What lies beyond is found when it is claimed. */
+const maxAccounts = 2_000;
+const batchSize = 500;
+
+/** Ends what waits to be sent for suspended accounts: a lane that is full or hangs would keep it waiting for longer. */
+export const endSuspendedMessages: Job<MessagingResources> = {
+  name: 'end-suspended-messages',
+  everyMs: 500,
+  async run(call) {
+    const waiting = await selectAccountsWithTries(call.tx, maxAccounts);
+    const accounts = call.findAccounts(waiting);
+    const suspended = waiting.filter((id) => accounts.get(id)?.suspended);
+    if (suspended.length === 0) return false;
+    const refs = await selectWaitingTries(call.tx, suspended, batchSize);
+    await changeMessages(
+      call,
+      refs.map((ref) => ({ ...ref, apply: (message) => takeSuspension(message, call.now) })),
+    );
+    return refs.length === batchSize;
+  },
+};
+
+/** Says whether accounts are suspended. Many tries of one account ask the gateway once. */
+export class Suspensions {
+  readonly #accounts: AccountDirectory;
+  readonly #asking = new Map<string, Promise<void>>();
+
+  constructor(accounts: AccountDirectory) {
+    this.#accounts = accounts;
+  }
+
+  /** Whether nothing of the account may go out now. Throws service_unavailable where the gateway does not say. */
+  async isSuspended(accountId: string): Promise<boolean> {
+    while (this.#accounts.known(accountId) === undefined) await this.#ask(accountId);
+    return this.#accounts.known(accountId)?.suspended ?? false;
+  }
+
+  #ask(accountId: string): Promise<void> {
+    const known = this.#asking.get(accountId);
+    if (known !== undefined) return known;
+    const asking = this.#accounts.learn([accountId]).finally(() => this.#asking.delete(accountId));
+    this.#asking.set(accountId, asking);
+    return asking;
+  }
+}
