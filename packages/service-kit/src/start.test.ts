@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Platform, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import postgres from 'postgres';
+import { Bus } from './bus.ts';
+import { parseServers } from './bus-connection.ts';
+import { migrate } from './database.ts';
+import { createLogger } from './logging.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+});
+afterAll(async () => {
+  await platform?.stop();
+});
+
+describe('a process that starts while NATS is unavailable', () => {
+  it('serves what needs no bus, and sends its events when NATS is there', async () => {
+    const relay = await startRelay(platform.env('crm').NATS_URL!);
+    relay.cut();
+    const cut = await startPlatform({ services: ['crm'], env: { NATS_URL: relay.url } });
+    try {
+      const account = await cut.account();
+      await account.client.createPipeline({ body: { name: 'Sales', stages: [{ name: 'New' }] } });
+      const [first] = (await account.client.listPipelines({})).data;
+      expect((await fetch(`${cut.gatewayUrl}/readyz`)).status).toBe(200);
+      // A deal's contact is asked for over the bus; one without is not.
+      const deal = await account.client.createDeal({ body: { title: 'Early', pipeline: first!.id } });
+      relay.mend();
+      const event = await cut.event(account.id, 'deal.created');
+      expect(event.data.deal.id).toBe(deal.id);
+    } finally {
+      await cut.stop();
+      await relay.stop();
+    }
+  }, 60_000);
+
+  it('can be stopped before NATS is there', async () => {
+    const log = createLogger('test', 'silent');
+    const bus = await Bus.connect('nats://127.0.0.1:1', { prefix: 'x', service: 'crm', log });
+    expect(bus.isConnected()).toBe(false);
+    await bus.close();
+  });
+});
+
+it('reads lists of NATS servers with user and password', () => {
+  expect(parseServers('nats://a:4223, tls://us%40er:p%3Aw@b')).toEqual({
+    servers: ['a:4223', 'b:4222'],
+    user: 'us@er',
+    pass: 'p:w',
+  });
+  expect(parseServers('127.0.0.1:4222')).toEqual({ servers: ['127.0.0.1:4222'] });
+});
+
+it('a migration behind a long transaction lets others through until it can go on', async () => {
+  const url = platform.env('crm').DATABASE_URL!;
+  const sql = postgres(url, { max: 3, connection: { search_path: 'crm, public' }, onnotice: () => undefined });
+  const directory = await mkdtemp(join(tmpdir(), 'migrations-'));
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const { promise: hasLock, resolve: locked } = Promise.withResolvers<void>();
+  try {
+    await sql`create table long_read (id int primary key)`;
+    const backup = sql.begin(async (tx) => {
+      await tx`select * from long_read`;
+      locked();
+      await isOver;
+    });
+    await hasLock;
+    await writeFile(join(directory, '9001_column.sql'), 'alter table long_read add column name text;');
+    const tries: number[] = [];
+    const migrated = migrate(url, 'crm', [pathToFileURL(`${directory}/`)], (waiting) => tries.push(waiting.tries));
+    await waitFor('the migration to give way twice', () => tries.length >= 2, 30_000);
+    // Whoever reads meanwhile waits for the lock's time at most.
+    expect(await sql`select * from long_read`).toHaveLength(0);
+    end();
+    await backup;
+    await migrated;
+    expect((await sql`select name from long_read`).columns[0]?.name).toBe('name');
+  } finally {
+    end();
+    await sql`delete from migrations where name = '9001_column.sql'`;
+    await sql.end({ timeout: 1 });
+    await rm(directory, { recursive: true, force: true });
+  }
+}, 60_000);
+
+it('a process in which something is thrown that nobody awaits ends in order, and says why', async () => {
+  const service = pathToFileURL(join(import.meta.dirname, 'service.ts')).href;
+  const program = `
+    const { runProcess } = await import(${JSON.stringify(service)});
+    await runProcess(async () => ({ url: '', stop: async () => console.log('stopped in order') }));
+    Promise.reject(new Error('nobody awaits this'));
+    setInterval(() => undefined, 1_000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  expect(output).toContain('nobody awaits this');
+  expect(output).toContain('stopped in order');
+  expect(code).toBe(1);
+});
