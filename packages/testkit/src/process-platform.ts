@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describeProcess, gateway, readyFile, services } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { natsServer } from '@customer-platform/deploy/nats';
+import { busUrl, natsServer } from '@customer-platform/deploy/nats';
+import { defaultPrefix } from '@customer-platform/deploy/nats-config';
 import { choosePorts, loadSecrets } from '@customer-platform/deploy/platform-directory';
 import { postgresServer } from '@customer-platform/deploy/postgres';
 import { runningRecord } from '@customer-platform/deploy/process-record';
@@ -20,7 +21,8 @@ export interface ProcessPlatform {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
-  natsUrl: string;
+  /** Under which a service connects to the bus, with its password; the server's address alone where no service is named. */
+  natsUrl(service?: string): string;
   databaseUrl: string;
   /** Of the gateway and each service. */
   processNames: string[];
@@ -54,9 +56,11 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   });
   const servers: Record<ServerName, ServerProcess> = {
     postgres: await postgresServer(place('postgres')),
-    nats: await natsServer(place('nats')),
-    redis: await redisServer(place('redis')),
+    nats: await natsServer({ ...place('nats'), users: { prefix: defaultPrefix, passwords: secrets.bus } }),
+    redis: await redisServer({ ...place('redis'), password: secrets.REDIS_PASSWORD }),
   };
+  const natsUrl = (service?: string) =>
+    service === undefined ? servers.nats.url : busUrl(servers.nats.url, service, secrets.bus[service]!);
   const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
   const start = async (name: ServerName) => {
     // After a kill the server's own processes, which end a moment later, still have its memory.
@@ -78,7 +82,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       root,
       directory,
       databaseUrl: databaseUrl(servers.postgres.url, 'platform'),
-      natsUrl: servers.nats.url,
+      natsUrl,
       redisUrl: servers.redis.url,
       gatewayPort,
       adminPort,
@@ -97,7 +101,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
       adminUrl,
       adminToken: secrets.ADMIN_TOKEN,
-      natsUrl: servers.nats.url,
+      natsUrl,
       databaseUrl: platform.databaseUrl,
       processNames: [gateway.name, ...names],
       output,
