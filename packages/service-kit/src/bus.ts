@@ -183,6 +183,9 @@ export class Bus {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
     const callback = (error: Error | null, message: Msg) => {
       if (error) this.#log.error({ err: error, subject }, 'a subscription failed');
+      // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
+      else if (!message.reply?.startsWith('_INBOX.'))
+        this.#log.warn({ subject }, 'a request without an inbox is ignored');
       else void this.#answerOne(request, message, handle);
     };
     this.#connection.subscribe(subject, { queue: this.#service, callback });
