@@ -30,6 +30,11 @@ export interface ProcessPlatform {
   kill(name: string): void;
   stopServer(name: ServerName): Promise<void>;
   startServer(name: ServerName): Promise<void>;
+  /** Ends the gateway and the services in an orderly way, and starts them again on what the servers hold. */
+  stopProcesses(): Promise<void>;
+  startProcesses(): Promise<void>;
+  /** The folder of what a server keeps: PostgreSQL's data, NATS's streams. To be copied or replaced while the server is stopped. */
+  dataOf(name: 'postgres' | 'nats'): string;
   /** Process id of the gateway or a service, undefined while it does not run. */
   pidOf(name: string): number | undefined;
   /** What the supervisor and the processes said. */
@@ -66,7 +71,8 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
     // After a kill the server's own processes, which end a moment later, still have its memory.
     started.set(name, await waitFor(`${name} to start`, () => startServer(servers[name]), 20_000));
   };
-  const supervisor = createSupervisor({ write: (line) => output.push(line) });
+  const supervise = () => createSupervisor({ write: (line) => output.push(line) });
+  let supervisor = supervise();
   const stop = async () => {
     await supervisor.stop();
     for (const server of started.values()) await server.stop();
@@ -93,8 +99,11 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       const described = describeProcess(deployable, platform);
       return { ...described, env: { ...described.env, ...env } };
     };
-    await supervisor.start(services.map(describe));
-    await supervisor.start([describe(gateway)]);
+    const startProcesses = async () => {
+      await supervisor.start(services.map(describe));
+      await supervisor.start([describe(gateway)]);
+    };
+    await startProcesses();
     writeFileSync(readyFile(platform), '');
     const adminUrl = `http://127.0.0.1:${adminPort}`;
     return {
@@ -112,6 +121,12 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       },
       stopServer: async (name) => await started.get(name)!.stop(),
       startServer: start,
+      stopProcesses: () => supervisor.stop(),
+      startProcesses: async () => {
+        supervisor = supervise();
+        await startProcesses();
+      },
+      dataOf: (name) => join(directory, name, name === 'postgres' ? 'data' : 'streams'),
       account: (settings = {}) => makeAccount(adminUrl, secrets.ADMIN_TOKEN, settings),
       stop,
     };
