@@ -1,6 +1,6 @@
-import { getContactReach, getContactSummary } from '@customer-platform/contracts/cdp';
+import { contactDeleted, getContactReach, getContactSummary } from '@customer-platform/contracts/cdp';
 import { expect, it } from '@jest/globals';
-import { busPermissions, requestsNamedIn, topicsIn } from './bus-permissions.ts';
+import { busPermissions, eventsFollowedIn, requestsNamedIn, topicsIn } from './bus-permissions.ts';
 
 const requests = new Map(Object.entries({ getContactSummary, getContactReach }));
 
@@ -35,12 +35,23 @@ it('refuses a topic that is not known before the service runs', () => {
   expect(() => topicsIn('announce', source, [source])).toThrow(/gateway\/src\/a.ts: the topic of bus.announce/);
 });
 
+it('finds the events that are followed, and refuses what is none of the contracts', () => {
+  const events = new Map(Object.entries({ contactDeleted }));
+  const source = {
+    file: 'gateway/src/a.ts',
+    text: 'this.#bus.follow(\n  contactDeleted,\n  hear);\nkeys.follow(changes);',
+  };
+  expect(eventsFollowedIn(source, events)).toEqual([contactDeleted]);
+  expect(() => eventsFollowedIn(source, new Map())).toThrow(/bus.follow\(contactDeleted\) must name an event/);
+});
+
 it('gives every service its own events, requests and inbox, and none a wildcard over the others', async () => {
   const permissions = await busPermissions();
   expect(Object.keys(permissions)).toHaveLength(8);
   for (const [name, { publish, subscribe }] of Object.entries(permissions)) {
     expect(publish.filter((subject) => subject.startsWith('{prefix}.event.'))).toEqual([`{prefix}.event.*.${name}.>`]);
     expect(subscribe.slice(0, 2)).toEqual([`_INBOX.${name}.>`, `{prefix}.request.${name}.>`]);
-    expect(subscribe.slice(2).filter((subject) => !/^\{prefix\}\.news\.[\w-]+$/.test(subject))).toEqual([]);
+    const heard = /^\{prefix\}\.(news\.[\w-]+|event\.(public|internal)\.[a-z]+\.[a-z._]+)$/;
+    expect(subscribe.slice(2).filter((subject) => !heard.test(subject))).toEqual([]);
   }
 });

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { InternalRequest, ServiceName } from '@customer-platform/contracts/core';
+import type { EventDefinition, InternalRequest, ServiceName } from '@customer-platform/contracts/core';
 import { services } from '@customer-platform/deploy/deployables';
 
 /** The subjects one service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
@@ -15,15 +15,17 @@ interface ConsumerNames {
 }
 
 /** Keys of requests that every service replies to, by who asks them: one line for each. */
-const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {};
+const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {
+  gateway: ['republishEvents'],
+};
 
 const root = join(import.meta.dirname, '..');
 const scope = '@customer-platform/';
 const names = ['gateway', ...services.map(({ name }) => name)] as ServiceName[];
 
-/** Returns each service's permissions, derived from its definition and the sources it runs. Throws where a news topic is no constant. */
+/** Returns each service's permissions, derived from its definition and the sources it runs. Throws where a news topic is no constant, or a followed event none of the contracts. */
 export async function busPermissions(): Promise<Record<string, BusPermissions>> {
-  const requests = await internalRequests();
+  const { requests, events } = await declared();
   const permissions: Record<string, BusPermissions> = {};
   for (const name of names) {
     const module = (await import(`${scope}${name}`)) as Record<string, ConsumerNames>;
@@ -33,6 +35,7 @@ export async function busPermissions(): Promise<Record<string, BusPermissions>> 
       asked: sources.flatMap(({ file, text }) => requestsNamedIn(text, requests).filter(isOthers(name, file))),
       announced: sources.flatMap((source) => topicsIn('announce', source, sources)),
       heard: sources.flatMap((source) => topicsIn('listen', source, sources)),
+      followed: sources.flatMap((source) => eventsFollowedIn(source, events)),
     });
   }
   return permissions;
@@ -45,6 +48,7 @@ function permissionsOf(
     asked: InternalRequest[];
     announced: string[];
     heard: string[];
+    followed: EventDefinition[];
   },
 ): BusPermissions {
   const asked = [
@@ -64,10 +68,11 @@ function permissionsOf(
     ];
   });
   const stream = ['$JS.API.INFO', '$JS.API.STREAM.INFO.{prefix}', '$JS.API.STREAM.CREATE.{prefix}'];
+  const followed = used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`);
   const news = (topics: string[]) => topics.map((topic) => `{prefix}.news.${topic}`);
   return {
     publish: [`{prefix}.event.*.${name}.>`, ...sorted(asked), ...sorted(news(used.announced)), ...stream, ...consumed],
-    subscribe: [`_INBOX.${name}.>`, `{prefix}.request.${name}.>`, ...sorted(news(used.heard))],
+    subscribe: [`_INBOX.${name}.>`, `{prefix}.request.${name}.>`, ...sorted(news(used.heard)), ...sorted(followed)],
   };
 }
 
@@ -96,18 +101,37 @@ function sourcesOf(name: string): Source[] {
   );
 }
 
-/** Every internal request that the contracts declare, by the name under which they export it. */
-async function internalRequests(): Promise<Map<string, InternalRequest>> {
-  const modules = globSync('packages/contracts/src/*/index.ts', { cwd: root }).sort();
-  const found = new Map<string, InternalRequest>();
-  for (const file of modules) {
-    const exported = (await import(join(root, file))) as Record<string, Partial<InternalRequest> | undefined>;
+/** Every internal request and event that the contracts declare, by the name under which they export it. */
+async function declared(): Promise<{ requests: Map<string, InternalRequest>; events: Map<string, EventDefinition> }> {
+  const requests = new Map<string, InternalRequest>();
+  const events = new Map<string, EventDefinition>();
+  for (const file of globSync('packages/contracts/src/*/{index,events}.ts', { cwd: root }).sort()) {
+    const exported = (await import(join(root, file))) as Record<
+      string,
+      Partial<InternalRequest & EventDefinition> | null
+    >;
     for (const [name, value] of Object.entries(exported)) {
       if (value?.key && value.service && value.input && value.answer && !('method' in value))
-        found.set(name, value as InternalRequest);
+        requests.set(name, value as InternalRequest);
+      if (value?.kind && value.service && value.audience) events.set(name, value as EventDefinition);
     }
   }
-  return found;
+  return { requests, events };
+}
+
+/** The events that a source follows on the bus as they are published. */
+export function eventsFollowedIn(
+  { file, text }: Source,
+  events: ReadonlyMap<string, EventDefinition>,
+): EventDefinition[] {
+  return [...text.matchAll(/\bbus\s*\.follow\(\s*([^,)\s]+)/g)].map(([, name]) => {
+    const event = events.get(name!);
+    if (!event)
+      throw new Error(
+        `${file}: bus.follow(${name}) must name an event of the contracts, so that permissions can be derived`,
+      );
+    return event;
+  });
 }
 
 /** A request that a service's own sources name is one it replies to, except in a package: there any service asks it. */
