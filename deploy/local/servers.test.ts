@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import postgres from 'postgres';
 import { firstLine, freePort, portIsFree } from './local-port.ts';
 import { type ServerProcess, spawnManaged, startServer } from './managed-process.ts';
 import { busUrl, natsServer } from './nats.ts';
-import { busPermissions } from './nats-config.ts';
+import { busPermissions, passwordVariable } from './nats-config.ts';
 import { postgresServer } from './postgres.ts';
 import { processIdentity, recordProcess, runningRecord, signalProcess, stopRecorded } from './process-record.ts';
 import { redisServer } from './redis.ts';
@@ -131,6 +132,17 @@ describe('NATS and Redis of our own', () => {
     await (await login('cdp', passwords.cdp!)).close();
     expect(busUrl(server.url, 'cdp', 'a/b')).toBe(`nats://cdp:a%2Fb@127.0.0.1:${options.port}`);
     await server.stop();
+  }, 120_000);
+
+  it('NATS takes the configuration of the containers, whatever a password begins with', async () => {
+    const { command, env } = await natsServer({ directory: join(root, 'no-nats'), port: 1, cacheDirectory });
+    const file = join(import.meta.dirname, '../nats/server.conf');
+    const passwords = Object.keys(busPermissions()).map((name) => [passwordVariable(name), '"1e5-_k"']);
+    const check = (given: Record<string, string>) =>
+      spawnSync(command, ['--config', file, '-t'], { env: { ...env, ...given }, encoding: 'utf8', timeout: 20_000 });
+    expect(check(Object.fromEntries(passwords))).toMatchObject({ status: 0 });
+    const { status, stderr } = check(Object.fromEntries(passwords.slice(1)));
+    expect([status, stderr]).toEqual([1, expect.stringContaining('NATS_PASSWORD_GATEWAY')]);
   }, 120_000);
 
   it('NATS is not described without a password for each service', async () => {
