@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { startServer } from '@customer-platform/deploy/managed-process';
@@ -15,6 +15,7 @@ let platform: Platform;
 
 /** NATS that speaks TLS alone, with clients that show a certificate of its authority. */
 beforeAll(async () => {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
   directory = mkdtempSync(join(root, 'test-'));
   const certificate = join(directory, 'certificate.pem');
   const key = join(directory, 'key.pem');
