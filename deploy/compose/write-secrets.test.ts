@@ -64,6 +64,7 @@ describe('the secrets of the containers', () => {
 
 describe('docker-compose.yml', () => {
   const compose = readFileSync(join(import.meta.dirname, '../../docker-compose.yml'), 'utf8');
+  const authorization = readFileSync(join(import.meta.dirname, '../nats/authorization.conf'), 'utf8');
   const blocks = new Map(
     compose
       .slice(compose.indexOf('\nservices:\n'), compose.indexOf('\nvolumes:\n'))
@@ -84,6 +85,34 @@ describe('docker-compose.yml', () => {
     expect(block).toContain('<<: *process');
     expect(block).toContain(`//platform_${name.toLowerCase()}:\${ROLE_PASSWORD_${name}:?`);
     expect(blocks.get('provision')).toContain(`ROLE_PASSWORD_${name}: \${ROLE_PASSWORD_${name}}`);
+  });
+
+  it.each(deployables)('has %s under its own user on the bus, whose password NATS knows', (name) => {
+    const url = `NATS_URL: nats://${name.toLowerCase()}:\${NATS_PASSWORD_${name}:?`;
+    expect(blocks.get(name.toLowerCase())).toContain(url);
+    expect(compose.match(new RegExp(`NATS_PASSWORD_${name}:\\?`, 'g'))).toHaveLength(1);
+    expect(blocks.get('nats')).toContain(`NATS_PASSWORD_${name}: '"\${NATS_PASSWORD_${name}}"'`);
+    expect(authorization).toContain(`password: $NATS_PASSWORD_${name}\n`);
+  });
+
+  it('has the control plane listen in a network of its own', () => {
+    expect(blocks.get('gateway')).toContain('ADMIN_HOST: control-plane\n');
+    expect(blocks.get('gateway')).toContain('control: { aliases: [control-plane] }\n');
+    const inControl = [...blocks].filter(([, block]) => /networks:[^#]*\bcontrol\b/.test(block));
+    expect(inControl.map(([name]) => name)).toEqual(['gateway']);
+    const networks = compose
+      .slice(compose.indexOf('\nnetworks:\n'))
+      .match(/^ {2}\w+(?=:)/gm)!
+      .map((name) => name.trim());
+    const published = networks.filter((name) => !compose.includes(`\n  ${name}: { internal: true }`));
+    expect(published.sort()[0]).toBe('control');
+  });
+
+  it('puts no password on a command line', () => {
+    const commands = [...compose.matchAll(/\n {4}(?:command|test):[^\n]*(?:\n {6}[^\n]*)*/g)].map(([text]) => text);
+    expect(commands.filter((text) => /(?<!\$)\$\{/.test(text))).toEqual([]);
+    expect(blocks.get('redis')).toContain('requirepass $$REDISCLI_AUTH\n');
+    expect(blocks.get('redis')).toContain(`REDISCLI_AUTH: \${REDIS_PASSWORD}\n`);
   });
 
   it('lets the gateway alone be reached from outside, and by default from this machine alone', () => {

@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } fr
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gateway, services } from '../local/deployables.ts';
+import { passwordVariable } from '../local/nats-config.ts';
 
 const preface = `# Secrets of the platform in containers: keep this file from others, and back it up apart from the data.
 # docs/deployment.md tells how each is changed.
@@ -12,10 +13,12 @@ COMPOSE_PROJECT_NAME=customer-platform
 /** What docker-compose.yml needs: every variable's name, and how its value is made. Values need no quoting in .env. */
 export function secretMakers(): Map<string, () => string> {
   const password = () => randomBytes(24).toString('base64url');
-  const roles = [gateway, ...services].map(({ name }) => `ROLE_PASSWORD_${name.toUpperCase()}`);
+  const names = [gateway, ...services].map(({ name }) => name);
+  const roles = names.map((name) => `ROLE_PASSWORD_${name.toUpperCase()}`);
   return new Map([
     ['POSTGRES_PASSWORD', password],
-    ...roles.map((role) => [role, password] as const),
+    ...[...roles, ...names.map(passwordVariable)].map((name) => [name, password] as const),
+    ['REDIS_PASSWORD', password],
     ['CONTEXT_SECRET', () => randomBytes(32).toString('hex')],
     ['ADMIN_TOKEN', () => randomBytes(32).toString('base64url')],
     ['WEBHOOKS_SECRET_KEY', () => randomBytes(32).toString('base64')],

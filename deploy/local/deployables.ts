@@ -10,7 +10,8 @@ export interface Platform {
   root: string;
   directory: string;
   databaseUrl: string;
-  natsUrl: string;
+  /** Under which a service connects to the bus. */
+  natsUrl(service: string): string;
   redisUrl: string;
   gatewayPort: number;
   adminPort: number;
@@ -106,7 +107,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
       HOST: '127.0.0.1',
       PORT: String(port),
       DATABASE_URL: roleUrl(platform.databaseUrl, name, platform.secrets.roles[name] ?? ''),
-      NATS_URL: platform.natsUrl,
+      NATS_URL: platform.natsUrl(name),
       CONTEXT_SECRET: platform.secrets.CONTEXT_SECRET,
       ...deployable.env?.(platform),
     },
@@ -120,7 +121,11 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
     /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
-  const entries = Object.entries(process.env).filter(([key, value]) => value !== undefined && !hidden.test(key));
+  // Credentials and certificates belong to the server that NATS_URL names.
+  const ofAnotherBus = process.env.NATS_URL ? /^$/ : /^NATS_/;
+  const entries = Object.entries(process.env).filter(
+    ([key, value]) => value !== undefined && !hidden.test(key) && !ofAnotherBus.test(key),
+  );
   return Object.fromEntries(entries) as Record<string, string>;
 }
 

@@ -2,17 +2,21 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstLine } from './local-port.ts';
 import type { ServerProcess } from './managed-process.ts';
+import { authorizationBlock, busPermissions } from './nats-config.ts';
+import { writeSecretFile } from './platform-directory.ts';
 import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
 
 /**
  * NATS with JetStream on 127.0.0.1, from 2.9 on.
- * @param directory holds its streams, log and process record
+ * @param directory holds its streams, configuration, log and process record
+ * @param users the services' passwords and the prefix of their subjects; without it everybody may do everything
  * @param cacheDirectory where a downloaded program is kept
  * @throws Error that says what to install when there is no nats-server to be had
  */
 export async function natsServer(options: {
   directory: string;
   port: number;
+  users?: { prefix: string; passwords: Record<string, string> };
   cacheDirectory: string;
   say?(line: string): void;
   ways?: NonNullable<WantedServer['ways']>;
@@ -23,6 +27,8 @@ export async function natsServer(options: {
   mkdirSync(join(options.directory, 'streams'), { recursive: true, mode: 0o700 });
   const directory = realpathSync(options.directory);
   const streams = join(directory, 'streams');
+  const config = join(directory, 'server.conf');
+  writeSecretFile(config, options.users === undefined ? '' : authorization(options.users));
   const server = {
     name: 'nats',
     cwd: directory,
@@ -34,7 +40,17 @@ export async function natsServer(options: {
   } as const;
   const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' };
   if (!('image' in found)) {
-    const args = ['--addr', '127.0.0.1', '--port', String(port), '--jetstream', '--store_dir', streams];
+    const args = [
+      '--config',
+      config,
+      '--addr',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--jetstream',
+      '--store_dir',
+      streams,
+    ];
     return { ...server, command: found.command, args, env: { ...env, ...found.env } };
   }
   const container = containerName('nats', directory);
@@ -44,7 +60,11 @@ export async function natsServer(options: {
     ...run,
     '--volume',
     `${streams}:/streams`,
+    '--volume',
+    `${config}:/server.conf:ro`,
     found.image,
+    '--config',
+    '/server.conf',
     '--port',
     '4222',
     '--jetstream',
@@ -60,4 +80,18 @@ export async function natsServer(options: {
     prepare: remove,
     cleanUp: remove,
   };
+}
+
+/** A file, not arguments: those are shown to everybody on the machine. */
+function authorization({ prefix, passwords }: { prefix: string; passwords: Record<string, string> }): string {
+  return authorizationBlock(busPermissions(), prefix, (service) => {
+    const password = passwords[service];
+    if (!password) throw new Error(`the bus has no password for ${service}`);
+    return JSON.stringify(password);
+  });
+}
+
+/** Returns the URL under which a service connects to a server of ours. */
+export function busUrl(serverUrl: string, service: string, password: string): string {
+  return serverUrl.replace('nats://', `nats://${service}:${encodeURIComponent(password)}@`);
 }

@@ -39,8 +39,21 @@ describe("the platform's directory", () => {
     expect(first.CONTEXT_SECRET).toMatch(/^[0-9a-f]{64}$/);
     expect(Buffer.from(first.WEBHOOKS_SECRET_KEY, 'base64')).toHaveLength(32);
     const second = loadSecrets(directory, ['calendar', 'crm']);
-    expect(second).toEqual({ ...first, roles: { ...first.roles, crm: second.roles.crm } });
-    expect(second.roles.crm).not.toBe(second.roles.calendar);
+    expect(second).toEqual({
+      ...first,
+      roles: { ...first.roles, crm: second.roles.crm },
+      bus: { ...first.bus, crm: second.bus.crm },
+    });
+    const passwords = [...Object.values(second.roles), ...Object.values(second.bus), second.REDIS_PASSWORD];
+    expect(new Set(passwords).size).toBe(5);
+  });
+
+  it('of an earlier version gets the secrets it lacks and keeps those it has', () => {
+    const { bus: _, REDIS_PASSWORD: __, ...earlier } = loadSecrets(directory, ['calendar']);
+    writeFileSync(join(directory, 'secrets.json'), JSON.stringify(earlier));
+    const now = loadSecrets(directory, ['calendar']);
+    expect(now).toMatchObject(earlier);
+    for (const password of [now.bus.calendar, now.REDIS_PASSWORD]) expect(password).toMatch(/^[\w-]{32}$/);
   });
 
   it('keeps its ports and chooses again where one is taken', async () => {
@@ -98,8 +111,8 @@ describe('what a process is told', () => {
     root,
     directory: join(root, '.platform'),
     databaseUrl: 'postgres://postgres:superuser-password@127.0.0.1:5432/platform',
-    natsUrl: 'nats://127.0.0.1:4222',
-    redisUrl: 'redis://127.0.0.1:6379',
+    natsUrl: (name) => `nats://${name}:${name}-bus-password@127.0.0.1:4222`,
+    redisUrl: 'redis://:redis-password@127.0.0.1:6379',
     gatewayPort: 8080,
     adminPort: 8081,
     ports: Object.fromEntries(services.map(({ name }, index) => [name, 21_000 + index])),
@@ -109,6 +122,8 @@ describe('what a process is told', () => {
       WEBHOOKS_SECRET_KEY: 'webhooks-key',
       AGENTS_SECRET_KEY: 'agents-key',
       MESSAGING_SECRET_KEY: 'messaging-key',
+      REDIS_PASSWORD: 'redis-password',
+      bus: Object.fromEntries([gateway, ...services].map(({ name }) => [name, `${name}-bus-password`])),
       roles: Object.fromEntries([gateway, ...services].map(({ name }) => [name, `${name}-password`])),
     },
   };
@@ -130,6 +145,8 @@ describe('what a process is told', () => {
       const told = JSON.stringify(environmentOf(name));
       expect(told).not.toContain('admin-token');
       expect(told).not.toContain('superuser-password');
+      expect(told).not.toContain('redis-password');
+      expect(told.match(/\w+-bus-password/g)).toEqual([`${name}-bus-password`]);
       expect(told.includes('webhooks-key')).toBe(name === 'webhooks');
       expect(told.includes('agents-key')).toBe(name === 'agents');
       expect(told.includes('messaging-key')).toBe(name === 'messaging');

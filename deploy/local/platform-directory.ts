@@ -27,8 +27,11 @@ export interface Secrets {
   WEBHOOKS_SECRET_KEY: string;
   AGENTS_SECRET_KEY: string;
   MESSAGING_SECRET_KEY: string;
+  REDIS_PASSWORD: string;
   /** Password of each service's database role, by the service's name. */
   roles: Record<string, string>;
+  /** Password of each service's user on the bus, by the service's name. */
+  bus: Record<string, string>;
 }
 
 /** Makes the directory (0700) and answers its real path. */
@@ -70,10 +73,15 @@ export function deleteData(directory: string): void {
   }
 }
 
+/** Writes a text that only this user may read; the file is whole or the former one. */
+export function writeSecretFile(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
 /** Writes JSON that only this user may read; the file is whole or the former one. */
 export function writeSecretJson(file: string, value: unknown): void {
-  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  writeSecretFile(file, `${JSON.stringify(value, null, 2)}\n`);
 }
 
 /** The JSON in a file; undefined when there is none. */
@@ -86,8 +94,8 @@ export function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** The secrets, made on the first start; a service that is new gets its password. */
-export function loadSecrets(directory: string, roleNames: string[]): Secrets {
+/** Returns the secrets, made on the first start; later starts add those that are missing. */
+export function loadSecrets(directory: string, serviceNames: string[]): Secrets {
   const file = join(directory, 'secrets.json');
   const found: Partial<Secrets> = readJson<Partial<Secrets>>(file) ?? {};
   const secrets: Secrets = {
@@ -96,9 +104,13 @@ export function loadSecrets(directory: string, roleNames: string[]): Secrets {
     WEBHOOKS_SECRET_KEY: found.WEBHOOKS_SECRET_KEY ?? randomBytes(32).toString('base64'),
     AGENTS_SECRET_KEY: found.AGENTS_SECRET_KEY ?? randomBytes(32).toString('base64'),
     MESSAGING_SECRET_KEY: found.MESSAGING_SECRET_KEY ?? randomBytes(32).toString('base64'),
+    REDIS_PASSWORD: found.REDIS_PASSWORD ?? randomBytes(24).toString('base64url'),
     roles: { ...found.roles },
+    bus: { ...found.bus },
   };
-  for (const name of roleNames) secrets.roles[name] ??= randomBytes(24).toString('base64url');
+  for (const passwords of [secrets.roles, secrets.bus]) {
+    for (const name of serviceNames) passwords[name] ??= randomBytes(24).toString('base64url');
+  }
   writeSecretJson(file, secrets);
   return secrets;
 }

@@ -2,55 +2,57 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstLine } from './local-port.ts';
 import type { ServerProcess } from './managed-process.ts';
+import { writeSecretFile } from './platform-directory.ts';
 import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
 
 /**
  * Redis on 127.0.0.1, in memory alone: it holds rate limits, which may be lost.
- * @param directory holds its log and process record
+ * @param directory holds its configuration, log and process record
+ * @param password of base64url characters; everybody on this machine may use it without one
  * @param cacheDirectory where a downloaded program is kept
  * @throws Error that says what to install when there is no redis-server to be had
  */
 export async function redisServer(options: {
   directory: string;
   port: number;
+  password?: string;
   cacheDirectory: string;
   say?(line: string): void;
   ways?: NonNullable<WantedServer['ways']>;
 }): Promise<ServerProcess> {
-  const { port, cacheDirectory, ways } = options;
+  const { port, password, cacheDirectory, ways } = options;
   const wanted = { program: 'redis-server', image: 'redis:8', cacheDirectory, say: options.say ?? (() => undefined) };
   const found = await findServer(ways === undefined ? wanted : { ...wanted, ways });
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const directory = realpathSync(options.directory);
+  // A file, not arguments: those are shown to everybody on the machine.
+  const config = join(directory, 'server.conf');
+  writeSecretFile(config, password === undefined ? '' : `requirepass ${password}\n`);
   const server = {
     name: 'redis',
     cwd: directory,
     stopSignal: 'SIGTERM',
     recordFile: join(directory, 'process.json'),
     logFile: join(directory, 'server.log'),
-    url: `redis://127.0.0.1:${port}`,
-    ready: async () => (await firstLine(port, 'PING\r\n')) === '+PONG',
+    url: password === undefined ? `redis://127.0.0.1:${port}` : `redis://:${password}@127.0.0.1:${port}`,
+    ready: async () =>
+      password === undefined
+        ? (await firstLine(port, 'PING\r\n')) === '+PONG'
+        : (await firstLine(port, `AUTH ${password}\r\n`)) === '+OK',
   } as const;
   const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' };
   const memoryOnly = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning'];
   if (!('image' in found)) {
-    const args = ['--bind', '127.0.0.1', '--port', String(port), '--dir', directory, ...memoryOnly];
+    const args = [config, '--bind', '127.0.0.1', '--port', String(port), '--dir', directory, ...memoryOnly];
     return { ...server, command: found.command, args, env: { ...env, ...found.env } };
   }
   const container = containerName('redis', directory);
   // Protected mode would refuse what comes through the published port, which is bound to 127.0.0.1 on the host.
   const inside = ['--bind', '0.0.0.0', '--protected-mode', 'no', ...memoryOnly];
-  const args = [
-    'run',
-    '--rm',
-    '--name',
-    container,
-    '--publish',
-    `127.0.0.1:${port}:6379`,
-    found.image,
-    'redis-server',
-    ...inside,
-  ];
+  const owner = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+  const run = ['run', '--rm', '--name', container, '--publish', `127.0.0.1:${port}:6379`, '--user', owner];
+  const mount = ['--volume', `${config}:/server.conf:ro`];
+  const args = [...run, ...mount, found.image, 'redis-server', '/server.conf', ...inside];
   const remove = () => removeContainer(container);
   return {
     ...server,

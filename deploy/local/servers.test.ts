@@ -1,11 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { connect } from '@nats-io/transport-node';
 import postgres from 'postgres';
 import { firstLine, freePort, portIsFree } from './local-port.ts';
 import { type ServerProcess, spawnManaged, startServer } from './managed-process.ts';
-import { natsServer } from './nats.ts';
+import { busUrl, natsServer } from './nats.ts';
+import { busPermissions, passwordVariable } from './nats-config.ts';
 import { postgresServer } from './postgres.ts';
 import { processIdentity, recordProcess, runningRecord, signalProcess, stopRecorded } from './process-record.ts';
 import { redisServer } from './redis.ts';
@@ -28,6 +31,14 @@ async function startAndOrphan(server: ServerProcess): Promise<number> {
   const child = spawnManaged(server);
   expect(await waitUntil(() => server.ready(), 20_000)).toBe(true);
   return child.pid ?? 0;
+}
+
+/** A secret is in the server's configuration, which nobody else may read, and on no command line. */
+function expectHidden(server: ServerProcess, secret: string): void {
+  const config = join(server.cwd, 'server.conf');
+  expect(readFileSync(config, 'utf8')).toContain(secret);
+  expect(statSync(config).mode & 0o777).toBe(0o600);
+  expect(server.args.join(' ')).not.toContain(secret);
 }
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -107,6 +118,48 @@ describe('NATS and Redis of our own', () => {
     await server.stop();
     expect(processIdentity(server.pid)).toBeNull();
     expect(await portIsFree(options.port)).toBe(true);
+  }, 120_000);
+
+  it('NATS lets a service in with its own password alone, which only its owner can read', async () => {
+    const passwords = Object.fromEntries(Object.keys(busPermissions()).map((name) => [name, `password of ${name}`]));
+    const options = { directory: join(root, 'closed-nats'), port: await freePort(), cacheDirectory };
+    const described = await natsServer({ ...options, users: { prefix: 'platform', passwords } });
+    expectHidden(described, 'password of');
+    const server = await startServer(described);
+    const login = (user: string, pass: string) => connect({ servers: server.url, user, pass, reconnect: false });
+    await expect(login('cdp', passwords.crm!)).rejects.toThrow(/authorization/i);
+    await expect(connect({ servers: server.url, reconnect: false })).rejects.toThrow(/authorization/i);
+    await (await login('cdp', passwords.cdp!)).close();
+    expect(busUrl(server.url, 'cdp', 'a/b')).toBe(`nats://cdp:a%2Fb@127.0.0.1:${options.port}`);
+    await server.stop();
+  }, 120_000);
+
+  it('NATS takes the configuration of the containers, whatever a password begins with', async () => {
+    const { command, env } = await natsServer({ directory: join(root, 'no-nats'), port: 1, cacheDirectory });
+    const file = join(import.meta.dirname, '../nats/server.conf');
+    const passwords = Object.keys(busPermissions()).map((name) => [passwordVariable(name), '"1e5-_k"']);
+    const check = (given: Record<string, string>) =>
+      spawnSync(command, ['--config', file, '-t'], { env: { ...env, ...given }, encoding: 'utf8', timeout: 20_000 });
+    expect(check(Object.fromEntries(passwords))).toMatchObject({ status: 0 });
+    const { status, stderr } = check(Object.fromEntries(passwords.slice(1)));
+    expect([status, stderr]).toEqual([1, expect.stringContaining('NATS_PASSWORD_GATEWAY')]);
+  }, 120_000);
+
+  it('NATS is not described without a password for each service', async () => {
+    const options = { directory: join(root, 'no-nats'), port: 1, cacheDirectory };
+    const described = natsServer({ ...options, users: { prefix: 'platform', passwords: { gateway: 'x' } } });
+    await expect(described).rejects.toThrow('the bus has no password for agents');
+  }, 120_000);
+
+  it('Redis takes commands with its password alone, which only its owner can read', async () => {
+    const options = { directory: join(root, 'closed-redis'), port: await freePort(), cacheDirectory };
+    const described = await redisServer({ ...options, password: 'its-password' });
+    expectHidden(described, 'its-password');
+    const server = await startServer(described);
+    expect(server.url).toBe(`redis://:its-password@127.0.0.1:${options.port}`);
+    expect(await firstLine(options.port, 'SET a 1\r\n')).toMatch(/^-NOAUTH/);
+    expect(await firstLine(options.port, 'AUTH its-password\r\n')).toBe('+OK');
+    await server.stop();
   }, 120_000);
 
   it('says what to install when a server is nowhere to be had', async () => {

@@ -5,7 +5,8 @@ import { type Demo, nextFreeTime, openDemo } from './demo.ts';
 import { answersOk, describeProcess, gateway, type Platform, readyFile, services } from './deployables.ts';
 import { portIsFree } from './local-port.ts';
 import type { ServerProcess } from './managed-process.ts';
-import { natsServer } from './nats.ts';
+import { busUrl, natsServer } from './nats.ts';
+import { defaultPrefix } from './nats-config.ts';
 import * as platformDirectory from './platform-directory.ts';
 import { postgresServer } from './postgres.ts';
 import { databaseUrl, provision } from './provision.ts';
@@ -94,11 +95,13 @@ async function startServers(supervisor: Supervisor, directory: string, options: 
     cacheDirectory: join(directory, 'debian'),
     say,
   });
-  const { DATABASE_URL, NATS_URL, REDIS_URL } = process.env;
+  const { DATABASE_URL, NATS_URL, REDIS_URL, BUS_PREFIX } = process.env;
   const [postgres, nats, redis] = await Promise.all([
     DATABASE_URL ? null : postgresServer(place('postgres')),
-    NATS_URL ? null : natsServer(place('nats')),
-    REDIS_URL ? null : redisServer(place('redis')),
+    NATS_URL
+      ? null
+      : natsServer({ ...place('nats'), users: { prefix: BUS_PREFIX || defaultPrefix, passwords: secrets.bus } }),
+    REDIS_URL ? null : redisServer({ ...place('redis'), password: secrets.REDIS_PASSWORD }),
   ]);
   await supervisor.start([postgres, nats, redis].filter((server): server is ServerProcess => server !== null));
   const roles = roleNames.map((name) => ({ name, password: secrets.roles[name] ?? '' }));
@@ -107,7 +110,7 @@ async function startServers(supervisor: Supervisor, directory: string, options: 
     root: resolve(import.meta.dirname, '../..'),
     directory,
     databaseUrl: postgres === null ? (DATABASE_URL ?? '') : databaseUrl(postgres.url, database),
-    natsUrl: nats?.url ?? NATS_URL ?? '',
+    natsUrl: (name) => (nats === null ? (NATS_URL ?? '') : busUrl(nats.url, name, secrets.bus[name] ?? '')),
     redisUrl: redis?.url ?? REDIS_URL ?? '',
     gatewayPort: options.gatewayPort,
     adminPort: options.adminPort,

@@ -185,7 +185,12 @@ export class Bus {
     handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
   ): void {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
-    this.#subscribe(subject, (message) => void this.#answerOne(request, message, handle), this.#service);
+    const take = (message: Msg) => {
+      // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
+      if (message.reply?.startsWith('_INBOX.')) void this.#answerOne(request, message, handle);
+      else this.#log.warn({ subject }, 'a request without an inbox is ignored');
+    };
+    this.#subscribe(subject, take, this.#service);
   }
 
   async #answerOne<Request extends InternalRequest>(

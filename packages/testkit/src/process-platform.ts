@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describeProcess, gateway, readyFile, services } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { natsServer } from '@customer-platform/deploy/nats';
+import { busUrl, natsServer } from '@customer-platform/deploy/nats';
+import { defaultPrefix } from '@customer-platform/deploy/nats-config';
 import { choosePorts, loadSecrets } from '@customer-platform/deploy/platform-directory';
 import { postgresServer } from '@customer-platform/deploy/postgres';
 import { runningRecord } from '@customer-platform/deploy/process-record';
@@ -20,7 +21,8 @@ export interface ProcessPlatform {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
-  natsUrl: string;
+  /** Under which a service connects to the bus, with its password; the server's address alone where no service is named. */
+  natsUrl(service?: string): string;
   databaseUrl: string;
   /** Of the gateway and each service. */
   processNames: string[];
@@ -28,6 +30,11 @@ export interface ProcessPlatform {
   kill(name: string): void;
   stopServer(name: ServerName): Promise<void>;
   startServer(name: ServerName): Promise<void>;
+  /** Ends the gateway and the services in an orderly way, and starts them again on what the servers hold. */
+  stopProcesses(): Promise<void>;
+  startProcesses(): Promise<void>;
+  /** The folder of what a server keeps: PostgreSQL's data, NATS's streams. To be copied or replaced while the server is stopped. */
+  dataOf(name: 'postgres' | 'nats'): string;
   /** Process id of the gateway or a service, undefined while it does not run. */
   pidOf(name: string): number | undefined;
   /** What the supervisor and the processes said. */
@@ -54,15 +61,18 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   });
   const servers: Record<ServerName, ServerProcess> = {
     postgres: await postgresServer(place('postgres')),
-    nats: await natsServer(place('nats')),
-    redis: await redisServer(place('redis')),
+    nats: await natsServer({ ...place('nats'), users: { prefix: defaultPrefix, passwords: secrets.bus } }),
+    redis: await redisServer({ ...place('redis'), password: secrets.REDIS_PASSWORD }),
   };
+  const natsUrl = (service?: string) =>
+    service === undefined ? servers.nats.url : busUrl(servers.nats.url, service, secrets.bus[service]!);
   const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
   const start = async (name: ServerName) => {
     // After a kill the server's own processes, which end a moment later, still have its memory.
     started.set(name, await waitFor(`${name} to start`, () => startServer(servers[name]), 20_000));
   };
-  const supervisor = createSupervisor({ write: (line) => output.push(line) });
+  const supervise = () => createSupervisor({ write: (line) => output.push(line) });
+  let supervisor = supervise();
   const stop = async () => {
     await supervisor.stop();
     for (const server of started.values()) await server.stop();
@@ -78,7 +88,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       root,
       directory,
       databaseUrl: databaseUrl(servers.postgres.url, 'platform'),
-      natsUrl: servers.nats.url,
+      natsUrl,
       redisUrl: servers.redis.url,
       gatewayPort,
       adminPort,
@@ -89,15 +99,18 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       const described = describeProcess(deployable, platform);
       return { ...described, env: { ...described.env, ...env } };
     };
-    await supervisor.start(services.map(describe));
-    await supervisor.start([describe(gateway)]);
+    const startProcesses = async () => {
+      await supervisor.start(services.map(describe));
+      await supervisor.start([describe(gateway)]);
+    };
+    await startProcesses();
     writeFileSync(readyFile(platform), '');
     const adminUrl = `http://127.0.0.1:${adminPort}`;
     return {
       gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
       adminUrl,
       adminToken: secrets.ADMIN_TOKEN,
-      natsUrl: servers.nats.url,
+      natsUrl,
       databaseUrl: platform.databaseUrl,
       processNames: [gateway.name, ...names],
       output,
@@ -108,6 +121,12 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       },
       stopServer: async (name) => await started.get(name)!.stop(),
       startServer: start,
+      stopProcesses: () => supervisor.stop(),
+      startProcesses: async () => {
+        supervisor = supervise();
+        await startProcesses();
+      },
+      dataOf: (name) => join(directory, name, name === 'postgres' ? 'data' : 'streams'),
       account: (settings = {}) => makeAccount(adminUrl, secrets.ADMIN_TOKEN, settings),
       stop,
     };

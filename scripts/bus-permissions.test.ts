@@ -1,0 +1,57 @@
+import { contactDeleted, getContactReach, getContactSummary } from '@customer-platform/contracts/cdp';
+import { expect, it } from '@jest/globals';
+import { busPermissions, eventsFollowedIn, requestsNamedIn, topicsIn } from './bus-permissions.ts';
+
+const requests = new Map(Object.entries({ getContactSummary, getContactReach }));
+
+it.each([
+  "import { getContactReach } from '@customer-platform/contracts/cdp';",
+  "import {\n  type Contact,\n  getContactReach as reach,\n} from '@customer-platform/contracts/cdp';",
+  "import * as cdp from '@customer-platform/contracts/cdp';\nawait ask(cdp.getContactReach, {});",
+  "export { getContactReach } from '@customer-platform/contracts/cdp';",
+])('finds the request that is named in %j', (text) => {
+  expect(requestsNamedIn(text, requests)).toEqual([getContactReach]);
+});
+
+it.each([
+  "import type { getContactReach } from '@customer-platform/contracts/cdp';",
+  "import { type getContactReach } from '@customer-platform/contracts/cdp';",
+  "import * as cdp from '@customer-platform/contracts/cdp';\n// getContactReach",
+  "import { getContactReach } from './get-contact-reach.ts';",
+])('finds no request in %j', (text) => {
+  expect(requestsNamedIn(text, requests)).toEqual([]);
+});
+
+it('finds topics in texts and constants, in the same file or exported by another', () => {
+  const shared = { file: 'packages/a.ts', text: "export const accounts = 'account-news';" };
+  const text =
+    "const topic = 'gateway-alive';\nthis.#bus.announce(topic, '');\nbus.announce('plain', '');\nbus.announce(accounts, id);";
+  expect(topicsIn('announce', { file: 'b.ts', text }, [shared])).toEqual(['gateway-alive', 'plain', 'account-news']);
+  expect(topicsIn('listen', { file: 'b.ts', text }, [shared])).toEqual([]);
+});
+
+it('refuses a topic that is not known before the service runs', () => {
+  const source = { file: 'gateway/src/a.ts', text: 'bus.announce(topicOf(account), id);' };
+  expect(() => topicsIn('announce', source, [source])).toThrow(/gateway\/src\/a.ts: the topic of bus.announce/);
+});
+
+it('finds the events that are followed, and refuses what is none of the contracts', () => {
+  const events = new Map(Object.entries({ contactDeleted }));
+  const source = {
+    file: 'gateway/src/a.ts',
+    text: 'this.#bus.follow(\n  contactDeleted,\n  hear);\nkeys.follow(changes);',
+  };
+  expect(eventsFollowedIn(source, events)).toEqual([contactDeleted]);
+  expect(() => eventsFollowedIn(source, new Map())).toThrow(/bus.follow\(contactDeleted\) must name an event/);
+});
+
+it('gives every service its own events, requests and inbox, and none a wildcard over the others', async () => {
+  const permissions = await busPermissions();
+  expect(Object.keys(permissions)).toHaveLength(8);
+  for (const [name, { publish, subscribe }] of Object.entries(permissions)) {
+    expect(publish.filter((subject) => subject.startsWith('{prefix}.event.'))).toEqual([`{prefix}.event.*.${name}.>`]);
+    expect(subscribe.slice(0, 2)).toEqual([`_INBOX.${name}.>`, `{prefix}.request.${name}.>`]);
+    const heard = /^\{prefix\}\.(news\.[\w-]+|event\.(public|internal)\.[a-z]+\.[a-z._]+)$/;
+    expect(subscribe.slice(2).filter((subject) => !heard.test(subject))).toEqual([]);
+  }
+});

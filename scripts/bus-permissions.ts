@@ -1,0 +1,175 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EventDefinition, InternalRequest, ServiceName } from '@customer-platform/contracts/core';
+import { services } from '@customer-platform/deploy/deployables';
+
+/** The subjects one service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
+export interface BusPermissions {
+  publish: string[];
+  subscribe: string[];
+}
+
+/** The part of a service definition that the bus sees. */
+interface ConsumerNames {
+  consumers?: readonly { name: string; filter: { audience?: string; service?: string; kind?: string } }[];
+}
+
+/** Keys of requests that every service replies to, by who asks them: one line for each. */
+const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {
+  gateway: ['republishEvents'],
+};
+
+const root = join(import.meta.dirname, '..');
+const scope = '@customer-platform/';
+const names = ['gateway', ...services.map(({ name }) => name)] as ServiceName[];
+
+/** Returns each service's permissions, derived from its definition and the sources it runs. Throws where a news topic is no constant, or a followed event none of the contracts. */
+export async function busPermissions(): Promise<Record<string, BusPermissions>> {
+  const { requests, events } = await declared();
+  const permissions: Record<string, BusPermissions> = {};
+  for (const name of names) {
+    const module = (await import(`${scope}${name}`)) as Record<string, ConsumerNames>;
+    const sources = sourcesOf(name);
+    permissions[name] = permissionsOf(name, {
+      consumers: module[name]?.consumers ?? [],
+      asked: sources.flatMap(({ file, text }) => requestsNamedIn(text, requests).filter(isOthers(name, file))),
+      announced: sources.flatMap((source) => topicsIn('announce', source, sources)),
+      heard: sources.flatMap((source) => topicsIn('listen', source, sources)),
+      followed: sources.flatMap((source) => eventsFollowedIn(source, events)),
+    });
+  }
+  return permissions;
+}
+
+function permissionsOf(
+  name: ServiceName,
+  used: {
+    consumers: NonNullable<ConsumerNames['consumers']>;
+    asked: InternalRequest[];
+    announced: string[];
+    heard: string[];
+    followed: EventDefinition[];
+  },
+): BusPermissions {
+  const asked = [
+    ...used.asked.map(({ service, key }) => `{prefix}.request.${service}.${key}`),
+    ...(askedOfEveryService[name] ?? []).map((key) => `{prefix}.request.*.${key}`),
+  ];
+  const consumed = used.consumers.flatMap(({ name: consumer, filter }) => {
+    // As packages/service-kit names the durable consumer and its filter: tests/bus-authentication.test.ts runs them all.
+    const durable = `${name}-${consumer.replaceAll('.', '-')}`;
+    const subject = `{prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
+    return [
+      // With the filter in the subject, which the server holds against the request: no other events can be asked for.
+      `$JS.API.CONSUMER.CREATE.{prefix}.${durable}.${subject}`,
+      `$JS.API.CONSUMER.INFO.{prefix}.${durable}`,
+      `$JS.API.CONSUMER.MSG.NEXT.{prefix}.${durable}`,
+      `$JS.ACK.{prefix}.${durable}.>`,
+    ];
+  });
+  const stream = ['$JS.API.INFO', '$JS.API.STREAM.INFO.{prefix}', '$JS.API.STREAM.CREATE.{prefix}'];
+  const followed = used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`);
+  const news = (topics: string[]) => topics.map((topic) => `{prefix}.news.${topic}`);
+  return {
+    publish: [`{prefix}.event.*.${name}.>`, ...sorted(asked), ...sorted(news(used.announced)), ...stream, ...consumed],
+    subscribe: [`_INBOX.${name}.>`, `{prefix}.request.${name}.>`, ...sorted(news(used.heard)), ...sorted(followed)],
+  };
+}
+
+const sorted = (values: string[]) => [...new Set(values)].sort();
+
+interface Source {
+  file: string;
+  text: string;
+}
+
+/** The sources a service runs: its own, and those of our packages that it depends on; no tests. */
+function sourcesOf(name: string): Source[] {
+  const folders = new Set([name === 'gateway' ? name : `services/${name}`]);
+  for (const folder of folders) {
+    const { dependencies = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
+      dependencies?: Record<string, string>;
+    };
+    const ours = Object.keys(dependencies).filter((dependency) => dependency.startsWith(scope));
+    for (const dependency of ours) folders.add(`packages/${dependency.slice(scope.length)}`);
+  }
+  folders.delete('packages/contracts'); // declares every request and asks none
+  return [...folders].flatMap((folder) =>
+    globSync(`${folder}/src/**/*.ts`, { cwd: root, exclude: (file) => /(\.test|-under-test)\.ts$/.test(file) })
+      .sort()
+      .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') })),
+  );
+}
+
+/** Every internal request and event that the contracts declare, by the name under which they export it. */
+async function declared(): Promise<{ requests: Map<string, InternalRequest>; events: Map<string, EventDefinition> }> {
+  const requests = new Map<string, InternalRequest>();
+  const events = new Map<string, EventDefinition>();
+  for (const file of globSync('packages/contracts/src/*/{index,events}.ts', { cwd: root }).sort()) {
+    const exported = (await import(join(root, file))) as Record<
+      string,
+      Partial<InternalRequest & EventDefinition> | null
+    >;
+    for (const [name, value] of Object.entries(exported)) {
+      if (value?.key && value.service && value.input && value.answer && !('method' in value))
+        requests.set(name, value as InternalRequest);
+      if (value?.kind && value.service && value.audience) events.set(name, value as EventDefinition);
+    }
+  }
+  return { requests, events };
+}
+
+/** The events that a source follows on the bus as they are published. */
+export function eventsFollowedIn(
+  { file, text }: Source,
+  events: ReadonlyMap<string, EventDefinition>,
+): EventDefinition[] {
+  return [...text.matchAll(/\bbus\s*\.follow\(\s*([^,)\s]+)/g)].map(([, name]) => {
+    const event = events.get(name!);
+    if (!event)
+      throw new Error(
+        `${file}: bus.follow(${name}) must name an event of the contracts, so that permissions can be derived`,
+      );
+    return event;
+  });
+}
+
+/** A request that a service's own sources name is one it replies to, except in a package: there any service asks it. */
+function isOthers(name: ServiceName, file: string): (request: InternalRequest) => boolean {
+  return ({ service }) => service !== name || file.startsWith('packages/');
+}
+
+/** The requests that a source imports by name, or takes out of an import of all that a contract exports. */
+export function requestsNamedIn(text: string, requests: ReadonlyMap<string, InternalRequest>): InternalRequest[] {
+  const imports = [
+    ...text.matchAll(
+      /^(?:import|export)\s+(?!type\b)([^'"`;]*?)\bfrom\s*['"]@customer-platform\/contracts[^'"]*['"]/gm,
+    ),
+  ];
+  const imported = imports.flatMap(([, clause]) => {
+    const everything = /\*\s*as\s+(\w+)/.exec(clause!);
+    if (everything) return [...text.matchAll(new RegExp(`\\b${everything[1]}\\.(\\w+)`, 'g'))].map(([, name]) => name!);
+    return [...clause!.matchAll(/(type\s+)?(\w+)/g)].flatMap(([, type, name]) => (type ? [] : [name!]));
+  });
+  return imported.flatMap((name) => requests.get(name) ?? []);
+}
+
+/** The topics that a source announces or listens to on the bus. */
+export function topicsIn(method: 'announce' | 'listen', { file, text }: Source, sources: readonly Source[]): string[] {
+  return [...text.matchAll(new RegExp(`\\bbus\\s*\\.${method}\\(\\s*([^,)]+)`, 'g'))].map(([, argument]) => {
+    const given = argument!.trim();
+    const literal = /^'([\w-]+)'$/.exec(given);
+    const constant = new RegExp(`\\bconst ${given.replace(/\W/g, '\\$&')} = '([\\w-]+)'`);
+    const topic = literal?.[1] ?? constant.exec(text)?.[1] ?? exportedConstant(given, sources);
+    if (topic === undefined)
+      throw new Error(
+        `${file}: the topic of bus.${method}(${given}) must be a text or a constant with one, so that permissions can be derived`,
+      );
+    return topic;
+  });
+}
+
+function exportedConstant(name: string, sources: readonly Source[]): string | undefined {
+  const declaration = new RegExp(`^export const ${name.replace(/\W/g, '\\$&')} = '([\\w-]+)'`, 'm');
+  return sources.flatMap(({ text }) => declaration.exec(text)?.[1] ?? [])[0];
+}

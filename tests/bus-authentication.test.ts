@@ -1,0 +1,166 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient } from '@customer-platform/client';
+import {
+  type ProcessPlatform,
+  type Receiver,
+  startProcessPlatform,
+  startReceiver,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { connectAs, countEvents } from './bus.ts';
+import { openCalendar } from './setup.ts';
+
+const permissions = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../deploy/nats/permissions.json'), 'utf8').replaceAll('{prefix}', 'platform'),
+) as Record<string, { publish: string[]; subscribe: string[] }>;
+const services = Object.keys(permissions);
+
+let platform: ProcessPlatform;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  platform = await startProcessPlatform();
+  receiver = await startReceiver();
+}, 120_000);
+afterAll(async () => {
+  await platform?.stop();
+  await receiver?.stop();
+}, 60_000);
+
+const isRefusal = /Permissions Violation|Authorization Violation/;
+
+/** Returns how the server took a message: the refusal, or the reply. */
+async function publishing(connection: NatsConnection, subject: string, payload = '{}'): Promise<string> {
+  return await connection.request(subject, payload, { timeout: 5_000 }).then(
+    (reply) => `replied to: ${subject} ${reply.string()}`,
+    (error: Error) => (isRefusal.test(error.message) ? 'refused' : `accepted: ${subject} (${error.message})`),
+  );
+}
+
+/** Returns how the server took a subscription. */
+async function subscribing(connection: NatsConnection, subject: string): Promise<string> {
+  let refusal: Error | null = null;
+  connection.subscribe(subject, {
+    callback: (error) => {
+      refusal ??= error;
+    },
+  });
+  await connection.flush();
+  return isRefusal.test(String(refusal)) ? 'refused' : `accepted: ${subject}`;
+}
+
+const others = (service: string) => services.filter((name) => name !== service);
+const durablesOf = (service: string) =>
+  permissions[service]!.publish.flatMap((subject) => /^\$JS\.ACK\.platform\.([\w-]+)\.>$/.exec(subject)?.[1] ?? []);
+const requestsOf = (service: string) =>
+  permissions[service]!.publish.filter((subject) => subject.startsWith('platform.request.'));
+
+it('carries a booking from the request to the signed webhook', async () => {
+  const { key } = await platform.account();
+  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
+  await client.createEndpoint({ body: { url: receiver.url, events: ['appointment.booked'] } });
+  const { contact, bookingType, startAt } = await openCalendar(client);
+  const body = { contact, booking_type: bookingType, starts_at: startAt(0) };
+  const booked = await waitFor('the booking', () => client.bookAppointment({ body }));
+  await receiver.next((request) => request.body.includes(booked.id));
+});
+
+it.each(services)('lets %s make its consumers and ask what its sources ask', async (service) => {
+  const connection = await connectAs(platform, service);
+  for (const durable of durablesOf(service)) {
+    const info = await waitFor(durable, async () => {
+      const reply = await connection.request(`$JS.API.CONSUMER.INFO.platform.${durable}`, '', { timeout: 5_000 });
+      return reply.json<{ config?: { durable_name: string } }>().config;
+    });
+    expect(info.durable_name).toBe(durable);
+  }
+  for (const subject of requestsOf(service).filter((one) => !one.includes('*')))
+    expect(await publishing(connection, subject)).toContain('replied to');
+  await connection.close();
+});
+
+describe.each(services)('the user %s', (service) => {
+  let connection: NatsConnection;
+  beforeAll(async () => {
+    connection = await connectAs(platform, service);
+  });
+  afterAll(() => connection.close());
+  const refusedAll = async (subjects: string[], attempt: (subject: string) => Promise<string>) => {
+    expect(subjects).not.toEqual([]);
+    expect(new Set(await Promise.all(subjects.map(attempt)))).toEqual(new Set(['refused']));
+  };
+
+  it('forges no event of another service', async () => {
+    const subjects = others(service).flatMap((name) => [
+      `platform.event.public.${name}.forged`,
+      `platform.event.internal.${name}.forged`,
+    ]);
+    await refusedAll(subjects, (subject) => publishing(connection, subject));
+    expect(await countEvents(connection, 'platform.event.*.*.forged')).toBe(0);
+  });
+
+  it('asks nothing that its sources do not ask', async () => {
+    const all = services.flatMap(requestsOf).filter((subject) => !subject.includes('*'));
+    const forbidden = all.filter((subject) => !requestsOf(service).includes(subject));
+    const invented = services.map((name) => `platform.request.${name}.invented`);
+    await refusedAll([...new Set([...forbidden, ...invented])], (subject) => publishing(connection, subject));
+  });
+
+  it('hears no events, no requests to others and no replies to others', async () => {
+    const subjects = others(service).flatMap((name) => [`platform.request.${name}.>`, `_INBOX.${name}.>`]);
+    const wide = ['>', '*.>', 'platform.>', 'platform.event.>', 'platform.request.>', 'platform.news.>', '_INBOX.>'];
+    await refusedAll([...subjects, ...wide, '$JS.>', '$SYS.>'], (subject) => subscribing(connection, subject));
+  });
+
+  it("cannot change the stream, nor make, read or acknowledge another's consumers", async () => {
+    const theirs = others(service).flatMap(durablesOf);
+    await refusedAll(
+      [
+        ...['PURGE', 'DELETE', 'UPDATE', 'MSG.GET', 'MSG.DELETE'].map((call) => `$JS.API.STREAM.${call}.platform`),
+        ...['$JS.API.STREAM.CREATE.other', '$JS.API.DIRECT.GET.platform', '$JS.API.CONSUMER.CREATE.platform'],
+        ...durablesOf(service).flatMap((durable) => [
+          `$JS.API.CONSUMER.CREATE.platform.${durable}`,
+          `$JS.API.CONSUMER.CREATE.platform.${durable}.platform.event.>`,
+          `$JS.API.CONSUMER.DURABLE.CREATE.platform.${durable}`,
+        ]),
+        ...theirs.flatMap((durable) => [
+          `$JS.API.CONSUMER.CREATE.platform.${durable}.platform.event.public.*.>`,
+          `$JS.API.CONSUMER.MSG.NEXT.platform.${durable}`,
+          `$JS.API.CONSUMER.DELETE.platform.${durable}`,
+          `$JS.ACK.platform.${durable}.1.1.1.1.0`,
+        ]),
+      ],
+      (subject) => publishing(connection, subject),
+    );
+  });
+
+  it('gives no news that only gateways give, and writes into no inbox', async () => {
+    const news = permissions.gateway!.publish.filter((subject) => subject.startsWith('platform.news.'));
+    const forbidden = service === 'gateway' ? ['platform.news.invented'] : news;
+    const inboxes = services.map((name) => `_INBOX.${name}.guessed`);
+    await refusedAll([...forbidden, ...inboxes], (subject) => publishing(connection, subject));
+  });
+});
+
+it('makes no service reply to a subject that is no inbox: replies are no way to publish as another', async () => {
+  const connection = await connectAs(platform, 'calendar');
+  const [subject, forged] = ['platform.request.cdp.getContactSummary', 'platform.event.public.cdp.forged'];
+  connection.publish(subject, '{}', { reply: forged });
+  expect(await publishing(connection, subject)).toContain('replied to');
+  expect(await countEvents(connection, forged)).toBe(0);
+  await connection.close();
+});
+
+it('lets nobody in without a password, or with a wrong one', async () => {
+  const { host } = new URL(platform.natsUrl());
+  for (const login of [
+    {},
+    { user: 'cdp', pass: 'guessed' },
+    { user: 'cdp', pass: '' },
+    { user: 'admin', pass: 'admin' },
+  ])
+    await expect(connect({ servers: host, reconnect: false, ...login })).rejects.toThrow(/authorization violation/i);
+});

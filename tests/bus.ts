@@ -1,0 +1,22 @@
+import type { ProcessPlatform } from '@customer-platform/testkit';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+
+/** Connects to a platform's bus as one of its services does, with its inbox. */
+export async function connectAs(platform: ProcessPlatform, service: string): Promise<NatsConnection> {
+  const { hostname, port, username, password } = new URL(platform.natsUrl(service));
+  return await connect({
+    servers: `${hostname}:${port}`,
+    user: username,
+    pass: decodeURIComponent(password),
+    inboxPrefix: `_INBOX.${service}`,
+    reconnect: false,
+  });
+}
+
+/** Returns the number of events that the stream holds under subjects, which may have wildcards. */
+export async function countEvents(connection: NatsConnection, subjects: string): Promise<number> {
+  const filter = JSON.stringify({ subjects_filter: subjects });
+  const reply = await connection.request('$JS.API.STREAM.INFO.platform', filter, { timeout: 5_000 });
+  const { state } = reply.json<{ state?: { subjects?: Record<string, number> } }>();
+  return Object.values(state?.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import type { Client } from '@customer-platform/client';
+import { type ProcessPlatform, rawRequest, startProcessPlatform, waitFor } from '@customer-platform/testkit';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { connectAs, countEvents } from './bus.ts';
+import { patientClient } from './setup.ts';
+
+let platform: ProcessPlatform;
+let client: Client;
+
+beforeEach(async () => {
+  platform = await startProcessPlatform();
+  client = patientClient(platform.gatewayUrl, (await platform.account()).key);
+}, 120_000);
+afterEach(async () => {
+  await platform?.stop();
+}, 60_000);
+
+const makeContacts = async (...names: string[]) => {
+  for (const name of names) await client.createContact({ body: { name } });
+};
+
+/** Returns the contacts whose events webhooks recorded, by name; a name twice is an event that was taken twice. */
+async function recorded(): Promise<string[]> {
+  const { data } = await client.listEvents({ query: { type: 'contact.created', limit: 100 } });
+  return data.map((event) => (event.data as { contact: { name: string } }).contact.name).sort();
+}
+
+const untilRecorded = (...names: string[]) =>
+  waitFor(`the events of ${names.join(', ')}`, async () => (await recorded()).join() === names.sort().join(), 60_000);
+
+/** Holds webhooks up while `work` is done: it takes no event meanwhile. */
+async function whileWebhooksLag(work: () => Promise<void>): Promise<void> {
+  const pid = await waitFor('webhooks to run', () => platform.pidOf('webhooks'));
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await work();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
+
+async function untilOnTheBus(count: number): Promise<void> {
+  const connection = await connectAs(platform, 'cdp');
+  const subject = 'platform.event.public.cdp.contact.created';
+  await waitFor(`${count} events on the bus`, async () => (await countEvents(connection, subject)) === count, 30_000);
+  await connection.close();
+}
+
+/** Copies the database while its server is stopped. */
+async function dump(): Promise<void> {
+  await platform.stopServer('postgres');
+  execFileSync('cp', ['-a', platform.dataOf('postgres'), `${platform.dataOf('postgres')}.dump`]);
+  await platform.startServer('postgres');
+}
+
+/** Follows docs/deployment.md: the processes end, the database is that of the dump again, the processes start. */
+async function restore(onTheBus: () => Promise<void>): Promise<void> {
+  await platform.stopProcesses();
+  await platform.stopServer('postgres');
+  rmSync(platform.dataOf('postgres'), { recursive: true });
+  renameSync(`${platform.dataOf('postgres')}.dump`, platform.dataOf('postgres'));
+  await platform.startServer('postgres');
+  await onTheBus();
+  await platform.startProcesses();
+}
+
+async function republish(): Promise<number> {
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  const options = { key: platform.adminToken, body: { since } };
+  const answer = await rawRequest(platform.adminUrl, 'POST', '/admin/events/republish', options);
+  expect(answer.status).toBe(202);
+  return answer.body.matched;
+}
+
+async function emptyTheBus(): Promise<void> {
+  await platform.stopServer('nats');
+  rmSync(platform.dataOf('nats'), { recursive: true });
+  mkdirSync(platform.dataOf('nats'), { mode: 0o700 });
+  await platform.startServer('nats');
+}
+
+it('recovers every event once on an empty bus: taken, published and not yet taken, not yet published at the dump', async () => {
+  await makeContacts('taken');
+  await untilRecorded('taken');
+  await whileWebhooksLag(async () => {
+    await makeContacts('published');
+    await untilOnTheBus(2);
+    await platform.stopServer('nats');
+    await makeContacts('unpublished');
+    await dump();
+    await platform.startServer('nats');
+  });
+  await makeContacts('lost');
+  await untilRecorded('taken', 'published', 'unpublished', 'lost');
+
+  await restore(emptyTheBus);
+  await untilRecorded('taken', 'unpublished');
+  expect(await republish()).toBeGreaterThanOrEqual(2);
+  await untilRecorded('taken', 'published', 'unpublished');
+  await makeContacts('new');
+  await untilRecorded('taken', 'published', 'unpublished', 'new');
+}, 240_000);
+
+it('recovers every event once on the bus as it was left, whose consumers are ahead of the database', async () => {
+  await makeContacts('taken');
+  await untilRecorded('taken');
+  await whileWebhooksLag(async () => {
+    await makeContacts('published');
+    await untilOnTheBus(2);
+    await dump();
+  });
+  await untilRecorded('taken', 'published');
+
+  await restore(async () => undefined);
+  await makeContacts('new');
+  await untilRecorded('taken', 'new');
+  expect(await republish()).toBeGreaterThanOrEqual(3);
+  await untilRecorded('taken', 'published', 'new');
+  await makeContacts('newest');
+  await untilRecorded('taken', 'published', 'new', 'newest');
+}, 240_000);
