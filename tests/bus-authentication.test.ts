@@ -154,6 +154,33 @@ it('makes no service reply to a subject that is no inbox: replies are no way to 
   await connection.close();
 });
 
+it('believes a service in its own events alone, whatever it writes into an envelope', async () => {
+  const { id: account, key } = await platform.account();
+  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
+  const connection = await connectAs(platform, 'catalogue');
+  const forged = [
+    ['contact.created', 'contact.created'],
+    ['order.created', 'contact.created'],
+  ].map(([subject, type]) => {
+    const id = crypto.randomUUID();
+    const data = { contact: { id: crypto.randomUUID(), name: 'Forged', phone: null } };
+    return {
+      subject: `platform.event.public.catalogue.${subject}`,
+      envelope: { id, type, timestamp: new Date().toISOString(), account, mode: 'live', data },
+    };
+  });
+  for (const { subject, envelope } of forged)
+    expect(await publishing(connection, subject, JSON.stringify(envelope))).toContain('"stream":"platform"');
+  await connection.close();
+  // Behind the forged ones in the stream: once it is recorded, they were taken or refused.
+  await client.createContact({ body: { name: 'Ada' } });
+  const recorded = await waitFor('the event', async () => {
+    const { data } = await client.listEvents({ query: { type: 'contact.created' } });
+    return data.some((event) => JSON.stringify(event).includes('Ada')) && data;
+  });
+  expect(recorded.filter((event) => JSON.stringify(event).includes('Forged'))).toEqual([]);
+});
+
 it('lets nobody in without a password, or with a wrong one', async () => {
   const { host } = new URL(platform.natsUrl());
   for (const login of [

@@ -1,4 +1,4 @@
-import type { Envelope } from '@customer-platform/contracts/core';
+import { type Envelope, ownerOf } from '@customer-platform/contracts/core';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Logger } from './logging.ts';
@@ -123,8 +123,11 @@ function receivedMessage(message: JsMsg): ReceivedMessage {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Reads the event that a message carries; undefined where it carries none, whatever it is. Never throws. */
-export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | undefined {
+/**
+ * Reads the event that a message carries; undefined where it carries none, whatever it is, or one that the service which published it does
+ * not own. Never throws.
+ */
+export function readEvent({ subject, bytes, headers }: MessageContent): ReceivedEvent | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   let envelope: Partial<Envelope> | null;
   try {
@@ -140,7 +143,7 @@ export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | u
     (mode === 'live' || mode === 'test') &&
     typeof data === 'object' &&
     data !== null;
-  if (!isEvent) return undefined;
+  if (!isEvent || !isOwners(subject, type!)) return undefined;
   const sequence = Number(headers['Event-Sequence'] ?? 0);
   return {
     ...(envelope as Envelope),
@@ -148,6 +151,12 @@ export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | u
     sequence: Number.isSafeInteger(sequence) ? sequence : 0,
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
   };
+}
+
+/** NATS lets a service publish under its own name alone: the envelope must not say that it is another's event. */
+function isOwners(subject: string, type: string): boolean {
+  const [, , , service, ...kind] = subject.split('.');
+  return kind.join('.') === type && (ownerOf(type) ?? service) === service;
 }
 
 function headersOf(headers: MsgHdrs | undefined): Record<string, string> {

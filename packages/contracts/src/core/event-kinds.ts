@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ServiceName } from './modules.ts';
 
 const kindsByFamily = {
   appointment: ['booked', 'rescheduled', 'updated', 'confirmed', 'completed', 'cancelled', 'no_show'],
@@ -12,6 +13,24 @@ const kindsByFamily = {
   webhook: ['test', 'disabled'],
 } as const;
 type Families = typeof kindsByFamily;
+
+const familyOwners: Readonly<Record<string, ServiceName>> = {
+  appointment: 'calendar',
+  audience: 'cdp',
+  contact: 'cdp',
+  deal: 'crm',
+  knowledge: 'agents',
+  message: 'messaging',
+  order: 'catalogue',
+  plan: 'agents',
+  webhook: 'webhooks',
+} satisfies Record<keyof Families, ServiceName>;
+
+/** Returns the service that alone publishes a kind; undefined for a family that these contracts do not know. */
+export function ownerOf(kind: string): ServiceName | undefined {
+  const family = kind.split('.', 1)[0]!;
+  return Object.hasOwn(familyOwners, family) ? familyOwners[family] : undefined;
+}
 
 /** The kinds of public events: what endpoints can ask for, whether or not the module behind it is there yet. */
 export type PublicKind = { [Family in keyof Families]: `${Family}.${Families[Family][number]}` }[keyof Families];

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ownerOf } from '@customer-platform/contracts/core';
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -6,7 +7,7 @@ import { addAudience, keepChanged, takeChanged } from '../cdp-under-test.ts';
 
 let platform: Platform;
 let sql: Database;
-let bus: Bus;
+const buses = new Map<string, Bus>();
 let account: TestAccount;
 let contact: { id: string; number: number };
 
@@ -15,10 +16,13 @@ beforeAll(async () => {
   sql = platform.database('cdp');
   await keepChanged(sql);
   const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
-  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'crm', log: createLogger('crm', 'error') });
+  for (const service of ['agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging']) {
+    const log = createLogger(service, 'error');
+    buses.set(service, await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log }));
+  }
 }, 60_000);
 afterAll(async () => {
-  await bus.close();
+  for (const bus of buses.values()) await bus.close();
   await platform.stop();
 });
 beforeEach(async () => {
@@ -29,10 +33,12 @@ beforeEach(async () => {
 
 const at = '2026-11-01T10:00:00+01:00';
 
-/** Publishes an event as another service would; answers its id. */
+/** Publishes an event as the service would that owns its kind; returns its id. */
 async function publish(kind: string, data: unknown, id = randomUUID(), audience = 'public'): Promise<string> {
   const envelope = JSON.stringify({ id, type: kind, timestamp: at, account: account.id, mode: 'live', data });
-  await bus.publish({ id, kind, audience, sequence: 1, envelope, trace: undefined });
+  await buses
+    .get(ownerOf(kind) ?? 'calendar')!
+    .publish({ id, kind, audience, sequence: 1, envelope, trace: undefined });
   return id;
 }
 
@@ -76,7 +82,7 @@ describe("the platform's own events", () => {
     const id = await publish('order.declined', data);
     await known(2);
     await sql`delete from inbox where event_id = ${id}`;
-    await bus.publish({
+    await buses.get('catalogue')!.publish({
       ...{ id: randomUUID(), kind: 'order.declined', audience: 'public', sequence: 2, trace: undefined },
       envelope: JSON.stringify({ id, type: 'order.declined', timestamp: at, account: account.id, mode: 'live', data }),
     });
