@@ -29,7 +29,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-const envelope = (data: object, type = 'probe.made') => ({
+const envelope = (type: string, data: object) => ({
   id: randomUUID(),
   type,
   timestamp: '2026-11-20T09:00:00Z',
@@ -99,13 +99,15 @@ describe('what comes from the bus and is no event', () => {
     '"text"',
     '{',
     '{}',
-    JSON.stringify({ ...envelope({}), account: 'x' }),
-    JSON.stringify({ ...envelope({}), id: 7 }),
-    JSON.stringify({ ...envelope({}), data: null }),
-    JSON.stringify({ ...envelope({}), mode: 'both' }),
-    JSON.stringify({ ...envelope({}), type: null }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), account: 'x' }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), id: 7 }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), data: null }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), mode: 'both' }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), type: null }),
     new Uint8Array([0xff, 0xfe, 0x00, 0x80]),
     '['.repeat(100_000),
+    JSON.stringify(envelope('other.made', {})),
+    JSON.stringify(envelope('order.created', {})),
   ];
 
   it('is dead at once with its bytes and a reason, and the events after it are taken', async () => {
@@ -115,7 +117,7 @@ describe('what comes from the bus and is no event', () => {
       (event) => taken.push(event.data.n),
       async () => {
         for (const bytes of rubbish) await publish('rubbish.made', bytes);
-        await publish('rubbish.made', JSON.stringify(envelope({ n: 1 })));
+        await publish('rubbish.made', JSON.stringify(envelope('rubbish.made', { n: 1 })));
         await waitFor('the event after the rubbish', () => taken.includes(1));
         const dead = await waitFor('all rubbish', async () => {
           const rows = await failedOf('rubbish.made');
@@ -138,9 +140,11 @@ describe('an event that a consumer cannot take', () => {
     };
     const many = 1_200;
     await withConsumer('many.failed', take, async () => {
-      const bad = Array.from({ length: many }, () => publish('many.failed', JSON.stringify(envelope({ n: -1 }))));
+      const bad = Array.from({ length: many }, () =>
+        publish('many.failed', JSON.stringify(envelope('many.failed', { n: -1 }))),
+      );
       await Promise.all(bad);
-      await publish('many.failed', JSON.stringify(envelope({ n: 1 })));
+      await publish('many.failed', JSON.stringify(envelope('many.failed', { n: 1 })));
       await waitFor('the event after them', () => taken.includes(1), 60_000);
       await waitFor('all of them set aside', async () => (await failedOf('many.failed')).length === many, 60_000);
     });
@@ -154,7 +158,7 @@ describe('an event that a consumer cannot take', () => {
       taken.push(data.n, sequence);
     };
     await withConsumer('late.taken', take, async (tick) => {
-      const text = JSON.stringify(envelope({ n: 5 }));
+      const text = JSON.stringify(envelope('late.taken', { n: 5 }));
       await publish('late.taken', text);
       await waitFor('it is set aside', async () => (await failedOf('late.taken')).length === 1);
       works = true;
@@ -162,7 +166,7 @@ describe('an event that a consumer cannot take', () => {
       await waitFor('it is taken', () => taken.length > 0);
       await waitFor('its row is gone', async () => (await failedOf('late.taken')).length === 0);
       await publish('late.taken', text);
-      await publish('late.taken', JSON.stringify(envelope({ n: 6 })));
+      await publish('late.taken', JSON.stringify(envelope('late.taken', { n: 6 })));
       await waitFor('what came after', () => taken.includes(6));
       expect(taken).toEqual([5, 7, 6, 7]);
     });
@@ -174,7 +178,7 @@ describe('an event that a consumer cannot take', () => {
       throw new Error(`try ${++tries} failed`);
     };
     await withConsumer('ever.failed', take, async (tick) => {
-      const event = envelope({ n: 1 });
+      const event = envelope('ever.failed', { n: 1 });
       await publish('ever.failed', JSON.stringify(event));
       const dead = await waitFor(
         'it is dead',
@@ -185,7 +189,7 @@ describe('an event that a consumer cannot take', () => {
         },
         60_000,
       );
-      expect(dead).toMatchObject({ account_id: event.account, tries: 10, kind: 'probe.made' });
+      expect(dead).toMatchObject({ account_id: event.account, tries: 10, kind: 'ever.failed' });
       // The batch of one is tried twice when it comes, so that one bad event stops no other.
       expect(dead.reason).toBe(`Error: try ${tries} failed`);
       expect(JSON.parse(dead.bytes.toString())).toEqual(event);
