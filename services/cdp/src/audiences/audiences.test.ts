@@ -167,6 +167,29 @@ describe('the members', () => {
   });
 });
 
+describe('rules', () => {
+  const rulesOf = (value: string) => ({
+    match: 'all' as const,
+    conditions: Array.from({ length: 20 }, () => ({
+      match: 'any' as const,
+      conditions: Array.from({ length: 20 }, () => ({ type: 'field' as const, name: 'f', op: 'is' as const, value })),
+    })),
+  });
+
+  it('are at most 256 KiB of JSON, so that the events of their audience stay below 900 KiB', async () => {
+    const { id } = await audiences.create(rulesOf('x'.repeat(600)));
+    const { data } = await platform.event(account.id, 'audience.ready', (told) => told.audience.id === id);
+    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(900 * 1_024);
+    const tooLarge = rulesOf('\u0001'.repeat(110));
+    const refused = refusal(400, 'rules');
+    const made = account.client.createAudience({ body: { name: 'Large', rules: tooLarge } });
+    await expect(made).rejects.toEqual(refused);
+    const changed = account.client.updateAudience({ params: { audience_id: id }, body: { rules: tooLarge } });
+    await expect(changed).rejects.toEqual(refused);
+    await expect(account.client.previewAudience({ body: { rules: tooLarge } })).rejects.toEqual(refused);
+  });
+});
+
 describe('a preview', () => {
   it('counts who would be in, and shows ten of them, newest first', async () => {
     const ids: string[] = [];

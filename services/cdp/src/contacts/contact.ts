@@ -2,6 +2,7 @@ import type { Contact, ContactSummary } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { toE164 } from '@customer-platform/phone-number';
 import { formatInstant } from '@customer-platform/service-kit';
+import { checkFieldsSize } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
 /** A contact as the API shows it. */
@@ -38,7 +39,10 @@ interface GivenValues {
 
 const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };
 
-/** What a contact becomes when `given` is laid over it: "" empties a text, `fields` merges by key and null removes one. */
+/**
+ * What a contact becomes when `given` is laid over it: "" empties a text, `fields` merges by key and null removes one. Throws
+ * invalid_request for a phone that is none, and for fields that would be too many or too large.
+ */
 export function applyValues(
   given: GivenValues,
   account: AccountContext,
@@ -48,13 +52,15 @@ export function applyValues(
   // What a merge united may be more: it can be changed and lessened.
   if (fields.length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
+  const merged = Object.fromEntries(fields) as ContactValues['fields'];
+  if (canonical(merged) !== canonical(before.fields)) checkFieldsSize(merged);
   return {
     external_id: given.external_id === undefined ? before.external_id : given.external_id || null,
     name: given.name ?? before.name,
     phone: given.phone === undefined ? before.phone : parsePhone(given.phone, account),
     email: given.email === undefined ? before.email : given.email || null,
     tags: given.tags ? [...new Set(given.tags)] : before.tags,
-    fields: Object.fromEntries(fields) as ContactValues['fields'],
+    fields: merged,
   };
 }
 
