@@ -75,6 +75,7 @@ describe('a phone number', () => {
     ['a context that is none', 'tel:030901820;phone-context=+'],
     ['a fraction', '030 901820½'],
     ['a line break inside', '030\n901820'],
+    ['a text that is too long once it is spelled out', `+4930901820${'\u{2026}'.repeat(200)}`],
     ['a text that is too long', `+${' '.repeat(300)}4930901820`],
   ])('is none where there is %s', (_, text) => {
     expect(toE164(text, 'DE')).toBeUndefined();

@@ -7,7 +7,7 @@ const punctuation = String.raw`\-‐-―−ー/ ().[\]⁓∼`;
 /** A number as it is written, from its plus or its first digit. The lookahead leaves one way to match: the time is linear. */
 const writtenNumber = new RegExp(`^[${punctuation}]*(?=[+0-9])(\\+*)([${punctuation}0-9]*)$`);
 const telScheme = /^tel:/i;
-const globalContext = /^\+[-.()0-9]*[0-9][-.()0-9]*$/;
+const globalContext = /^\+(?=[-.()]*[0-9])[-.()0-9]+$/;
 const domainContext = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.?$/i;
 
 /**
@@ -16,7 +16,10 @@ const domainContext = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.?$/i;
  */
 export function toE164(text: string, country: string): string | undefined {
   if (text.length > maxLength) return undefined;
-  const dialled = dialledDigits(withoutSpelling(text));
+  const plain = withoutSpelling(text);
+  // One character can stand for up to 18 others.
+  if (plain.length > maxLength) return undefined;
+  const dialled = dialledDigits(plain);
   if (dialled === undefined) return undefined;
   const defaultCountry = isSupportedCountry(country) ? { defaultCountry: country } : {};
   const parsed = parsePhoneNumberFromString(dialled, { ...defaultCountry, extract: false });
