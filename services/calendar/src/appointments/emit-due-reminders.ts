@@ -1,5 +1,5 @@
 import { reminderDue } from '@customer-platform/contracts/calendar';
-import type { AccountContext } from '@customer-platform/contracts/core';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Job } from '@customer-platform/service-kit';
 import { toAppointmentWithHistory } from './appointment.ts';
 import { takeDueReminders } from './due-reminders.sql.ts';
@@ -23,7 +23,13 @@ export const emitDueReminders: Job<unknown> = {
       else if (isSwitchedOff(account)) log.info(named, 'Calendar is switched off: a reminder is dropped');
       else {
         const appointment = toAppointmentWithHistory(row, account.timezone);
-        emit(reminderDue, account, { appointment, channel, minutes_before });
+        try {
+          emit(reminderDue, account, { appointment, channel, minutes_before });
+        } catch (error) {
+          // A history of before its bound can be more than an event carries; the others of the round are not to wait for it.
+          if (!(error instanceof ApiError)) throw error;
+          log.error({ ...named, err: error }, 'a reminder is larger than an event can be; it is dropped');
+        }
       }
     }
     return due.length === batchSize;
