@@ -53,7 +53,7 @@ export function applyValues(
   if (fields.length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
   const merged = Object.fromEntries(fields) as ContactValues['fields'];
-  if (canonical(merged) !== canonical(before.fields)) checkFieldsSize(merged);
+  if (given.fields && canonical(merged) !== canonical(before.fields)) checkFieldsSize(merged);
   return {
     external_id: given.external_id === undefined ? before.external_id : given.external_id || null,
     name: given.name ?? before.name,
