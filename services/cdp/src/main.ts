@@ -2,6 +2,7 @@ import { baseConfig, runProcess, type ServiceDefinition, startService } from '@c
 import { createAudience } from './audiences/create-audience.ts';
 import { deleteAudience } from './audiences/delete-audience.ts';
 import { explainAudience } from './audiences/explain-audience.ts';
+import { forgetLeavers } from './audiences/forget-leavers.ts';
 import { getAudience } from './audiences/get-audience.ts';
 import { listAudienceMembers } from './audiences/list-audience-members.ts';
 import { listAudiences } from './audiences/list-audiences.ts';
@@ -46,7 +47,7 @@ export const cdp: ServiceDefinition<typeof baseConfig, undefined> = {
   requests: [answerGetContactSummary, answerGetContactProfile, answerGetContactReach, answerFindOrCreateContact],
   consumers: [onDomainEvent],
   jobs: [
-    ...[lookForDuplicates(), retryStuckAudiences],
+    ...[lookForDuplicates(), retryStuckAudiences, forgetLeavers],
     ...[refreshWhole(1), refreshWhole(2), refreshChangedContacts(1), refreshChangedContacts(2)],
   ],
 };

@@ -69,7 +69,7 @@ const item = z.union([condition, NestedRules]);
 /** Who is in an audience: all or any of 1 to 20 conditions, each of which may be such a list itself. */
 export const AudienceRules = z
   .object({ match, conditions: conditionsOf(item) })
-  .meta({ id: 'AudienceRulesInput', outputId: 'AudienceRules' });
+  .meta({ id: 'AudienceRulesInput', outputId: 'AudienceRules', description: 'At most 256 KiB as JSON.' });
 export type AudienceRules = z.output<typeof AudienceRules>;
 
 const name = text(120, 1).meta({ description: 'Unique in the account.' });

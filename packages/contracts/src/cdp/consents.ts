@@ -25,7 +25,7 @@ export const ConsentInput = z.object({
   purpose,
   state: consentState,
   source: text(200).default('').meta({ description: 'Where it was said, such as a form.' }),
-  at: instant.optional().meta({ description: 'Default: now; at most 5 minutes ahead.' }),
+  at: instant.optional().meta({ description: 'Default: now, which what lies up to 5 minutes ahead counts as.' }),
 });
 
 /** What a consent condition or a sender names. */

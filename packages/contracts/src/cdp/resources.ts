@@ -6,10 +6,11 @@ const fieldValue = z.union([text(1_000), z.number(), z.boolean()], {
 });
 const fieldName = text(100, 1);
 
-/** A contact's own fields; up to 100. */
+/** A contact's own fields; up to 100, and 64 KiB as JSON, which customer data holds of the merged result. */
 export const ContactFields = z
   .record(fieldName, fieldValue)
-  .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' });
+  .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' })
+  .meta({ description: 'At most 100 keys and 64 KiB as JSON.' });
 
 const tags = z.array(text(100, 1)).max(100).meta({ description: 'Repeated tags count once.' });
 const phone = text(50).meta({

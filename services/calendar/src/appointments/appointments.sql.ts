@@ -133,8 +133,9 @@ export async function selectCursor(
 }
 
 /**
- * Books with the history entry and the reminders. Answers the new id, or undefined where the teammate's time is held by
- * another: no error is raised for it, so that many who want one time do not wait for each other in turn.
+ * Books with the history entry and the reminders. Returns the new id, or 'taken' where the teammate's time is held by another: no error is
+ * raised for it, so that many who want one time do not wait for each other in turn. 'type_gone' where the booking type was deleted
+ * meanwhile: the transaction is then over.
  */
 export async function insertAppointment(
   tx: Sql,
@@ -142,8 +143,8 @@ export async function insertAppointment(
   row: Omit<AppointmentRow, 'id'>,
   entry: HistoryRow,
   reminders: readonly Reminder[],
-): Promise<string | undefined> {
-  const [booked] = await tx<{ id: string }[]>`
+): Promise<{ id: string } | 'taken' | 'type_gone'> {
+  const booked = tx<{ id: string }[]>`
     with booked as (
       insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
         ends_at, mode, location, meeting_link, notes, source, deal_id, created_at, updated_at)
@@ -159,7 +160,12 @@ export async function insertAppointment(
       select ${accountId}, booked.id, due.* from booked cross join ${reminderRows(tx, reminders)}
     )
     select id from booked`;
-  return booked?.id;
+  try {
+    return (await booked)[0] ?? 'taken';
+  } catch (error) {
+    if (brokenConstraint(error) === 'appointments_booking_type_fkey') return 'type_gone';
+    throw error;
+  }
 }
 
 /** Locks teammates in the order of their ids, as everyone who moves an appointment does: so moves never wait in a circle. */

@@ -14,6 +14,7 @@ import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
 const minuteMs = 60_000;
+const noSuchType = 'booking_type must be the id of a booking type that is switched on';
 
 export const bookAppointment = implement(contract.bookAppointment, {
   async handle(call) {
@@ -25,13 +26,7 @@ export const bookAppointment = implement(contract.bookAppointment, {
     const isDealThere = await learnNamed(call, contact !== undefined);
     if (!contact || contact.deleted)
       return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
-    if (!bookingType?.active) {
-      return fail(
-        'invalid_request',
-        'booking_type must be the id of a booking type that is switched on',
-        'booking_type',
-      );
-    }
+    if (!bookingType?.active) return fail('invalid_request', noSuchType, 'booking_type');
     if (staff !== undefined && !candidates[0]?.id.in_team) {
       return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
     }
@@ -52,9 +47,10 @@ export const bookAppointment = implement(contract.bookAppointment, {
       const values = valuesOf(body, { ...offer, bookingType, contact }, teammate, now);
       const summary = `Booked ${bookingType.name} with ${teammate.name} for ${formatInstant(starts_at, account.timezone)}`;
       const entry = { kind: 'booked' as const, summary, at: now };
-      const id = await insertAppointment(tx, account.id, values, entry, reminders);
-      if (id === undefined) continue;
-      const appointment = toAppointment({ id, ...values }, account.timezone);
+      const booked = await insertAppointment(tx, account.id, values, entry, reminders);
+      if (booked === 'type_gone') return fail('invalid_request', noSuchType, 'booking_type');
+      if (booked === 'taken') continue;
+      const appointment = toAppointment({ ...booked, ...values }, account.timezone);
       const history = [{ ...entry, at: formatInstant(now, account.timezone) }];
       const event = { appointment: { ...appointment, history } };
       emit(contract.appointmentBooked, event);

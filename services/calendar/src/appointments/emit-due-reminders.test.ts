@@ -75,4 +75,42 @@ describe('what a contact is told', () => {
     await platform.event(desk.account.id, 'reminder.due', isOfKept);
     expect(await told(desk, 1)).toHaveLength(action === 'no_show' ? 4 : 3);
   });
+
+  it('is dropped where it falls due while Calendar is off, and only then', async () => {
+    const bookingType = { reminders: [{ minutes_before: 60, channel: 'sms' }] };
+    const [off, on] = [await openDesk(platform, { bookingType }), await openDesk(platform, { bookingType })];
+    for (const desk of [off, on]) await desk.book('2026-06-01T11:30:00+02:00');
+    const change = { modules: { calendar: { on: false } } };
+    expect((await platform.admin('PATCH', `/admin/accounts/${off.account.id}`, change)).status).toBe(200);
+    platform.clock.set('2026-06-01T08:31:00Z');
+    expect((await told(on, 2)).at(-1)).toBe('reminder.due 60 sms');
+    const sql = platform.database('calendar');
+    await waitFor('the reminder to be taken', async () => {
+      return (await sql`select from reminders where account_id = ${off.account.id}`).length === 0;
+    });
+    await waitFor('all that was emitted to be told', async () => (await sql`select from outbox`).length === 0);
+    expect(await told(off, 1)).toEqual(['confirmation.due booked whatsapp']);
+  });
+
+  it('waits for no other whose appointment is larger than an event can be', async () => {
+    const bookingType = { reminders: [{ minutes_before: 60, channel: 'sms' }] };
+    const [large, other] = [await openDesk(platform, { bookingType }), await openDesk(platform, { bookingType })];
+    const { body } = await large.book('2026-06-01T11:30:00+02:00');
+    await other.book('2026-06-01T11:30:00+02:00');
+    await platform.database('calendar')`
+      insert into appointment_history (account_id, appointment_id, kind, summary, at)
+      values (${large.account.id}, ${body.id}, 'edited', ${'x'.repeat(1_000_000)}, now())`;
+    platform.clock.set('2026-06-01T08:31:00Z');
+    expect((await told(other, 2)).at(-1)).toBe('reminder.due 60 sms');
+    expect(await told(large, 1)).toEqual(['confirmation.due booked whatsapp']);
+  });
+
+  it('is emitted while the account is suspended, for Messages to fail it', async () => {
+    const desk = await openDesk(platform, { bookingType: { reminders: [{ minutes_before: 60, channel: 'sms' }] } });
+    await desk.book('2026-06-01T11:30:00+02:00');
+    const suspended = await platform.admin('PATCH', `/admin/accounts/${desk.account.id}`, { status: 'suspended' });
+    expect(suspended.status).toBe(200);
+    platform.clock.set('2026-06-01T08:31:00Z');
+    expect((await told(desk, 2)).at(-1)).toBe('reminder.due 60 sms');
+  });
 });

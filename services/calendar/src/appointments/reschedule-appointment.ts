@@ -5,6 +5,7 @@ import { loadOffer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
 import { changeOf, toAppointment } from './appointment.ts';
 import { type AppointmentRow, lockAppointment, lockTeammates, moveAppointment } from './appointments.sql.ts';
+import { checkHistorySize } from './history-size.ts';
 import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
@@ -46,6 +47,7 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
     const summary = `Moved from ${timeAndTeammate(found, account.timezone)} to ${timeAndTeammate(after, account.timezone)}`;
     const entry = { kind: 'rescheduled' as const, summary, at: now };
     after.history = [...found.history, entry];
+    checkHistorySize(after.history, startsAt === found.starts_at.getTime() ? 'staff' : 'starts_at');
     const reminders = remindersOf(starts_at, now, bookingType, settings);
     if (!(await moveAppointment(tx, account.id, found.id, after, entry, reminders))) {
       return fail('slot_taken', slotTakenMessage([['taken']], bookingType, account.timezone));

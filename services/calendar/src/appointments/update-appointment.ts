@@ -2,6 +2,7 @@ import * as contract from '@customer-platform/contracts/calendar';
 import { implement } from '../implement.ts';
 import { changeOf, toAppointment } from './appointment.ts';
 import { editAppointment, lockAppointment } from './appointments.sql.ts';
+import { checkHistorySize } from './history-size.ts';
 
 const told = { mode: 'mode', location: 'location', meeting_link: 'meeting link' } as const;
 
@@ -25,6 +26,7 @@ export const updateAppointment = implement(contract.updateAppointment, {
     const changes = changed.map((name) => `${told[name]} from ${quoted(found[name])} to ${quoted(after[name])}`);
     const entry = { kind: 'edited' as const, summary: `Changed ${changes.join(' and ')}`, at: now };
     after.history = [...found.history, entry];
+    checkHistorySize(after.history, changed[0]!);
     await editAppointment(tx, account.id, found.id, after, entry, now);
     emit(contract.appointmentUpdated, changeOf(found, after, account.timezone));
     return toAppointment(after, account.timezone);

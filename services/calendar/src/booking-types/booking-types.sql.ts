@@ -25,10 +25,19 @@ export async function selectBookingType(tx: Sql, accountId: string, id: number):
   return row;
 }
 
-/** Locks the booking type against other changes, then reads it. */
-export async function lockBookingType(tx: Sql, accountId: string, id: number): Promise<BookingType | undefined> {
+/**
+ * Locks the booking type against other changes, then reads it. `deletion` also waits for the bookings of it that are under way, and they
+ * for it; `change` does not keep them waiting.
+ */
+export async function lockBookingType(
+  tx: Sql,
+  accountId: string,
+  id: number,
+  reason: 'change' | 'deletion',
+): Promise<BookingType | undefined> {
+  const strength = reason === 'deletion' ? tx`for update` : tx`for no key update`;
   // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from booking_types where account_id = ${accountId} and id = ${id} for update`.execute();
+  const locked = tx`select 1 from booking_types where account_id = ${accountId} and id = ${id} ${strength}`.execute();
   const [, row] = await Promise.all([locked, selectBookingType(tx, accountId, id)]);
   return row;
 }
@@ -87,8 +96,8 @@ export async function selectTeammates(tx: Sql, accountId: string, emails: string
 }
 
 /**
- * Removes a booking type without appointments, switches one with appointments off. An appointment that is being booked in
- * this moment counts as booked before: it keeps its title and times, whatever becomes of the type.
+ * Removes a booking type without appointments, switches one with appointments off. Call it with the type locked for deletion: bookings that
+ * were under way then have ended and are seen here, and later ones find it switched off or gone, by foreign key.
  */
 export async function removeBookingType(tx: Sql, accountId: string, id: number): Promise<void> {
   const used = tx`exists (select 1 from appointments where account_id = ${accountId} and booking_type_id = ${id})`;

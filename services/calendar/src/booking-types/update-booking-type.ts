@@ -4,7 +4,7 @@ import { lockBookingType, updateBookingTypeRow } from './booking-types.sql.ts';
 import { checkStaff } from './check-staff.ts';
 
 export const updateBookingType = implement(contract.updateBookingType, {
-  find: ({ account, tx, params }) => lockBookingType(tx, account.id, params.booking_type_id),
+  find: ({ account, tx, params }) => lockBookingType(tx, account.id, params.booking_type_id, 'change'),
   async handle({ account, tx, body, found }) {
     const { staff = found.staff, default_staff = found.default_staff ?? '', ...rest } = body;
     const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));

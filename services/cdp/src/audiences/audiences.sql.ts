@@ -115,6 +115,7 @@ const due = (tx: Sql, now: Date) => tx`
 export async function deleteAudienceRow(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`
     with flips as (delete from audience_flips where account_id = ${accountId} and audience_id = ${id}),
-      members as (delete from audience_members where account_id = ${accountId} and audience_id = ${id})
+      members as (delete from audience_members where account_id = ${accountId} and audience_id = ${id}),
+      leavers as (delete from audience_leavers where account_id = ${accountId} and audience_id = ${id})
     delete from audiences where account_id = ${accountId} and id = ${id}`;
 }

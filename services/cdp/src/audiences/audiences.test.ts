@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -164,6 +165,42 @@ describe('the members', () => {
       seen.push(member.id);
     }
     expect(seen.sort()).toEqual(all.sort());
+  });
+});
+
+describe('rules', () => {
+  const rulesOf = (value: string) => ({
+    match: 'all' as const,
+    conditions: Array.from({ length: 20 }, () => ({
+      match: 'any' as const,
+      conditions: Array.from({ length: 20 }, () => ({ type: 'field' as const, name: 'f', op: 'is' as const, value })),
+    })),
+  });
+
+  it('are at most 256 KiB of JSON, so that the events of their audience stay below 900 KiB', async () => {
+    const { id } = await audiences.create(rulesOf('x'.repeat(600)));
+    const { data } = await platform.event(account.id, 'audience.ready', (told) => told.audience.id === id);
+    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(900 * 1_024);
+    const tooLarge = rulesOf('\u0001'.repeat(110));
+    const refused = refusal(400, 'rules');
+    const made = account.client.createAudience({ body: { name: 'Large', rules: tooLarge } });
+    await expect(made).rejects.toEqual(refused);
+    const changed = account.client.updateAudience({ params: { audience_id: id }, body: { rules: tooLarge } });
+    await expect(changed).rejects.toEqual(refused);
+    await expect(account.client.previewAudience({ body: { rules: tooLarge } })).rejects.toEqual(refused);
+  });
+
+  it('that were stored larger before keep nobody waiting: their audience has failed until it gets others', async () => {
+    const { id } = await audiences.create(tagged('a'));
+    const sql = platform.database('cdp');
+    const large = rulesOf('\u0001'.repeat(1_000));
+    await sql`update audiences set rules = ${sql.json(large)}, due_at = now() + interval '1 day' where id = ${id}`;
+    await sql.unsafe(await readFile(new URL('../../migrations/0005_rules_too_large.sql', import.meta.url), 'utf8'));
+    expect(await audiences.get(id)).toMatchObject({ status: 'failed', error: expect.stringContaining('too large') });
+    const params = { audience_id: id };
+    await expect(account.client.refreshAudience({ params })).rejects.toEqual(refusal(400, 'rules'));
+    await account.client.updateAudience({ params, body: { rules: tagged('b') } });
+    expect(await audiences.ready(id)).toMatchObject({ rules: tagged('b') });
   });
 });
 

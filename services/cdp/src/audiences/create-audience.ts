@@ -2,9 +2,11 @@ import * as contract from '@customer-platform/contracts/cdp';
 import { implementer } from '@customer-platform/service-kit';
 import { toAudience } from './audience.ts';
 import { insertAudience } from './audiences.sql.ts';
+import { checkRulesSize } from './rules-size.ts';
 
 export const createAudience = implementer()(contract.createAudience, {
   async handle({ account, body, tx, now, fail }) {
+    checkRulesSize(body.rules);
     const row = await insertAudience(tx, account.id, body, now);
     if (!row) return fail('invalid_request', 'name must be one that no other audience of the account has', 'name');
     return toAudience(row, account.timezone);

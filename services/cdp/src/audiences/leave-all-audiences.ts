@@ -1,4 +1,5 @@
 import type { Sql } from '@customer-platform/service-kit';
+import { keepLeavers } from './leavers.sql.ts';
 
 /**
  * Takes a contact out of all audiences with the transaction `tx`: the memberships end, the counts fall. Answers the audiences that it
@@ -8,13 +9,14 @@ export async function leaveAllAudiences(
   tx: Sql,
   accountId: string,
   contactId: string,
+  now: Date,
 ): Promise<{ id: string; name: string }[]> {
   await lockAudiencesOf(tx, accountId, contactId);
   await tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${contactId}`;
   return await tx<{ id: string; name: string }[]>`
     with gone as (
-      delete from audience_members where account_id = ${accountId} and contact_id = ${contactId} returning audience_id
-    )
+      delete from audience_members where account_id = ${accountId} and contact_id = ${contactId} returning *
+    ), kept as (${keepLeavers(tx, tx`select * from gone`, now)})
     update audiences set members = members - 1
     where account_id = ${accountId} and id in (select audience_id from gone)
     returning id, name`;

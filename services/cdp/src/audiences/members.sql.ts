@@ -1,4 +1,5 @@
 import type { Sql } from '@customer-platform/service-kit';
+import { keptSince } from './leavers.sql.ts';
 
 /** A contact that is in an audience; `phone` is "" where there is none. */
 export interface MemberRow {
@@ -8,17 +9,32 @@ export interface MemberRow {
   entered_at: Date;
 }
 
-/** Where a contact (of a merged one the survivor) stands in the list; undefined where it is not in the audience. */
-export async function selectMember(
+/**
+ * Returns where a contact stands in the list, or stood when it left within the last day; undefined where it did neither. Under its own id
+ * first: a merged contact left when it was merged, and is found where its pages ended; later, where its survivor stands.
+ */
+export async function selectPosition(
   tx: Sql,
   accountId: string,
   audienceId: string,
   contactId: string,
+  now: Date,
 ): Promise<Pick<MemberRow, 'id' | 'entered_at'> | undefined> {
   const [row] = await tx<Pick<MemberRow, 'id' | 'entered_at'>[]>`
-    select contact_id as id, entered_at from audience_members
-    where account_id = ${accountId} and audience_id = ${audienceId}
-      and contact_id = (select coalesce(merged_into, id) from contacts where account_id = ${accountId} and id = ${contactId})`;
+    with named (id, is_survivor) as (
+      select ${contactId}::uuid, false
+      union all
+      select merged_into, true from contacts
+      where account_id = ${accountId} and id = ${contactId} and merged_into is not null
+    )
+    select named.id, position.entered_at from named cross join lateral (
+      select entered_at, false as has_left from audience_members
+      where account_id = ${accountId} and audience_id = ${audienceId} and contact_id = named.id
+      union all
+      select entered_at, true from audience_leavers
+      where account_id = ${accountId} and audience_id = ${audienceId} and contact_id = named.id and left_at > ${keptSince(now)}
+    ) as position
+    order by is_survivor, has_left limit 1`;
   return row;
 }
 

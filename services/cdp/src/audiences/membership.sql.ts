@@ -2,6 +2,7 @@ import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 import { compileFlips, compileRules, type Scope } from './compile-rules.ts';
 import type { Value } from './field-test.ts';
+import { keepLeavers } from './leavers.sql.ts';
 
 /** An audience to be worked out. */
 export interface Target {
@@ -96,14 +97,15 @@ export async function dropOvertakenChanges(tx: Sql, accountId: string, current: 
         where c.account_id = ch.account_id and c.id = ch.contact_id and c.merged_into is null))`;
 }
 
-/** Who stays keeps their entered_at; who enters has `now`. */
+/** Who stays keeps their entered_at; who enters has `now`; where those stood who leave is kept for a day. */
 export async function applyChanges(tx: Sql, accountId: string, now: Date): Promise<void> {
   await tx`
     with gone as (
       delete from audience_members m using audience_changes ch
       where ch.account_id = ${accountId} and not ch.entered
         and m.account_id = ch.account_id and m.audience_id = ch.audience_id and m.contact_id = ch.contact_id
-    )
+      returning m.*
+    ), kept as (${keepLeavers(tx, tx`select * from gone`, now)})
     insert into audience_members (account_id, audience_id, contact_id, entered_at)
     select account_id, audience_id, contact_id, ${now} from audience_changes where account_id = ${accountId} and entered`;
 }

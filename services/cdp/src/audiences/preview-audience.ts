@@ -6,8 +6,11 @@ import { runCompiled, setPlanning } from './membership.sql.ts';
 
 const timeoutMs = 5_000;
 
+import { checkRulesSize } from './rules-size.ts';
+
 export const previewAudience = implementer()(contract.previewAudience, {
   async handle({ account, body, tx, now }) {
+    checkRulesSize(body.rules);
     const { from, counted, holds, values } = compileRules(body.rules, { accountId: account.id, now });
     await setPlanning(tx, { nestedLoops: false, timeoutMs });
     const rows = await runCompiled<{ id: string; name: string; phone: string | null; members: number }>(

@@ -257,7 +257,7 @@ describe('a contact that is gone', () => {
     const two = await audiences.create(tagged('b'), 'two');
     const remove = () =>
       sql.begin(async (tx) => {
-        const left = await leaveAllAudiences(tx, account.id, ada);
+        const left = await leaveAllAudiences(tx, account.id, ada, platform.clock.now());
         expect(await tx`select from audience_flips where contact_id = ${ada}`).toHaveLength(0);
         await tx`delete from contact_events where contact_id = ${ada}`;
         await tx`delete from contacts where id = ${ada}`;

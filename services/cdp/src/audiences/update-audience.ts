@@ -3,6 +3,7 @@ import * as contract from '@customer-platform/contracts/cdp';
 import { implementer } from '@customer-platform/service-kit';
 import { toAudience } from './audience.ts';
 import { selectAudience, updateAudienceRow } from './audiences.sql.ts';
+import { checkRulesSize } from './rules-size.ts';
 
 export const updateAudience = implementer()(contract.updateAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id, 'lock'),
@@ -10,6 +11,7 @@ export const updateAudience = implementer()(contract.updateAudience, {
     const { name = found.name, description = found.description } = body;
     const rules = isDeepStrictEqual(body.rules, found.rules) ? undefined : body.rules;
     if (name === found.name && description === found.description && !rules) return toAudience(found, account.timezone);
+    if (rules) checkRulesSize(rules);
     const row = await updateAudienceRow(tx, account.id, found.id, { name, description, rules }, now);
     if (!row) return fail('invalid_request', 'name must be one that no other audience of the account has', 'name');
     return toAudience(row, account.timezone);

@@ -9,7 +9,10 @@ export interface ConsentRow extends Omit<Consent, 'at' | 'created_at'> {
 
 const columns = (sql: Sql) => sql`id, channel, purpose, state, source, at, created_at`;
 
-/** Records what a contact said, and makes it what counts where nothing later was said: of two at one instant the withdrawal. */
+/**
+ * Records what a contact said, and makes it what counts where nothing later was said: of two at one instant the withdrawal. `at` must not
+ * be after `created_at`; what counted so far and lies after it (another process's clock may be ahead) counts as said at `created_at`.
+ */
 export async function insertConsent(
   tx: Sql,
   accountId: string,
@@ -21,7 +24,8 @@ export async function insertConsent(
       insert into consent_states as known (account_id, contact_id, channel, purpose, state, at)
       values (${accountId}, ${contactId}, ${channel}, ${purpose}, ${state}, ${at})
       on conflict (account_id, contact_id, channel, purpose) do update set state = excluded.state, at = excluded.at
-        where excluded.at > known.at or (excluded.at = known.at and excluded.state = 'withdrawn')
+        where excluded.at > least(known.at, ${created_at})
+          or (excluded.at = least(known.at, ${created_at}) and excluded.state = 'withdrawn')
     ), marked as (${markChanged(tx, tx`select ${accountId}::uuid as account_id, ${contactId}::uuid as contact_id`)})
     insert into consents (account_id, contact_id, channel, purpose, state, source, at, created_at)
     values (${accountId}, ${contactId}, ${channel}, ${purpose}, ${state}, ${source}, ${at}, ${created_at})

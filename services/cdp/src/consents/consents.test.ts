@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
@@ -67,6 +68,45 @@ describe('a consent', () => {
     await account.client.recordConsent({ params, body: { ...email, channel: 'sms', state: 'withdrawn' } });
     await account.client.recordConsent({ params, body: { ...email, purpose: 'news', state: 'withdrawn' } });
     expect(await counting()).toEqual(['email marketing granted', 'email news withdrawn', 'sms marketing withdrawn']);
+  });
+
+  it('that is dated ahead counts as said now: a withdrawal that follows counts, and so does a grant after it', async () => {
+    const ahead = await record('granted', '2026-11-20T08:04:00Z');
+    expect(ahead.at).toBe(ahead.created_at);
+    platform.clock.set('2026-11-20T08:00:01Z');
+    await record('withdrawn');
+    expect(await counting()).toEqual(['email marketing withdrawn']);
+    await record('withdrawn', '2026-11-20T08:05:00Z');
+    platform.clock.set('2026-11-20T08:00:02Z');
+    await record('granted');
+    expect(await counting()).toEqual(['email marketing granted']);
+  });
+
+  it('that another process recorded by a clock ahead is overruled by a withdrawal', async () => {
+    await record('granted');
+    await sql`update consent_states set at = '2026-11-20T08:04:00Z' where account_id = ${account.id}`;
+    await record('withdrawn');
+    expect(await counting()).toEqual(['email marketing withdrawn']);
+  });
+
+  it('that was stored as dated ahead counts as said when it was recorded, once migrated', async () => {
+    await record('granted');
+    await record('withdrawn');
+    await account.client.recordConsent({ params, body: { ...email, purpose: 'news', state: 'granted' } });
+    // As they were stored before: the grant dated 4 minutes ahead, the withdrawal said a second after it.
+    await sql`
+      update consents set at = case when state = 'granted' then created_at + interval '4 minutes' else created_at + interval '1 second' end,
+        created_at = case when state = 'granted' then created_at else created_at + interval '1 second' end
+      where account_id = ${account.id}`;
+    await sql`
+      update consent_states set state = 'granted', at = '2026-11-20T08:04:00Z' where account_id = ${account.id}`;
+    await settle(sql, account.id, 1);
+    await addAudience(sql, account.id);
+    await takeChanged(sql, account.id);
+    const migration = await readFile(new URL('../../migrations/0003_consents_ahead.sql', import.meta.url), 'utf8');
+    await sql.unsafe(migration);
+    expect(await counting()).toEqual(['email marketing withdrawn', 'email news granted']);
+    expect(await takeChanged(sql, account.id)).toEqual([params.contact_id]);
   });
 
   it('may be said 5 minutes ahead at most', async () => {

@@ -14,7 +14,9 @@ export const recordConsent = implementer()(contract.recordConsent, {
   async handle({ account, body, found, tx, now, fail }) {
     const { at = now, ...said } = body;
     if (!canHaveHappened(at, now)) return fail('invalid_request', 'at must be at most 5 minutes ahead of now', 'at');
-    const row = await insertConsent(tx, account.id, found.id, { ...said, at, created_at: now });
+    // A clock that is ahead must not outlast what the contact says next.
+    const saidAt = at > now ? now : at;
+    const row = await insertConsent(tx, account.id, found.id, { ...said, at: saidAt, created_at: now });
     return toConsent(row, account.timezone);
   },
 });

@@ -1,7 +1,8 @@
 import type { Contact, ContactSummary } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { toE164 } from '@customer-platform/phone-number';
 import { formatInstant } from '@customer-platform/service-kit';
-import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { checkFieldsSize } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
 /** A contact as the API shows it. */
@@ -18,16 +19,13 @@ export function toSummary(row: Pick<ContactRow, 'id' | 'name' | 'phone'>): Conta
   return { id: row.id, name: row.name, phone: row.phone ?? '' };
 }
 
-/** E.164 of a number as people write it, read as one of the account's country; "" is none. Throws invalid_request, field phone. */
-export function toE164(phone: string, account: AccountContext): string | null {
+/** Returns the E.164 form of a number as people write it, read as one of the account's country; null of "". Throws invalid_request, field phone. */
+export function parsePhone(phone: string, account: Pick<AccountContext, 'country'>): string | null {
   if (phone.trim() === '') return null;
-  const country = isSupportedCountry(account.country) ? account.country : undefined;
-  const parsed = parsePhoneNumberFromString(phone, { ...(country ? { defaultCountry: country } : {}), extract: false });
-  if (parsed?.isValid() && !parsed.ext) return parsed.number;
-  const local = country ? `, or one of ${country}` : ' with its country code';
-  throw new ApiError('invalid_request', `phone must be a phone number, such as +4930901820${local}`, {
-    field: 'phone',
-  });
+  const number = toE164(phone, account.country);
+  if (number !== undefined) return number;
+  const rule = `phone must be a phone number, such as +4930901820, or one of ${account.country} without its country code`;
+  throw new ApiError('invalid_request', rule, { field: 'phone' });
 }
 
 interface GivenValues {
@@ -41,7 +39,10 @@ interface GivenValues {
 
 const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };
 
-/** What a contact becomes when `given` is laid over it: "" empties a text, `fields` merges by key and null removes one. */
+/**
+ * What a contact becomes when `given` is laid over it: "" empties a text, `fields` merges by key and null removes one. Throws
+ * invalid_request for a phone that is none, and for fields that would be too many or too large.
+ */
 export function applyValues(
   given: GivenValues,
   account: AccountContext,
@@ -51,13 +52,15 @@ export function applyValues(
   // What a merge united may be more: it can be changed and lessened.
   if (fields.length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
+  const merged = Object.fromEntries(fields) as ContactValues['fields'];
+  if (given.fields && canonical(merged) !== canonical(before.fields)) checkFieldsSize(merged);
   return {
     external_id: given.external_id === undefined ? before.external_id : given.external_id || null,
     name: given.name ?? before.name,
-    phone: given.phone === undefined ? before.phone : toE164(given.phone, account),
+    phone: given.phone === undefined ? before.phone : parsePhone(given.phone, account),
     email: given.email === undefined ? before.email : given.email || null,
     tags: given.tags ? [...new Set(given.tags)] : before.tags,
-    fields: Object.fromEntries(fields) as ContactValues['fields'],
+    fields: merged,
   };
 }
 

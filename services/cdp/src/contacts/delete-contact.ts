@@ -10,8 +10,8 @@ export const deleteContact = implementer()(contract.deleteContact, {
     await lockIdentities(tx, account.id);
     return await findContact(tx, account.id, params.contact_id, 'lock');
   },
-  async handle({ account, found, tx, emit }) {
-    const left = await leaveAllAudiences(tx, account.id, found.id);
+  async handle({ account, found, tx, emit, now }) {
+    const left = await leaveAllAudiences(tx, account.id, found.id, now);
     await deleteContactRow(tx, account.id, found.id);
     for (const audience of left) emit(contract.audienceLeft, { audience, contact: toSummary(found) });
     emit(contract.contactDeleted, { contact: toSummary(found) });

@@ -1,13 +1,13 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { badCursor, implementer, toPage, uuidCursor } from '@customer-platform/service-kit';
-import { toContact, toE164 } from './contact.ts';
+import { parsePhone, toContact } from './contact.ts';
 import { findContact, selectContacts } from './contacts.sql.ts';
 
 export const listContacts = implementer()(contract.listContacts, {
   async handle({ account, query, tx }) {
     const { limit, starting_after: after, ...filter } = query;
     if (after !== undefined && !(await findContact(tx, account.id, uuidCursor(after)))) throw badCursor();
-    const phone = filter.phone === undefined ? undefined : (toE164(filter.phone, account) ?? '');
+    const phone = filter.phone === undefined ? undefined : (parsePhone(filter.phone, account) ?? '');
     const email = filter.email?.trim().toLowerCase();
     const rows = await selectContacts(tx, account.id, { ...filter, phone, email }, after, limit + 1);
     return toPage(

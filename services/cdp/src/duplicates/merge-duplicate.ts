@@ -1,6 +1,7 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { implementer } from '@customer-platform/service-kit';
 import { changedValues, toContact, toSummary } from '../contacts/contact.ts';
+import { unitedFields, unitedTags } from '../contacts/contact-size.ts';
 import { type ContactRow, type ContactValues, findContact, updateContactRow } from '../contacts/contacts.sql.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
 import { decidedAlready } from './duplicate.ts';
@@ -33,14 +34,14 @@ export const mergeDuplicate = implementer()(contract.mergeDuplicate, {
   },
 });
 
-/** What the kept contact becomes: its own values, the other's where it has none, tags and fields of both. */
+/** What the kept contact becomes: its own values, the other's where it has none, tags and fields of both as far as there is room. */
 function united(kept: ContactRow, merged: ContactRow): ContactValues {
   return {
     external_id: kept.external_id ?? merged.external_id,
     name: kept.name || merged.name,
     phone: kept.phone ?? merged.phone,
     email: kept.email ?? merged.email,
-    tags: [...new Set([...kept.tags, ...merged.tags])],
-    fields: { ...merged.fields, ...kept.fields },
+    tags: unitedTags(kept.tags, merged.tags),
+    fields: unitedFields(kept.fields, merged.fields),
   };
 }

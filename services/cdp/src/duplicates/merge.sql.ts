@@ -1,4 +1,5 @@
 import type { Sql } from '@customer-platform/service-kit';
+import { keepLeavers } from '../audiences/leavers.sql.ts';
 import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
 
 /** Reads contacts, locked in the order of their ids until the transaction ends. */
@@ -27,7 +28,7 @@ export async function moveToSurvivor(
     uniteConsentStates(tx, accountId, mergedId, survivorId, now),
     tx`update contact_events set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
     lockAudiences(tx, accountId),
-    moveMemberships(tx, accountId, mergedId, survivorId),
+    moveMemberships(tx, accountId, mergedId, survivorId, now),
     tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${mergedId}`,
     movePairs(tx, accountId, mergedId, survivorId),
   ];
@@ -61,12 +62,15 @@ const uniteConsentStates = (tx: Sql, accountId: string, mergedId: string, surviv
 const lockAudiences = (tx: Sql, accountId: string) => tx`
   select 1 from audiences where account_id = ${accountId} order by id for no key update`;
 
-/** Where the survivor is a member already it stays one since then, and the audience has one member less. */
-const moveMemberships = (tx: Sql, accountId: string, mergedId: string, survivorId: string) => tx`
+/**
+ * Where the survivor is a member already it stays one since then, and the audience has one member less. The merged contact's own place is kept
+ * for who pages: the survivor's may be another.
+ */
+const moveMemberships = (tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) => tx`
   with held as (
     delete from audience_members where account_id = ${accountId} and contact_id = ${mergedId}
-    returning audience_id, entered_at
-  ), moved as (
+    returning *
+  ), kept as (${keepLeavers(tx, tx`select * from held`, now)}), moved as (
     insert into audience_members (account_id, audience_id, contact_id, entered_at)
     select ${accountId}, audience_id, ${survivorId}, entered_at from held
     on conflict do nothing returning audience_id

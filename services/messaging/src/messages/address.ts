@@ -1,6 +1,6 @@
 import { type AccountContext, ApiError, email } from '@customer-platform/contracts/core';
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { toE164 } from '@customer-platform/phone-number';
 
 /**
  * The address that `to` names for these channels: E.164 of a number, which may be written as one of the account's country, or an email's
@@ -18,13 +18,6 @@ export function addressFor(to: string, channels: readonly Channel[], account: Pi
   const number = toE164(to, account.country);
   if (number === undefined) throw refusal('to must be a phone number, such as +4930901820');
   return number;
-}
-
-/** E.164 of a number as people write it, read as one of `country` where it names none; undefined where it is no number. */
-export function toE164(text: string, country: string): string | undefined {
-  const defaultCountry = isSupportedCountry(country) ? { defaultCountry: country } : {};
-  const parsed = parsePhoneNumberFromString(text, { ...defaultCountry, extract: false });
-  return parsed?.isValid() && !parsed.ext ? parsed.number : undefined;
 }
 
 function refusal(message: string): ApiError {

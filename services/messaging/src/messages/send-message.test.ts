@@ -127,6 +127,17 @@ describe('a message', () => {
     expect(sms.sentTo(to)).toEqual([]);
   });
 
+  it.each([
+    '＋44 20 7946 0958',
+    '(+44) 20 7946 0958',
+    'tel:+44-20-7946-0958',
+    '\u{200e}+44\u{a0}20\u{a0}7946\u{a0}0958',
+  ])('to %s goes to the number of the country that it names', async (written) => {
+    const { id } = await send({ to: written, channels: steps });
+    expect(await message(shop.account, id, withStatus('sent'))).toMatchObject({ to: '+442079460958' });
+    expect(whatsapp.sentTo('+442079460958')).toHaveLength(1);
+  });
+
   it('to a contact goes to the number that it has when it is sent, and shows the contact', async () => {
     const contact = await shop.account.client.createContact({ body: { name: 'Ada', phone: to } });
     const { id } = await send({ contact: contact.id, channels: steps });

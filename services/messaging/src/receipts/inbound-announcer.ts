@@ -1,8 +1,8 @@
 import { findOrCreateContact } from '@customer-platform/contracts/cdp';
 import { email } from '@customer-platform/contracts/core';
 import { messageReceived } from '@customer-platform/contracts/messaging';
+import { toE164 } from '@customer-platform/phone-number';
 import { type Foundation, formatInstant, inWorkTransaction, WakeLoop } from '@customer-platform/service-kit';
-import { toE164 } from '../messages/address.ts';
 import { claimInbound, endInbound, type InboundRow, postponeInbound } from './inbound.sql.ts';
 
 /** How late something is looked for that no wake told of. */

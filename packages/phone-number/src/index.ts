@@ -1,0 +1,1 @@
+export { toE164 } from './to-e164.ts';

@@ -1,0 +1,15 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import type { HistoryRow } from './appointments.sql.ts';
+
+/**
+ * Bytes of JSON: every event of an appointment shows its history, and stays below 900 KiB. More than 1,500 moves fit. An appointment can
+ * always be confirmed, completed, cancelled or marked as missed, which adds three entries of at most 1.5 KiB at most.
+ */
+const maxHistoryBytes = 262_144;
+
+/** Throws invalid_request, `field` the input that was to be changed, where the history would be more than 256 KiB of JSON. */
+export function checkHistorySize(history: readonly HistoryRow[], field: string): void {
+  if (Buffer.byteLength(JSON.stringify(history)) <= maxHistoryBytes) return;
+  const rule = `${field} must be left as it is: the appointment's history has no room for another change of this kind; book a new one`;
+  throw new ApiError('invalid_request', rule, { field });
+}

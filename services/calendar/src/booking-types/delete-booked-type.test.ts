@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises';
+import type { Database, Sql } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Desk, emailOf, openDesk } from '../calendar-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+let desk: Desk<TestAccount>;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+  sql = platform.database('calendar');
+  platform.clock.set('2026-06-01T08:00:00+02:00');
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  desk = await openDesk(platform);
+});
+
+const path = '/v1/calendar/booking-types';
+const remove = (id: number) => desk.account.request('DELETE', `${path}/${id}`);
+const startsAt = '2026-06-02T09:00:00+02:00';
+
+/** Appointments whose booking type there is not. */
+const orphans = () => sql`
+  select from appointments a where not exists (
+    select from booking_types b where b.account_id = a.account_id and b.id = a.booking_type_id)`;
+
+/** Does `first` in a transaction that stays open until `second` waits for it or has ended, then ends it; returns what `second` does. */
+async function interleaved<Result>(
+  first: (tx: Sql) => Promise<unknown>,
+  second: () => Promise<Result>,
+  end: 'commit' | 'rollback' = 'commit',
+): Promise<Result> {
+  let later: Promise<Result> | undefined;
+  const transaction = sql.begin(async (tx) => {
+    await first(tx);
+    let hasEnded = false;
+    later = second().finally(() => {
+      hasEnded = true;
+    });
+    await waitFor('the second to wait or to end', async () => {
+      if (hasEnded) return true;
+      const waiting = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return waiting.length > 0;
+    });
+    if (end === 'rollback') throw new Error('rolled back');
+  });
+  await transaction.catch((error: Error) => {
+    if (error.message !== 'rolled back') throw error;
+  });
+  return await later!;
+}
+
+/** Books as the operation does, without its answer. */
+const bookIn = (tx: Sql) => tx`
+  insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at, ends_at, mode,
+    location, meeting_link, notes, source, created_at, updated_at)
+  select ${desk.account.id}, ${desk.bookingType}, 'Consultation', 'confirmed', ${desk.contact.id}, id, ${startsAt}, ${startsAt},
+    ${startsAt}::timestamptz + interval '30 minutes', 'online', '', '', '', 'api', now(), now()
+  from staff where account_id = ${desk.account.id} and email = ${emailOf('ada')}`;
+const deleteIn = (tx: Sql) => tx`
+  delete from booking_types where account_id = ${desk.account.id} and id = ${desk.bookingType}`;
+
+const migration = (name: string) => readFile(new URL(`../../migrations/${name}.sql`, import.meta.url), 'utf8');
+
+describe('a booking type that is deleted while it is booked', () => {
+  it('comes back switched off where that left an appointment before', async () => {
+    const restored = new Error('rolled back');
+    const migrating = sql.begin(async (tx) => {
+      await tx`alter table appointments drop constraint appointments_booking_type_fkey`;
+      await bookIn(tx);
+      await deleteIn(tx);
+      for (const name of ['0004_booking_type_key', '0005_booking_types_restored'])
+        await tx.unsafe(await migration(name));
+      const [type] = await tx`
+        select name, active, duration_minutes from booking_types where account_id = ${desk.account.id} and id = ${desk.bookingType}`;
+      expect(type).toEqual({ name: 'Consultation', active: false, duration_minutes: 30 });
+      throw restored;
+    });
+    await expect(migrating).rejects.toBe(restored);
+  });
+
+  it('is switched off and kept where the booking came first', async () => {
+    expect((await interleaved(bookIn, () => remove(desk.bookingType))).status).toBe(204);
+    expect(await desk.get(`${path}/${desk.bookingType}`)).toMatchObject({ active: false });
+    expect(await orphans()).toHaveLength(0);
+  });
+
+  it('is gone where the booking is undone', async () => {
+    expect((await interleaved(bookIn, () => remove(desk.bookingType), 'rollback')).status).toBe(204);
+    expect((await desk.account.request('GET', `${path}/${desk.bookingType}`)).status).toBe(404);
+  });
+
+  it('can no longer be booked where the deletion came first', async () => {
+    const answer = await interleaved(deleteIn, () => desk.book(startsAt));
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'booking_type' } } });
+    expect(await orphans()).toHaveLength(0);
+  });
+
+  it('is booked where the deletion is undone', async () => {
+    expect((await interleaved(deleteIn, () => desk.book(startsAt), 'rollback')).status).toBe(201);
+  });
+
+  it('does not keep bookings waiting while it is changed', async () => {
+    const change = (tx: Sql) => tx`
+      select from booking_types where account_id = ${desk.account.id} and id = ${desk.bookingType} for no key update`;
+    let hasBooked = false;
+    await sql.begin(async (tx) => {
+      await change(tx);
+      hasBooked = (await desk.book(startsAt)).status === 201;
+    });
+    expect(hasBooked).toBe(true);
+  });
+
+  it('either has its appointment and is kept, or has none and is gone, in many races', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `Type ${index}`);
+    const types = await Promise.all(
+      names.map((name) =>
+        desk.post(path, { name, duration_minutes: 5, slot_interval_minutes: 5, staff: [emailOf('ada')] }),
+      ),
+    );
+    const outcomes = await Promise.all(
+      types.map(async ({ id }, index) => {
+        const starts_at = new Date(Date.parse(startsAt) + index * 300_000).toISOString();
+        const book = () => desk.book(starts_at, { booking_type: id });
+        const both = index % 2 ? [remove(id), book()] : [book(), remove(id)];
+        const answers = await Promise.all(both);
+        const [removed, booked] = index % 2 ? answers : answers.reverse();
+        return { id, removed: removed!.status, booked: booked!.status };
+      }),
+    );
+    for (const { id, removed, booked } of outcomes) {
+      const kept = (await desk.account.request('GET', `${path}/${id}`)).status;
+      expect([201, 400]).toContain(booked);
+      expect({ removed, kept }).toEqual({ removed: 204, kept: booked === 201 ? 200 : 404 });
+    }
+    expect(await orphans()).toHaveLength(0);
+  });
+});

@@ -1,0 +1,54 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import type { ContactValues } from './contacts.sql.ts';
+
+type Fields = ContactValues['fields'];
+
+/**
+ * Bounds in bytes of JSON, so that the largest event of a contact stays below 900 KiB, whatever characters it has: one that shows three
+ * contacts' worth of tags and fields (two contacts, and the former values of one) is below 600 KiB. A request's 100 tags of 100
+ * characters always fit; only merges unite more.
+ */
+export const maxFieldsBytes = 65_536;
+export const maxTagsBytes = 131_072;
+
+/** The length of a value's JSON in bytes of UTF-8. */
+export function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Throws invalid_request, field fields, where they are more than 64 KiB of JSON. */
+export function checkFieldsSize(fields: Fields): void {
+  const bytes = jsonBytes(fields);
+  if (bytes <= maxFieldsBytes) return;
+  throw new ApiError('invalid_request', `fields must be at most ${maxFieldsBytes} bytes as JSON; they are ${bytes}`, {
+    field: 'fields',
+  });
+}
+
+/** The kept contact's fields, and of the merged one's others, in their order, those for which there is room. */
+export function unitedFields(kept: Fields, merged: Fields): Fields {
+  const united = Object.entries(kept);
+  let bytes = jsonBytes(kept);
+  for (const [name, value] of Object.entries(merged)) {
+    if (Object.hasOwn(kept, name)) continue;
+    // With its colon and a comma.
+    const more = jsonBytes(name) + jsonBytes(value) + 2;
+    if (bytes + more > maxFieldsBytes) continue;
+    united.push([name, value]);
+    bytes += more;
+  }
+  return Object.fromEntries(united);
+}
+
+/** The kept contact's tags, and of the merged one's others, in their order, those for which there is room. */
+export function unitedTags(kept: readonly string[], merged: readonly string[]): string[] {
+  const united = new Set(kept);
+  let bytes = jsonBytes(kept);
+  for (const tag of merged) {
+    const more = jsonBytes(tag) + 1;
+    if (united.has(tag) || bytes + more > maxTagsBytes) continue;
+    united.add(tag);
+    bytes += more;
+  }
+  return [...united];
+}

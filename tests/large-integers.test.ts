@@ -1,0 +1,130 @@
+import { operations } from '@customer-platform/contracts';
+import { ErrorEnvelope, type Operation } from '@customer-platform/contracts/core';
+import { type Platform, type RawAnswer, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { nextMonday, Seed } from './seed.ts';
+
+/** Integers at the edges of what columns, cursors and sums hold, in every place that takes one: 404 or 400, never 500. */
+const large = [
+  '2147483647',
+  '2147483648',
+  '999999999999999',
+  '9007199254740991',
+  '9007199254740992',
+  '9223372036854775808',
+];
+const modules = ['cdp', 'calendar', 'crm', 'catalogue'] as const;
+
+let platform: Platform;
+let account: TestAccount;
+let seed: Seed;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: [...modules] });
+  account = await platform.account({ timezone: 'UTC' });
+  await platform.admin('POST', `/admin/accounts/${account.id}/members`, { name: 'Ada', email: 'ada@example.com' });
+  seed = new Seed(account, platform.clock.now());
+}, 60_000);
+afterAll(() => platform?.stop());
+
+const served: readonly Operation[] = operations.filter(({ service }) => modules.some((name) => name === service));
+
+/** Names of a schema's integers; `starting_after` is a text that may be one. */
+function integersOf(schema: z.ZodObject | undefined): string[] {
+  if (!schema) return [];
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return Object.entries(properties).flatMap(([name, property]) =>
+    name === 'starting_after' || (property as { type?: string }).type === 'integer' ? [name] : [],
+  );
+}
+
+function expectRefused(answer: RawAnswer, statuses: number[]): void {
+  expect(statuses).toContain(answer.status);
+  if (answer.status >= 300) ErrorEnvelope.parse(answer.body);
+}
+
+const inPaths = served.flatMap((operation) =>
+  integersOf(operation.params).map((name) => [operation.key, name, operation] as const),
+);
+it.each(inPaths)('%s answers 404 for a large %s in its path', async (_key, name, { method, path }) => {
+  for (const value of large) {
+    const target = await seed.path(path.replace(`{${name}}`, value));
+    expectRefused(await account.request(method, target, method === 'GET' ? {} : { body: {} }), [404]);
+  }
+});
+
+const inQueries = served.flatMap((operation) =>
+  integersOf(operation.query).map((name) => [operation.key, name, operation] as const),
+);
+it.each(inQueries)('%s answers 400 for a large %s in its query', async (_key, name, { method, path }) => {
+  const others =
+    path.includes('free-times') && name !== 'booking_type' ? `booking_type=${await seed.id('booking_type_id')}&` : '';
+  const startsAt = path.endsWith('/explain') ? `starts_at=${nextMonday(platform.clock.now()).toISOString()}&` : '';
+  for (const value of large) {
+    const target = `${await seed.path(path)}?${others}${startsAt}${name}=${value}`;
+    const answer = await account.request(method, target);
+    // An id that is nothing of the account is 404 where the query names the resource that is asked about.
+    expectRefused(answer, [400, 404]);
+    if (answer.status === 400) expect(answer.body.error.field).toBe(name);
+  }
+});
+
+describe('a body with a large integer', () => {
+  const number = (text: string) => Number(text);
+  const contact = () => seed.id('contact_id');
+  const rules = (condition: object) => ({ name: 'Large', rules: { match: 'all', conditions: [condition] } });
+  const event = { type: 'event', op: 'did', name: 'x' };
+  const type = { name: 'Large', duration_minutes: 30 };
+  const bodies: [string, string, (value: number) => object | Promise<object>][] = [
+    ['POST', '/v1/catalogue/products', (value) => ({ sku: `s${value}`, name: 'Large', price_minor: value })],
+    ['PATCH', '/v1/catalogue/products/{product_id}', (value) => ({ price_minor: value })],
+    ...['quantity', 'unit_price_minor'].map((name): [string, string, (value: number) => Promise<object>] => [
+      'POST',
+      '/v1/catalogue/orders',
+      async (value) => {
+        const item = { sku: 'any', name: 'Large', quantity: 2, unit_price_minor: 1, [name]: value };
+        return { contact: await contact(), items: Array.from({ length: 100 }, () => item) };
+      },
+    ]),
+    ['POST', '/v1/crm/deals', (value) => ({ title: 'Large', value_minor: value })],
+    ['POST', '/v1/crm/deals', (value) => ({ title: 'Large', pipeline: value })],
+    ['POST', '/v1/crm/deals', (value) => ({ title: 'Large', stage: value })],
+    ['PATCH', '/v1/crm/deals/{deal_id}', (value) => ({ value_minor: value })],
+    ['POST', '/v1/crm/deals/{deal_id}/move', (value) => ({ stage: value })],
+    ['PATCH', '/v1/crm/pipelines/{pipeline_id}', (value) => ({ stages: [{ id: value, name: 'Large' }] })],
+    [
+      'POST',
+      '/v1/calendar/appointments',
+      async (value) => ({
+        contact: await contact(),
+        booking_type: value,
+        starts_at: nextMonday(platform.clock.now()).toISOString(),
+      }),
+    ],
+    ...['duration_minutes', 'prep_minutes', 'slot_interval_minutes', 'min_notice_minutes', 'window_days'].map(
+      (name): [string, string, (value: number) => object] => [
+        'POST',
+        '/v1/calendar/booking-types',
+        (value) => ({ ...type, [name]: value }),
+      ],
+    ),
+    [
+      'POST',
+      '/v1/calendar/booking-types',
+      (value) => ({ ...type, reminders: [{ minutes_before: value, channel: 'sms' }] }),
+    ],
+    ['PATCH', '/v1/calendar/settings', (value) => ({ reminders: [{ minutes_before: value, channel: 'sms' }] })],
+    ['POST', '/v1/cdp/audiences', (value) => rules({ ...event, days: value })],
+    ['POST', '/v1/cdp/audiences', (value) => rules({ ...event, days: 1, at_least: value })],
+    ['POST', '/v1/cdp/audiences/preview', (value) => rules({ type: 'field', name: 'age', op: 'gt', value })],
+    ['POST', '/v1/cdp/contacts', (value) => ({ fields: { age: value } })],
+  ];
+  it.each(bodies)('%s %s is taken or refused with 400', async (method, path, bodyOf) => {
+    const target = await seed.path(path);
+    for (const value of large) {
+      const answer = await account.request(method, target, { body: await bodyOf(number(value)) });
+      expectRefused(answer, [200, 201, 400]);
+    }
+  });
+});
