@@ -1,8 +1,10 @@
 /** As it is written in one of several ways: 'it’s' and "it's", an emoji with and without the mark that makes it one. */
 const singleQuotes = /[‘’‛ʼ`´]/g;
 const invisible = /\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\ufeff/g;
-/** What begins a sentence or stands around it; and what ends it or stands around it, but for the inches of 5". */
-const frames = /(?<!\S)(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+|(?:[?!.,;:。、،؟؛।]|(?<![0-9])['"«»“”„‚‹›「」『』])+(?!\S)/g;
+/** What stands around a sentence, what only ends one, and what only begins one. */
+const quotes = new Set('\'"«»“”„‚‹›「」『』');
+const ends = new Set('?!.,;:。、،؟؛।');
+const begins = new Set('¿¡');
 
 /**
  * A question as it is compared: in lower case, its words with one space between them, without the marks that end or frame a sentence.
@@ -10,11 +12,35 @@ const frames = /(?<!\S)(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+|(?
  */
 export function comparableQuestion(text: string): string {
   const written = text.normalize('NFKC').toLowerCase().replace(singleQuotes, "'").replace(invisible, '');
-  return spaced(written.replace(frames, '')) || spaced(written);
+  const words = written.split(/\s/).filter((word) => word !== '');
+  const bare = words.map(withoutFrames).filter((word) => word !== '');
+  return (bare.length > 0 ? bare : words).join(' ');
 }
 
-function spaced(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+/** A word without what frames a sentence before and after it, but with the inches of 5". */
+function withoutFrames(word: string): string {
+  let from = 0;
+  let to = word.length;
+  for (;;) {
+    const mark = word[from]!;
+    const dots = mark === '.' ? dotsFrom(word, from) : 0;
+    if (from < to && (quotes.has(mark) || begins.has(mark))) from++;
+    else if (dots > 1) from += dots;
+    else break;
+  }
+  while (to > from && (ends.has(word[to - 1]!) || (quotes.has(word[to - 1]!) && !isDigit(word[to - 2])))) to--;
+  return word.slice(from, to);
+}
+
+/** How many dots stand in a row. */
+function dotsFrom(word: string, from: number): number {
+  let to = from;
+  while (word[to] === '.') to++;
+  return to - from;
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= '0' && character <= '9';
 }
 
 /** What a search by words passes over, and what makes another word of one: C++, €5, 50%, -v. */
@@ -25,12 +51,15 @@ const symbols = /[\p{Sm}\p{Sc}#%&*°]|^-(?=[\p{L}\p{N}])/gu;
  * the question has all words of the query.
  */
 export function hasSymbolsOf(question: string, query: string): boolean {
-  const bare = (word: string) => word.replace(symbols, '');
-  const asked = comparableQuestion(question).split(' ');
-  return comparableQuestion(query)
-    .split(' ')
-    .every((word) => {
-      const alike = asked.filter((other) => bare(other) === bare(word));
-      return alike.length === 0 ? bare(word) === word : alike.includes(word);
-    });
+  const asked = new Set(comparableQuestion(question).split(' '));
+  const bareAsked = new Set(Array.from(asked, withoutSymbols));
+  const words = new Set(comparableQuestion(query).split(' '));
+  return Array.from(words).every((word) => {
+    const bare = withoutSymbols(word);
+    return bareAsked.has(bare) ? asked.has(word) : bare === word;
+  });
+}
+
+function withoutSymbols(word: string): string {
+  return word.replace(symbols, '');
 }

@@ -117,5 +117,6 @@ export function shortened(text: string, length: number): string {
     .replace(/\ufffd$/, '');
   const sentence = /^[\s\S]*[.!?](?=\s)/.exec(beginning)?.[0];
   if (sentence && sentence.length >= length / 4) return sentence;
-  return `${beginning.replace(/\s+\S*$/, '')} …`;
+  const space = beginning.search(/\s\S*$/);
+  return `${(space === -1 ? beginning : beginning.slice(0, space)).trimEnd()} …`;
 }

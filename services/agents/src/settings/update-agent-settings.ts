@@ -53,7 +53,9 @@ function asBaseUrl(given: string): string {
     const message = 'base_url must be without query and fragment, such as https://api.openai.com/v1';
     throw new ApiError('invalid_request', message, { field: 'base_url' });
   }
-  return given.replace(/\/+$/, '');
+  let end = given.length;
+  while (given[end - 1] === '/') end--;
+  return given.slice(0, end);
 }
 
 function originOf(url: string): string {
