@@ -1,10 +1,10 @@
 /** As it is written in one of several ways: 'it’s' and "it's", an emoji with and without the mark that makes it one. */
 const singleQuotes = /[‘’‛ʼ`´]/g;
 const invisible = /\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\ufeff/g;
-/** What stands around a sentence, what only ends one, and what only begins one. */
-const quotes = new Set('\'"«»“”„‚‹›「」『』');
-const ends = new Set('?!.,;:。、،؟؛।');
-const begins = new Set('¿¡');
+/** What begins a sentence or stands around it. */
+const opening = /^(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+/;
+/** What ends it or stands around it, but for the inches of 5". */
+const closing = /(?:[?!.,;:。、،؟؛।]|(?<![0-9])['"«»“”„‚‹›「」『』])$/;
 
 /**
  * A question as it is compared: in lower case, its words with one space between them, without the marks that end or frame a sentence.
@@ -12,35 +12,19 @@ const begins = new Set('¿¡');
  */
 export function comparableQuestion(text: string): string {
   const written = text.normalize('NFKC').toLowerCase().replace(singleQuotes, "'").replace(invisible, '');
-  const words = written.split(/\s/).filter((word) => word !== '');
-  const bare = words.map(withoutFrames).filter((word) => word !== '');
-  return (bare.length > 0 ? bare : words).join(' ');
+  return spaced(written.replace(/\S+/g, unframed)) || spaced(written);
 }
 
-/** A word without what frames a sentence before and after it, but with the inches of 5". */
-function withoutFrames(word: string): string {
-  let from = 0;
-  let to = word.length;
-  for (;;) {
-    const mark = word[from]!;
-    const dots = mark === '.' ? dotsFrom(word, from) : 0;
-    if (from < to && (quotes.has(mark) || begins.has(mark))) from++;
-    else if (dots > 1) from += dots;
-    else break;
-  }
-  while (to > from && (ends.has(word[to - 1]!) || (quotes.has(word[to - 1]!) && !isDigit(word[to - 2])))) to--;
-  return word.slice(from, to);
+/** Mark by mark from the end: a pattern for all of them takes the square of their number where a letter follows. */
+function unframed(word: string): string {
+  const rest = word.replace(opening, '');
+  let end = rest.length;
+  while (end > 0 && closing.test(rest.slice(Math.max(0, end - 2), end))) end -= 1;
+  return rest.slice(0, end);
 }
 
-/** How many dots stand in a row. */
-function dotsFrom(word: string, from: number): number {
-  let to = from;
-  while (word[to] === '.') to++;
-  return to - from;
-}
-
-function isDigit(character: string | undefined): boolean {
-  return character !== undefined && character >= '0' && character <= '9';
+function spaced(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 /** What a search by words passes over, and what makes another word of one: C++, €5, 50%, -v. */

@@ -117,6 +117,6 @@ export function shortened(text: string, length: number): string {
     .replace(/\ufffd$/, '');
   const sentence = /^[\s\S]*[.!?](?=\s)/.exec(beginning)?.[0];
   if (sentence && sentence.length >= length / 4) return sentence;
-  const space = beginning.search(/\s\S*$/);
-  return `${(space === -1 ? beginning : beginning.slice(0, space)).trimEnd()} …`;
+  const words = /^[\s\S]*\s/.exec(beginning)?.[0].trimEnd();
+  return `${words ?? beginning} …`;
 }

@@ -43,16 +43,14 @@ export async function extract(question: ChildQuestion, bytes: Buffer): Promise<P
   }
 }
 
-/** How far into a page its own word on its encoding is looked for, and how long the tag may be that says it. */
+/** How far into a page its own word on its encoding is looked for. */
 const declarationBytes = 2_048;
-const longestTag = 300;
 
 function declaredCharset(bytes: Buffer): string | undefined {
-  const beginning = bytes.toString('latin1', 0, declarationBytes).toLowerCase();
-  for (let at = beginning.indexOf('<meta'); at !== -1; at = beginning.indexOf('<meta', at + 1)) {
-    const [tag = ''] = beginning.slice(at, at + longestTag).split('>', 1);
-    const charset = /charset\s*=\s*["']?([\w:.-]{1,40})/.exec(tag)?.[1];
-    if (charset !== undefined) return charset;
+  const beginning = bytes.toString('latin1', 0, declarationBytes);
+  for (const [tag] of beginning.matchAll(/<meta[^>]*/gi)) {
+    const charset = /charset\s*=\s*["']?([\w:.-]{1,40})/i.exec(tag)?.[1];
+    if (charset) return charset;
   }
   return undefined;
 }

@@ -54,7 +54,7 @@ function asBaseUrl(given: string): string {
     throw new ApiError('invalid_request', message, { field: 'base_url' });
   }
   let end = given.length;
-  while (given[end - 1] === '/') end--;
+  while (given[end - 1] === '/') end -= 1;
   return given.slice(0, end);
 }
 
