@@ -31,7 +31,9 @@ const common = {
   title: z.string().meta({ description: "A website's is its address without scheme." }),
   collection: Collection,
   status: sourceStatus,
-  error: z.string().meta({ description: 'Why it failed; empty otherwise.' }),
+  error: z
+    .string()
+    .meta({ description: 'Why it failed, or why it could not be read again while it stays ready; empty otherwise.' }),
   active: z.boolean().meta({ description: 'Whether agents use it.' }),
   updated_at: timestamp,
 };

@@ -35,12 +35,15 @@ const symbols = /[\p{Sm}\p{Sc}#%&*°]|^-(?=[\p{L}\p{N}])/gu;
  * the question has all words of the query.
  */
 export function hasSymbolsOf(question: string, query: string): boolean {
-  const bare = (word: string) => word.replace(symbols, '');
-  const asked = comparableQuestion(question).split(' ');
-  return comparableQuestion(query)
-    .split(' ')
-    .every((word) => {
-      const alike = asked.filter((other) => bare(other) === bare(word));
-      return alike.length === 0 ? bare(word) === word : alike.includes(word);
-    });
+  const asked = new Set(comparableQuestion(question).split(' '));
+  const bareAsked = new Set(Array.from(asked, withoutSymbols));
+  const words = new Set(comparableQuestion(query).split(' '));
+  return Array.from(words).every((word) => {
+    const bare = withoutSymbols(word);
+    return bareAsked.has(bare) ? asked.has(word) : bare === word;
+  });
+}
+
+function withoutSymbols(word: string): string {
+  return word.replace(symbols, '');
 }

@@ -48,12 +48,13 @@ describe('the type of a file', () => {
   });
 
   it('is told of 20 MiB of comments, and of a zip that lists itself, in no time', () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     expect(fileTypeOf(Buffer.from('<!---->'.repeat(3_000_000)), 'a.html')).toBeUndefined();
     const endless = Buffer.alloc(20 * 1_048_576, Buffer.from([0x50, 0x4b, 0x01, 0x02, 0, 0]));
     docx.copy(endless, 0, 0, 4);
     expect(fileTypeOf(endless, 'a.docx')).toBeUndefined();
-    expect(performance.now() - began).toBeLessThan(1_000);
+    // Of the processor, since others may use it too.
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(2_000);
   });
 });
 

@@ -27,6 +27,8 @@ export interface SourceRow {
   sha256: Buffer | null;
   /** Counts what there is to be read: greater with every change of it. */
   content: number;
+  /** The `content` that was last read to its end; null before. */
+  read_content: number | null;
   due_at: Date | null;
   /** Since when it is to be read, where its status is processing. */
   reading_since: Date | null;
@@ -36,7 +38,7 @@ export interface SourceRow {
 const columns = (tx: Sql) => tx`
   s.account_id, s.id, s.kind, s.title, s.collection_id, c.name as collection_name, s.status, s.error, s.active, s.created_at,
   s.updated_at, s.body, s.alternates, s.answer_exactly, s.url, s.refresh, s.crawl, s.page_urls, s.file_type, s.size_bytes,
-  s.sha256, s.content, s.due_at, s.reading_since, s.tries`;
+  s.sha256, s.content, s.read_content, s.due_at, s.reading_since, s.tries`;
 
 const joinCollection = (tx: Sql) => tx`join collections c on c.account_id = s.account_id and c.id = s.collection_id`;
 

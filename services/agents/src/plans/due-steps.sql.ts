@@ -9,6 +9,8 @@ export interface ClaimedStep extends Pick<StepRow, 'id' | 'action' | 'params' | 
   plan_id: number;
   began_at: Date;
   plan_status: PlanStatus;
+  /** Whether its action is switched on for the agent now, whatever was when the plan was made. */
+  is_switched_on: boolean;
   contact_id: string;
   /** Whether the contact, or who it was merged into, was deleted. */
   is_contact_deleted: boolean;
@@ -31,7 +33,8 @@ export async function claimSteps(sql: Sql, now: Date, leasedUntil: Date, limit: 
       select due.id as step_id, p.*
       -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
       from due cross join lateral (
-        select account_id, status, contact_id, deal_id, trigger, trigger_id, trace from plans where account_id = due.account_id and id = due.plan_id
+        select account_id, status, agent_id, contact_id, deal_id, trigger, trigger_id, trace
+        from plans where account_id = due.account_id and id = due.plan_id
         for update skip locked) as p
     ), claimed as (
       update plan_steps s set status = 'running', due_at = ${leasedUntil}, tries = s.tries + 1,
@@ -41,8 +44,9 @@ export async function claimSteps(sql: Sql, now: Date, leasedUntil: Date, limit: 
     )
     select s.*, p.status as plan_status, p.deal_id, p.trace,
       case when p.trigger = 'inbound_message' then p.trigger_id end as reply_to, coalesce(survivor.id, c.id, p.contact_id) as contact_id,
-      coalesce(survivor.deleted, c.deleted, false) as is_contact_deleted
-    from claimed s join held p on p.account_id = s.account_id and p.step_id = s.id ${joinContact(sql, 'p')}`;
+      coalesce(survivor.deleted, c.deleted, false) as is_contact_deleted, coalesce(s.action = any(a.actions), false) as is_switched_on
+    from claimed s join held p on p.account_id = s.account_id and p.step_id = s.id
+      left join agents a on a.account_id = p.account_id and a.id = p.agent_id ${joinContact(sql, 'p')}`;
 }
 
 /** Has a step that could not be done now wait, unless another process has taken it over. */

@@ -66,7 +66,7 @@ export async function openAgency(platform: Platform, sql: Database): Promise<Age
   const [row] = await sql<{ id: number }[]>`
     insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections,
       was_live, created_at)
-    values (${id}, 'Ada', 'Sells tea', 'live', '', 'plan', 600, '{}', '{}', true, now()) returning id`;
+    values (${id}, 'Ada', 'Sells tea', 'live', '', 'plan', 600, ${Object.keys(something)}::text[], '{}', true, now()) returning id`;
   const agent = row!.id;
   const path = (plan: number) => `/v1/agents/plans/${plan}`;
   const get = (plan_id: number) => client.getPlan({ params: { plan_id } });

@@ -8,10 +8,14 @@ import type { ClaimedStep } from './due-steps.sql.ts';
 import type { StepEnd } from './plan-state.ts';
 
 /** Why a step must not be done that is due: what it needs was switched off, or the account is suspended or gone. */
-export function refusalOfStep({ action }: ClaimedStep, account: AccountContext | null): string | undefined {
+export function refusalOfStep(
+  { action, is_switched_on }: ClaimedStep,
+  account: AccountContext | null,
+): string | undefined {
   if (!account?.modules.includes('agents')) return 'AI agents is switched off';
   const needsDeals = action === 'add_note' || action === 'move_stage';
-  return needsDeals && !account.modules.includes('crm') ? 'Pipelines is switched off' : undefined;
+  if (needsDeals && !account.modules.includes('crm')) return 'Pipelines is switched off';
+  return is_switched_on ? undefined : `${action} is switched off for the agent`;
 }
 
 /**

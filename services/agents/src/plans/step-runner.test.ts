@@ -158,6 +158,29 @@ describe('a step that fails', () => {
     expect(plans).toHaveLength(3);
   });
 
+  it('does so where its action was switched off for the agent after the plan was made, and does nothing', async () => {
+    const actions = ['send_message', 'add_note', 'follow_up', 'move_stage'] as const;
+    const later = (action: (typeof actions)[number]) =>
+      agency.plan({ mode: 'none', steps: [{ action, run_at: in1h() }] });
+    const plans = await Promise.all(actions.map(later));
+    const waiting = await agency.plan({ steps: ['send_message'] });
+    const params = { agent_id: agency.agent };
+    await agency.client.updateAgent({ params, body: { actions: [] } });
+    await agency.decide(waiting.id, 'approve');
+    platform.clock.advance(3_600_000);
+    for (const { id, steps } of [...plans, waiting]) {
+      const error = `${steps[0]!.action} is switched off for the agent`;
+      const failed = await agency.until(id, 'failed');
+      expect([failed.last_error, failed.steps[0]!.result]).toEqual([`Step 1: ${error}`, { error }]);
+      expect(await messagesOf(id)).toEqual([]);
+    }
+    expect(await dealNow()).toMatchObject({ notes: '', stage: { name: 'New' } });
+    expect(await sql`select 1 from plans where account_id = ${agency.id}`).toHaveLength(5);
+    await agency.client.updateAgent({ params, body: { actions: ['send_message'] } });
+    const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
+    expect(statuses(await agency.until(id, 'failed'))).toEqual(['done', 'failed']);
+  });
+
   it('does so for a contact that was deleted, and for a deal that there is not', async () => {
     const bare = { deal_id: null, deal_number: null, deal_title: null, deal_stage: null };
     const { id: withoutDeal } = await agency.plan({ mode: 'none', steps: ['add_note'], more: bare });

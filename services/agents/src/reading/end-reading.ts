@@ -19,7 +19,7 @@ import type { Reading } from './read-source.ts';
 import { type Claim, type EndedReading, endReading, replacePages } from './reading.sql.ts';
 
 const minuteMs = 60_000;
-/** When what was read on its schedule in vain is tried again; after that it has failed. */
+/** When what was read on its schedule in vain is tried again; after that it waits for its next time. */
 const retriesMs = [5 * minuteMs, 60 * minuteMs];
 
 const refused = 'It has text that cannot be stored';
@@ -69,7 +69,9 @@ async function writeIn(
   if (isRead) await keep(tx, claim, result, account.language);
   const ended = isRead ? endedWell(before, result, now) : endedBadly(before, result.reason, claim, now);
   await endReading(tx, claim, ended);
-  const isTold = isRead ? before.status !== 'ready' || result.isChanged : ended.status !== before.status;
+  // A refresh that fails takes nothing away: nobody is told of it.
+  const hasFailed = ended.status === 'failed' && before.status !== 'failed';
+  const isTold = isRead ? before.status !== 'ready' || result.isChanged : hasFailed;
   if (!isTold) return;
   const shown = toSource(before, account.timezone);
   const source = toSource((await selectSource(tx, claim.account_id, claim.id))!, account.timezone);
@@ -84,31 +86,33 @@ async function keep(tx: Sql, claim: Claim, reading: Reading, language: string): 
 }
 
 function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedReading {
-  const isSame = before.status === 'ready' && !isChanged;
+  const isSame = before.status === 'ready' && before.error === '' && !isChanged;
   return {
     status: 'ready',
     error: '',
     dueAt: nextReading(before, now),
     tries: 0,
     updatedAt: isSame ? before.updated_at : now,
+    readContent: before.content,
   };
 }
 
-/** What is read on its schedule is tried again, and agents go on with what they knew; else a failure is final until the next time. */
+/**
+ * A source of which is kept what there is to be read stays ready with it, and says why it could not be read again; on its schedule it is
+ * tried again sooner. Any other has failed until the next time.
+ */
 function endedBadly(before: SourceRow, reason: string, { tries }: Claim, now: Date): EndedReading {
   const retryMs = before.status === 'ready' ? retriesMs[tries - 1] : undefined;
-  if (retryMs !== undefined) {
-    const { status, error, updated_at } = before;
-    return { status, error, dueAt: new Date(now.getTime() + retryMs), tries, updatedAt: updated_at };
-  }
-  const isSame = before.status === 'failed' && before.error === reason;
-  const status: SourceStatus = 'failed';
+  const isKept = before.status === 'ready' || before.read_content === before.content;
+  const status: SourceStatus = isKept ? 'ready' : 'failed';
+  const isSame = before.status === status && before.error === reason;
   return {
     status,
     error: reason,
-    dueAt: nextReading(before, now),
-    tries: 0,
+    dueAt: retryMs === undefined ? nextReading(before, now) : new Date(now.getTime() + retryMs),
+    tries: retryMs === undefined ? 0 : tries,
     updatedAt: isSame ? before.updated_at : now,
+    readContent: before.read_content,
   };
 }
 

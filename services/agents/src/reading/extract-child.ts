@@ -1,37 +1,63 @@
-import { setPriority } from 'node:os';
-import { Worker } from 'node:worker_threads';
-import { type ChildQuestion, extract } from './extract.ts';
+// First: what follows is loaded into a process that has no network any more.
+import './lockdown.ts';
+import { readSync, writeSync } from 'node:fs';
+import { type ChildQuestion, extract, prepare } from './extract.ts';
 import { Unreadable } from './pieces.ts';
 
 /**
- * The process in which what others wrote is parsed: whatever it does to a parser ends this process, and no other. It is sent chunks of
- * bytes, then the question about them, and answers with what was found or why it could not be read.
+ * The process in which what others wrote is parsed: whatever it does to a parser ends this process, and no other. On its standard input
+ * come frames: a question, then the bytes of the document in any number of frames, then an empty one. On its standard output it says
+ * when it is ready for the document, then what was found or why it could not be read. A frame is its length in four bytes, and so much.
  */
-export type ToChild = { chunk: Uint8Array } | { question: ChildQuestion };
-export type FromChild = { value: unknown } | { error: string };
+export type FromChild = { ready: true } | { value: unknown } | { error: string };
 
 const broken = 'It may be damaged';
-/** Requests are answered first. */
-const niceness = 5;
+const input = 0;
+const output = 1;
 
-let chunks: Uint8Array[] = [];
-
-process.on('message', (message: ToChild) => {
-  if ('chunk' in message) {
-    chunks.push(message.chunk);
-    return;
+/** Answers questions until the input ends; `read` answers one about the bytes that came with it. */
+export async function serve(read: (question: ChildQuestion, bytes: Buffer) => Promise<unknown>): Promise<void> {
+  for (;;) {
+    const asked = nextFrame();
+    if (!asked) return;
+    const question = JSON.parse(asked.toString()) as ChildQuestion;
+    await prepare(question);
+    tell({ ready: true });
+    const chunks: Buffer[] = [];
+    for (let chunk = nextFrame(); chunk?.length !== 0; chunk = nextFrame()) {
+      if (!chunk) return;
+      chunks.push(chunk);
+    }
+    tell(await read(question, Buffer.concat(chunks)).then(found, failed));
   }
-  const bytes = Buffer.concat(chunks);
-  chunks = [];
-  void extract(message.question, bytes)
-    .then((value): FromChild => ({ value }))
-    .catch((error: unknown): FromChild => ({ error: error instanceof Unreadable ? error.message : broken }))
-    .then((answer) => process.send!(answer));
-});
-process.on('disconnect', () => process.exit());
-// A parser that never comes back would outlive a service that was killed: a thread of its own looks for that.
-new Worker(
-  `const parent = process.ppid; setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL'); }, 1_000);`,
-  { eval: true, resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 2 } },
-).unref();
-setPriority(niceness);
+}
+
+const found = (value: unknown): FromChild => ({ value });
+const failed = (error: unknown): FromChild => ({ error: error instanceof Unreadable ? error.message : broken });
+
+/** Waits for a frame; undefined where the input has ended. */
+function nextFrame(): Buffer | undefined {
+  const length = nextBytes(4);
+  return length && nextBytes(length.readUInt32BE());
+}
+
+function nextBytes(length: number): Buffer | undefined {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length; ) {
+    const count = readSync(input, bytes, at, length - at, null);
+    if (count === 0) return undefined;
+    at += count;
+  }
+  return bytes;
+}
+
+function tell(said: FromChild): void {
+  const text = Buffer.from(JSON.stringify(said));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(text.length);
+  for (const bytes of [length, text]) {
+    for (let at = 0; at < bytes.length; ) at += writeSync(output, bytes, at);
+  }
+}
+
+if (import.meta.main) await serve(extract);

@@ -14,6 +14,13 @@ export type ChildQuestion =
   | { type: DocumentType; charset?: string | undefined }
   | { type: 'robots'; robotsUrl: string; url: string; agent: string };
 
+/** Loads what a question needs: it takes its time, which is no document's. */
+export async function prepare({ type }: ChildQuestion): Promise<void> {
+  if (type === 'pdf') await import('./pdf.ts');
+  else if (type === 'docx') await import('./docx.ts');
+  else if (type === 'html') await import('./html.ts');
+}
+
 /** Answers a question about the bytes that came with it. Throws Unreadable for what lies in them, and whatever a parser throws. */
 export async function extract(question: ChildQuestion, bytes: Buffer): Promise<Piece[] | boolean> {
   switch (question.type) {

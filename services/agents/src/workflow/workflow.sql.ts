@@ -58,7 +58,7 @@ export async function publishVersion(
   return row!;
 }
 
-/** Newest first, with numbers below `below`. */
+/** Newest first, with numbers below `below`, which may be greater than any number that is stored. */
 export async function listVersionRows(
   tx: Sql,
   accountId: string,
@@ -69,7 +69,7 @@ export async function listVersionRows(
   return await tx<VersionRow[]>`
     with page as (
       select number, note, at, block_count, ai_block_count from workflow_versions
-      where account_id = ${accountId} and agent_id = ${agentId} ${below === undefined ? tx`` : tx`and number < ${below}`}
+      where account_id = ${accountId} and agent_id = ${agentId} ${below === undefined ? tx`` : tx`and number < ${below}::bigint`}
       order by number desc limit ${limit}
     ), open_plans as (
       select workflow_version as number, count(*) as running from plans

@@ -1,0 +1,62 @@
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
+import { Readable, Writable } from 'node:stream';
+
+/**
+ * Takes from the process that reads documents what Node's permissions leave to it: sockets, name look-ups, databases (which open files
+ * that no permission covers) and signals. Imported before anything else, so that no package keeps a function from before. Files,
+ * processes, threads, addons and the inspector are barred by the permissions that the process is started with.
+ */
+
+/** Builtin modules of which nothing works any more. */
+export const closedModules = [
+  ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises', 'inspector', 'inspector/promises'],
+  ...['_http_agent', '_http_client', '_http_server', '_tls_common', '_tls_wrap', 'sqlite', 'trace_events'],
+];
+const closedGlobals = ['fetch', 'WebSocket', 'EventSource'];
+/** Signals to other processes, of which one opens an inspector there, and ways to native code. */
+const closedOfProcess = [
+  ...['kill', '_kill', '_debugProcess', '_debugEnd', 'execve', 'binding', '_linkedBinding', 'dlopen', 'openStdin'],
+];
+/** Requests are answered first. */
+const niceness = 5;
+
+function refused(): never {
+  throw Object.assign(new Error('A process that reads documents has no network'), { code: 'ERR_ACCESS_DENIED' });
+}
+
+/** What other modules use as well. */
+const shared = new Set<unknown>([Object, Function, Array, Error, Buffer].flatMap((one) => [one, one.prototype]));
+
+/** Replaces the functions of an object, of what they make, and of the objects in it. */
+function close(target: object): void {
+  if (shared.has(target)) return;
+  shared.add(target);
+  for (const key of Reflect.ownKeys(target)) {
+    const property = Object.getOwnPropertyDescriptor(target, key)!;
+    const { value } = property;
+    if (typeof value === 'function' && value.prototype instanceof Error) continue;
+    if (typeof value === 'object' && value !== null) close(value);
+    else if (typeof value === 'function' && typeof value.prototype === 'object') close(value.prototype);
+    if (typeof value === 'object' || (typeof value !== 'function' && !property.get)) continue;
+    if (property.configurable) Object.defineProperty(target, key, { value: refused, configurable: false });
+    else if (property.writable) Reflect.set(target, key, refused);
+  }
+}
+
+function lockDown(): void {
+  os.setPriority(niceness);
+  const require = createRequire(import.meta.url);
+  for (const module of closedModules.map((name) => require(`node:${name}`) as object)) close(module);
+  os.setPriority = refused;
+  for (const name of closedGlobals) Object.defineProperty(globalThis, name, { value: refused, configurable: false });
+  for (const name of closedOfProcess) Object.defineProperty(process, name, { value: refused, configurable: false });
+  // These are sockets where they are pipes; what the process reads and writes it does by their numbers.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  for (const name of ['stdout', 'stderr'])
+    Object.defineProperty(process, name, { value: nowhere, configurable: false });
+  Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: false });
+  syncBuiltinESMExports();
+}
+
+lockDown();
