@@ -1,7 +1,8 @@
 import { type buildConnector, Pool } from 'undici';
+import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
 
 export type ConnectionPoolOptions = {
-  connect: buildConnector.connector;
+  connect: GuardedConnector;
   /** Sockets per pool; what is beyond waits in the pool's queue. */
   maxSocketsPerPool: number;
   /** Sockets in all: at this bound pools that are not in use are closed, and dials wait for a socket to end. */
@@ -10,13 +11,26 @@ export type ConnectionPoolOptions = {
   keepAliveMs: number;
 };
 
-/** The reused connections of one key to one origin. `dials` counts connections begun, `inFlight` requests not yet settled. */
-export type PoolEntry = { id: string; pool: Pool; dials: number; inFlight: number };
+/**
+ * The reused connections of one key to one origin. `dials` counts connections begun, `inFlight` requests not yet settled;
+ * `ended` is aborted when the pool is closed, `isAborted` says that this cut off its requests.
+ */
+export type PoolEntry = {
+  id: string;
+  key: string;
+  pool: Pool;
+  dials: number;
+  inFlight: number;
+  ended: AbortController;
+  isAborted: boolean;
+};
 
 export type ConnectionPools = {
   /** The pool of a key and an origin, made at first use, counted as in use until it is given back. */
   take(key: string, origin: string): PoolEntry;
   giveBack(entry: PoolEntry): void;
+  /** Ends every connection and dial of a key; its requests fail, and later ones get connections of their own. */
+  abort(key: string): void;
   openSockets(): number;
   /** Ends every connection; requests on the way fail. */
   close(): Promise<void>;
@@ -36,10 +50,11 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
   const waiting: (() => void)[] = [];
   let openSockets = 0;
 
-  function makeEntry(id: string, origin: string): PoolEntry {
+  function makeEntry(id: string, key: string, origin: string): PoolEntry {
+    const ended = new AbortController();
     const connect: buildConnector.connector = (target, callback) => {
       entry.dials++;
-      whenSocketIsFree(() => dial(target, callback));
+      whenSocketIsFree(() => dial(target, ended.signal, callback));
     };
     const pool = new Pool(origin, {
       connect,
@@ -50,7 +65,7 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    const entry: PoolEntry = { id, pool, dials: 0, inFlight: 0 };
+    const entry: PoolEntry = { id, key, pool, dials: 0, inFlight: 0, ended, isAborted: false };
     return entry;
   }
 
@@ -64,8 +79,8 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
     }
   }
 
-  function dial(target: buildConnector.Options, callback: buildConnector.Callback): void {
-    options.connect(target, (error, socket) => {
+  function dial(target: buildConnector.Options, signal: AbortSignal, callback: buildConnector.Callback): void {
+    options.connect({ ...target, signal }, (error, socket) => {
       if (error) {
         socketEnded();
         callback(error, null);
@@ -101,14 +116,15 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
   }
 
   function end(entry: PoolEntry): void {
-    entries.delete(entry.id);
+    if (entries.get(entry.id) === entry) entries.delete(entry.id);
+    entry.ended.abort(new ConnectError('http', 'the connection is no longer wanted'));
     void entry.pool.destroy();
   }
 
   return {
     take(key, origin) {
       const id = `${key} ${origin}`;
-      const entry = entries.get(id) ?? makeEntry(id, origin);
+      const entry = entries.get(id) ?? makeEntry(id, key, origin);
       entries.delete(id);
       entries.set(id, entry);
       entry.inFlight++;
@@ -119,10 +135,17 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
       entry.inFlight--;
       if (entry.inFlight === 0 && waiting.length > 0) end(entry);
     },
+    abort(key) {
+      for (const entry of [...entries.values()].filter((one) => one.key === key)) {
+        entry.isAborted = true;
+        end(entry);
+      }
+    },
     openSockets: () => openSockets,
     async close() {
-      await Promise.all([...entries.values()].map((entry) => entry.pool.destroy()));
-      entries.clear();
+      const all = [...entries.values()];
+      for (const entry of all) end(entry);
+      await Promise.all(all.map((entry) => entry.pool.destroy()));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import type { ResolveName } from './resolve-name.ts';
@@ -116,6 +116,12 @@ async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: numb
   }
 }
 
+/** An undici connector whose dial `signal` cuts off at once, with the signal's reason. */
+export type GuardedConnector = (
+  target: buildConnector.Options & { signal?: AbortSignal },
+  callback: buildConnector.Callback,
+) => void;
+
 export type GuardedConnectorOptions = TargetGuard & {
   /** Bound of one dial, TLS handshake included. */
   connectTimeoutMs: number;
@@ -130,20 +136,21 @@ export type GuardedConnectorOptions = TargetGuard & {
  * other, pinned: nothing is resolved a second time. SNI and certificate check stay with the name. Plain http goes to
  * explicitly allowed ranges alone, unless `allowsPlainHttp`; another protocol, which begins TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
-export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
+export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
   const { certificateAuthority: ca, connectTimeoutMs } = options;
   const make = (timeout: number) =>
     options.dial ?? buildConnector({ allowH2: false, timeout, maxCachedSessions: 1000, ...(ca ? { ca } : {}) });
   const dialLast = make(connectTimeoutMs);
   const dialOther = make(Math.min(fallbackTimeoutMs, connectTimeoutMs));
 
-  return (target, callback) => {
+  return ({ signal, ...target }, callback) => {
     vettedAddresses(target, options)
       .then(async (addresses) => {
         for (const [index, address] of addresses.entries()) {
+          signal?.throwIfAborted();
           const isLast = index === addresses.length - 1;
           try {
-            return await dialOnce(isLast ? dialLast : dialOther, target, address);
+            return await dialOnce(isLast ? dialLast : dialOther, target, address, signal);
           } catch (error) {
             if (isLast) throw error;
           }
@@ -189,6 +196,7 @@ function dialOnce(
   dial: buildConnector.connector,
   target: buildConnector.Options,
   address: string,
+  signal: AbortSignal | undefined,
 ): Promise<DialledSocket> {
   const isTls = target.protocol === 'https:';
   const { servername: asked, ...rest } = target;
@@ -196,12 +204,20 @@ function dialOnce(
   // SNI carries names without their trailing dot, and no addresses.
   const servername = name.replace(/\.$/, '');
   const pinned = { ...rest, hostname: address, ...(isTls && servername ? { servername } : {}) };
-  return new Promise((resolve, reject) => {
-    dial(pinned, (error, socket) => {
-      if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
-      else resolve(socket);
-    });
+  const { promise, resolve, reject } = Promise.withResolvers<DialledSocket>();
+  // undici's connector returns the socket that it dials with.
+  const dialling: unknown = dial(pinned, (error, socket) => {
+    if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
+    else resolve(socket);
   });
+  if (!signal) return promise;
+  const cutOff = () => {
+    const reason = signal.reason as Error;
+    if (dialling instanceof Socket) dialling.destroy(reason);
+    reject(reason);
+  };
+  signal.addEventListener('abort', cutOff);
+  return promise.finally(() => signal.removeEventListener('abort', cutOff));
 }
 
 function failureOf(error: Error, isTls: boolean): ConnectFailure {

@@ -15,6 +15,8 @@ export type PostError = 'timeout' | 'dns' | 'tls' | 'refused' | 'blocked' | 'too
 export type PostResult = {
   status?: number;
   error?: PostError;
+  /** The caller cut it off; `error` is http. */
+  isAborted?: true;
   body: string;
   durationMs: number;
   retryAfterMs?: number;
@@ -38,6 +40,8 @@ export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> & 
 export type Poster = {
   /** Never rejects: every outcome is a PostResult. */
   post(request: PostRequest): Promise<PostResult>;
+  /** Cuts off every post with this `poolKey` that is on the way, its connections and dials included. */
+  abort(poolKey: string): void;
   openSockets(): number;
   /** Ends every connection; posts on the way end with error http. */
   close(): Promise<void>;
@@ -77,6 +81,7 @@ export function createPoster(options: PosterOptions): Poster {
       pools.giveBack(entry);
       return result;
     },
+    abort: pools.abort,
     openSockets: pools.openSockets,
     async close() {
       deadlines.stop();
@@ -143,7 +148,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return;
-    if (this.status === undefined && isConnectionLost(error) && this.resend()) return;
+    if (this.status === undefined && !this.entry.isAborted && isConnectionLost(error) && this.resend()) return;
     const failure = error instanceof ConnectError ? error.failure : 'http';
     this.settle(failure, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
   }
@@ -182,6 +187,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     const isLongFailure =
       error === 'too_large' && this.status !== undefined && (this.status < 200 || this.status > 299);
     if (error !== undefined && !isLongFailure) result.error = error;
+    if (error !== undefined && this.entry.isAborted) result.isAborted = true;
     if (this.retryAfterMs !== undefined) result.retryAfterMs = this.retryAfterMs;
     this.chunks = [];
     this.done.resolve(result);

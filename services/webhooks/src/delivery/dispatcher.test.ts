@@ -71,39 +71,6 @@ describe('the dispatcher', () => {
     expect(most).toBe(10);
   });
 
-  it('keeps delivering to healthy endpoints while others of the same and of other accounts hang', async () => {
-    const [account, other] = [await platform.account(), await platform.account()];
-    const hanging = await receiverThat(() => undefined);
-    const healthy = await receiverThat();
-    for (const one of [account, account, account, other, other]) await register(one, hanging.url);
-    await register(account, healthy.url);
-    await emitMany(other, 40);
-    await waitFor('the hanging endpoints to be busy', () => hanging.received.length >= 20);
-    await emitMany(account, 40);
-    await waitFor('the healthy endpoint to have all', () => healthy.received.length === 40);
-    // Others wait for their first try still: the healthy one did not wait for their time-outs.
-    const waiting = await sql`
-      select from deliveries where account_id = ${other.id} and status = 'pending' and tries_made = 0 limit 1`;
-    expect(waiting).toHaveLength(1);
-  });
-
-  it('keeps delivering while more endpoints hang, of several accounts, than it reads at once', async () => {
-    const [account, ...others] = await Promise.all(Array.from({ length: 6 }, () => platform.account()));
-    const hanging = await receiverThat(() => undefined);
-    const healthy = await receiverThat();
-    await Promise.all(others.flatMap((one) => Array.from({ length: 18 }, () => register(one, hanging.url))));
-    await register(account!, healthy.url);
-    for (const other of others) await emitMany(other, 30);
-    await waitFor('the hanging endpoints to be busy', () => hanging.received.length >= 90);
-    await emitMany(account!, 40);
-    await waitFor('the healthy endpoint to have all', () => healthy.received.length === 40);
-    // Others wait for their first try still: nobody waited for the time-outs of them all.
-    const ids = others.map(({ id }) => id);
-    const waiting = await sql`
-      select from deliveries where account_id = any(${ids}::uuid[]) and status = 'pending' and tries_made = 0 limit 1`;
-    expect(waiting).toHaveLength(1);
-  });
-
   it('sends nothing twice where two processes share the work', async () => {
     const second = await startService(webhooks, platform.env('webhooks'), { clock: platform.clock.now });
     const account = await platform.account();

@@ -9,6 +9,7 @@ import type { DueDelivery, TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import { tryDelivery } from './try-delivery.ts';
+import { type TryEnd, TrySlots } from './try-slots.ts';
 
 export type DispatcherOptions = {
   sql: Database;
@@ -30,6 +31,8 @@ const slowestRetryMs = 2000;
 /** From here on a try counts as slow, and no longer against those that begin. */
 const slowMs = 1000;
 const maxReadAtOnce = 50;
+/** Queues held at most beside one for each try that can be under way. */
+const spareQueues = 1000;
 /** Nothing more is fetched while so many deliveries that could start wait for their turn in memory. */
 const maxReady = 2000;
 /** More than this many tries that wait to be written, and no further one begins. */
@@ -41,36 +44,37 @@ const unreadableRestMs = 60_000;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
-type RunningTry = Timed & { isSlow: boolean };
+type RunningTry = Timed & { accountId: string; isSlow: boolean };
 
 /**
  * Sends what is due. It leases queues of endpoints, fetches their due deliveries in sets, starts tries in fair rotation
- * within its bounds, and has the outcomes written in sets. An endpoint at its cap is passed over, one that hangs loses its
- * share of the slots. All that is lost when the process dies is the lease.
+ * within its bounds, and has the outcomes written in sets. Endpoints and accounts at their bounds are passed over, an endpoint that
+ * hangs is left with one slot, and one that is off or gone has its tries cut off. All that is lost when the process dies is the lease.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues: HeldQueues;
   readonly #startable = new FairQueue<HeldEndpoint>();
+  readonly #slots: TrySlots;
   readonly #running = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
     running.isSlow = true;
-    this.#slow++;
+    this.#slots.slowDown(running.accountId);
     this.#startReady();
   });
   readonly #writer: OutcomeWriter;
   readonly #look: WakeLoop;
   readonly #upkeep: WakeLoop;
-  #underWay = 0;
-  #slow = 0;
   #isDueForLook = true;
   #lookedAt = 0;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
-    const { sql, clock, log, maxPerEndpoint } = options;
+    const { sql, clock, log, maxPerEndpoint, maxInFlight } = options;
     this.#options = options;
+    const most = maxInFlight * 4;
+    this.#slots = new TrySlots(most);
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
-    this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, dropped });
+    this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
     this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
@@ -90,7 +94,7 @@ export class Dispatcher {
     this.#isStopping = true;
     await Promise.all([this.#look.stop(), this.#upkeep.stop()]);
     const deadline = performance.now() + stopMs;
-    while (this.#underWay > 0 && performance.now() < deadline) {
+    while (this.#slots.inFlight > 0 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     this.#running.stop();
@@ -102,14 +106,19 @@ export class Dispatcher {
     if (this.#isDueForLook || performance.now() - this.#lookedAt >= lookEveryMs) {
       this.#isDueForLook = false;
       this.#lookedAt = performance.now();
-      await this.#queues.takeDue();
+      await this.#queues.takeDue(this.#slots.atBound());
     }
     const all = this.#queues.all();
-    // What waits behind an endpoint at its cap is no work to go on with: it must not keep others from being fetched.
-    const ready = all.reduce((sum, held) => sum + (held.canStart() ? held.ready.length : 0), 0);
+    // What waits behind a bound is no work to go on with: it must not keep others from being fetched.
+    const ready = all.reduce((sum, held) => sum + (this.#canStart(held) ? held.ready.length : 0), 0);
     const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, maxReadAtOnce);
     if (wanting.length > 0 && ready < maxReady && this.#writer.waiting < maxUnwritten) await this.#fetch(wanting);
+    this.#startable.putBack();
     this.#startReady();
+  }
+
+  #canStart(held: HeldEndpoint): boolean {
+    return held.canStart() && this.#slots.isBelowBound(held.accountId);
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
@@ -138,6 +147,7 @@ export class Dispatcher {
   async #takeIn(held: HeldEndpoint, state: QueueState, limit: number): Promise<void> {
     if (held.version !== state.endpointVersion) held.ready = [];
     held.version = state.endpointVersion;
+    held.hasChanged = false;
     if (!state.endpoint?.isActive) {
       await this.#endPending(held, state);
     } else if (this.#learn(held, state.endpoint)) {
@@ -149,10 +159,12 @@ export class Dispatcher {
     if (state.due.length > 0) held.lastWorkAt = performance.now();
   }
 
-  /** Ends what is pending at an endpoint that is off or gone, a set a round. */
+  /** Cuts off the tries of an endpoint that is off or gone, and ends what is pending, a set a round. */
   async #endPending(held: HeldEndpoint, state: QueueState): Promise<void> {
     held.ready = [];
     const reason = state.endpoint ? 'endpoint_disabled' : 'endpoint_deleted';
+    held.endReason = reason;
+    if (held.inFlight > 0) this.#options.poster.abort(held.endpointId);
     held.mayHaveMore = (await endPending(this.#options.sql, state, reason, endBatch)) === endBatch;
     held.drained = { version: state.version, laterAt: null, isNoted: false };
     if (held.mayHaveMore) this.#look.wake();
@@ -178,10 +190,9 @@ export class Dispatcher {
   }
 
   #startReady(): void {
-    const { maxInFlight } = this.#options;
-    while (!this.#isStopping && this.#underWay < maxInFlight * 4 && this.#writer.waiting < maxUnwritten) {
-      if (this.#underWay - this.#slow >= maxInFlight) return;
-      const held = this.#startable.next();
+    const isBelowBound = (accountId: string) => this.#slots.isBelowBound(accountId);
+    while (!this.#isStopping && this.#slots.hasRoom() && this.#writer.waiting < maxUnwritten) {
+      const held = this.#startable.next(isBelowBound);
       if (!held) return;
       const delivery = held.canStart() ? held.ready.shift() : undefined;
       if (delivery) void this.#try(held, delivery);
@@ -191,18 +202,20 @@ export class Dispatcher {
   }
 
   async #try(held: HeldEndpoint, delivery: DueDelivery): Promise<void> {
-    const running: RunningTry = { startedAtMs: performance.now(), isOver: false, isSlow: false };
+    const { accountId } = held;
+    const running: RunningTry = { startedAtMs: performance.now(), isOver: false, accountId, isSlow: false };
     held.busy.add(delivery.id);
     held.inFlight++;
-    this.#underWay++;
+    this.#slots.begin(accountId);
     this.#running.watch(running);
     const outcome = await tryDelivery(delivery, held, this.#options);
     running.isOver = true;
-    this.#underWay--;
-    if (running.isSlow) this.#slow--;
+    const end = endOf(outcome);
+    this.#slots.end(accountId, running.isSlow, end);
+    this.#startable.putBack(accountId);
     held.inFlight--;
     held.lastWorkAt = performance.now();
-    this.#queues.adapt(held, outcome.error === 'timeout');
+    this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
     tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
     this.#writer.add(outcome, held.failingSince);
@@ -215,9 +228,19 @@ export class Dispatcher {
       const held = this.#queues.get(outcome.endpointId);
       held?.busy.delete(outcome.deliveryId);
       if (held && outcome.status === 'delivered') held.failingSince = null;
-      else if (held) held.failingSince ??= outcome.at;
+      else if (held && !outcome.isAborted) held.failingSince ??= outcome.at;
       if (outcome.disable !== null) this.wake();
+      // The queue of an endpoint that is gone is removed once nothing of it is under way.
+      if (held?.endReason === 'endpoint_deleted' && held.isIdle()) {
+        held.mayHaveMore = true;
+        this.#look.wake();
+      }
     }
     this.#startReady();
   }
+}
+
+function endOf(outcome: TryOutcome): TryEnd {
+  if (outcome.error === 'timeout') return 'timeout';
+  return outcome.status === 'delivered' ? 'success' : 'other';
 }
