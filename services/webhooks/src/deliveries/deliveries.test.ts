@@ -1,14 +1,14 @@
 import { createServer } from 'node:net';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { deliveriesTo, delivery, earnCap, emitContactCreated, register } from '../webhooks-under-test.ts';
 import { insertReplay } from './replays.sql.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];
 
 beforeAll(async () => {
-  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h', WEBHOOKS_TIMEOUT_MS: '2000' };
+  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h' };
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
 });
 afterEach(async () => {
@@ -177,7 +177,6 @@ describe('a failed try', () => {
       if (path === '/large') response.end('x'.repeat(64 * 1024 + 1));
     };
     const urls = {
-      timeout: `${receiver.url}/hang`,
       too_large: `${receiver.url}/large`,
       tls: receiver.url.replace('http:', 'https:'),
       http: `http://127.0.0.1:${(bye.address() as { port: number }).port}/`,
@@ -244,15 +243,16 @@ describe('an endpoint is switched off', () => {
     const { account, endpoint, params, receiver } = await endpointAnswering(200);
     const next = await startReceiver();
     receivers.push(next);
+    await earnCap(account, endpoint.id);
     const { promise: moved, resolve: goOn } = Promise.withResolvers<void>();
     receiver.answer = (_, response) => void moved.then(() => response.writeHead(410).end());
     await emitContactCreated(account);
-    await receiver.next();
+    await waitFor('the try under way', () => receiver.received.length === 5);
     await account.client.updateEndpoint({ params, body: { url: next.url } });
     await account.client.testEndpoint({ params });
     await next.next();
     goOn();
-    const failed = await delivery(account, endpoint.id, (one) => one.event === 'contact.created' && hasTries(1)(one));
+    const failed = await delivery(account, endpoint.id, (one) => one.tries.at(-1)?.status === 410);
     expect(failed).toMatchObject({ status: 'pending', tries: [{ status: 410 }] });
     expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, url: next.url });
   });
@@ -402,6 +402,54 @@ describe('replaying', () => {
     expect(none.matched).toBe(0);
     const empty = await account.client.getReplay({ params: { ...params, replay_id: none.id } });
     expect(empty).toMatchObject({ status: 'completed', matched: 0, done: 0 });
+  });
+
+  it('sends what waits for its next try again now, and begins its schedule anew', async () => {
+    const { account, endpoint, params, receiver, answer } = await endpointAnswering(500);
+    await emitContactCreated(account, 'Waits');
+    await delivery(account, endpoint.id, hasTries(1));
+    platform.clock.advance(12_000);
+    const waiting = await delivery(account, endpoint.id, hasTries(2));
+    expect([waiting.status, waitMs(waiting) >= 3_600_000]).toEqual(['pending', true]);
+    const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
+    expect(matched).toBe(1);
+    const again = await delivery(account, endpoint.id, hasTries(3));
+    expect([again.status, again.tries.at(-1)!.trigger]).toEqual(['pending', 'manual']);
+    expect(waitMs(again)).toBeLessThan(11_600);
+    const replay = { params: { ...params, replay_id: id } };
+    expect(
+      await waitFor('the replay', async () => {
+        const found = await account.client.getReplay(replay);
+        return found.status === 'completed' && found;
+      }),
+    ).toEqual({ id, status: 'completed', matched: 1, done: 1 });
+    answer(204);
+    platform.clock.advance(12_000);
+    expect((await delivery(account, endpoint.id)).status).toBe('delivered');
+    expect(receiver.received).toHaveLength(4);
+  });
+
+  it('counts what waits for its first try where all are asked for, and sends it once', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    receiver.answer = (_, response) => void released.then(() => response.writeHead(204).end());
+    await emitContactCreated(account, 'Under way');
+    await receiver.next();
+    await emitContactCreated(account, 'Waits');
+    await waitFor('both', async () => (await deliveriesTo(account, endpoint.id)).length === 2);
+    const since = '2020-01-01T00:00:00Z';
+    expect(await account.client.replayDeliveries({ params, body: { since } })).toMatchObject({ matched: 0 });
+    const all = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
+    expect(all.matched).toBe(2);
+    const replay = { params: { ...params, replay_id: all.id } };
+    await waitFor('the replay', async () => (await account.client.getReplay(replay)).status === 'completed');
+    expect(await account.client.getReplay(replay)).toMatchObject({ matched: 2, done: 2 });
+    release();
+    const over = await waitFor('both to be delivered', async () => {
+      const found = await deliveriesTo(account, endpoint.id);
+      return found.every((one) => one.status === 'delivered') && found;
+    });
+    expect([over.map((one) => one.tries.length), receiver.received.length]).toEqual([[1, 1], 2]);
   });
 
   it('of many goes on until all are sent', async () => {
