@@ -1,5 +1,6 @@
-import { type buildConnector, Pool } from 'undici';
+import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
+import { connectionClient, ResendingHandler } from './kept-connections.ts';
 
 export type ConnectionPoolOptions = {
   connect: GuardedConnector;
@@ -12,14 +13,15 @@ export type ConnectionPoolOptions = {
 };
 
 /**
- * The reused connections of one key to one origin. `dials` counts connections begun, `inFlight` requests not yet settled;
- * `ended` is aborted when the pool is closed, `isAborted` says that this cut off its requests.
+ * The reused connections of one key to one origin. `inFlight` counts requests not yet settled; `ended` is aborted when the pool
+ * is closed, `isAborted` says that this cut off its requests.
  */
 export type PoolEntry = {
   id: string;
   key: string;
   pool: Pool;
-  dials: number;
+  /** The same pool; a request whose kept connection is lost before any byte of an answer is sent once more, over a new one. */
+  resending: Dispatcher;
   inFlight: number;
   ended: AbortController;
   isAborted: boolean;
@@ -53,20 +55,39 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
   function makeEntry(id: string, key: string, origin: string): PoolEntry {
     const ended = new AbortController();
     const connect: buildConnector.connector = (target, callback) => {
-      entry.dials++;
       whenSocketIsFree(() => dial(target, ended.signal, callback));
     };
-    const pool = new Pool(origin, {
+    const clientOptions = {
       connect,
-      connections: options.maxSocketsPerPool,
       allowH2: false,
       keepAliveTimeout: options.keepAliveMs,
       keepAliveMaxTimeout: maxKeepAliveMs,
       headersTimeout: 0,
       bodyTimeout: 0,
+    };
+    const pool = new Pool(origin, {
+      ...clientOptions,
+      connections: options.maxSocketsPerPool,
+      factory: connectionClient,
     });
-    const entry: PoolEntry = { id, key, pool, dials: 0, inFlight: 0, ended, isAborted: false };
-    return entry;
+    /** Sends over a connection of its own, which is closed after the answer. */
+    const sendOnce: Dispatcher['dispatch'] = (target, handler) => {
+      const client = new Client(origin, clientOptions);
+      const endClient = () => void client.destroy();
+      ended.signal.addEventListener('abort', endClient);
+      const isTaken = client.dispatch(target, handler);
+      void client.close().finally(() => ended.signal.removeEventListener('abort', endClient));
+      return isTaken;
+    };
+    const resending = pool.compose((dispatch) => (target, handler) => {
+      const resend = () => {
+        if (ended.signal.aborted) return false;
+        sendOnce(target, handler);
+        return true;
+      };
+      return dispatch(target, new ResendingHandler(handler, resend));
+    });
+    return { id, key, pool, resending, inFlight: 0, ended, isAborted: false };
   }
 
   function whenSocketIsFree(dialNow: () => void): void {

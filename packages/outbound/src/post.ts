@@ -97,9 +97,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   readonly done = Promise.withResolvers<PostResult>();
   private readonly entry: PoolEntry;
   private readonly target: Dispatcher.DispatchOptions;
-  private readonly dialsBefore: number;
   private readonly options: Pick<PosterOptions, 'keptBytes' | 'neverResends'>;
-  private isResent = false;
   private controller: Dispatcher.DispatchController | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
@@ -111,11 +109,11 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     this.entry = entry;
     this.options = options;
     this.target = target;
-    this.dialsBefore = entry.dials;
   }
 
   send(): void {
-    this.entry.pool.dispatch(this.target, this);
+    const dispatcher = this.options.neverResends ? this.entry.pool : this.entry.resending;
+    dispatcher.dispatch(this.target, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -148,20 +146,8 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return;
-    if (this.status === undefined && !this.entry.isAborted && isConnectionLost(error) && this.resend()) return;
     const failure = error instanceof ConnectError ? error.failure : 'http';
     this.settle(failure, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
-  }
-
-  /**
-   * Sends once more where a connection that had been kept turned out to be closed before any byte of an answer: the common
-   * end of an idle connection, not the endpoint's word. False where the connection was new or it was sent twice already.
-   */
-  private resend(): boolean {
-    if (this.options.neverResends || this.isResent || this.entry.dials !== this.dialsBefore) return false;
-    this.isResent = true;
-    this.send();
-    return true;
   }
 
   /** Ends the try for a reason of ours; what is still on the way is cut off. */
@@ -192,10 +178,6 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     this.chunks = [];
     this.done.resolve(result);
   }
-}
-
-function isConnectionLost(error: Error): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 function firstOf(header: unknown): string | undefined {
