@@ -166,8 +166,21 @@ describe('createGuardedConnector', () => {
   it('tries the next address when one does not answer', async () => {
     const { dial, dialled } = noteDials((address) => (address.includes(':') ? 'ENETUNREACH' : 'ETIMEDOUT'));
     const error = await connect({ dial }, { hostname: 'public.example' });
-    expect(error.failure).toBe('refused');
+    expect(error.failure).toBe('timeout');
     expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34', '2606:2800:220:1::1']);
+  });
+
+  it.each([
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'ECONNREFUSED', 'tls'],
+    ['ECONNREFUSED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
+    ['CERT_HAS_EXPIRED', 'ETIMEDOUT', 'tls'],
+    ['CERT_HAS_EXPIRED', 'ECONNRESET', 'tls'],
+    ['ECONNRESET', 'ETIMEDOUT', 'http'],
+    ['ENETUNREACH', 'ETIMEDOUT', 'timeout'],
+  ])('of %s at one address and %s at the next one it tells what got furthest: %s', async (first, second, failure) => {
+    const { dial, dialled } = noteDials((address) => (address.includes(':') ? second : first));
+    expect((await connect({ dial }, { hostname: 'public.example' })).failure).toBe(failure);
+    expect(dialled).toHaveLength(2);
   });
 
   it.each(['10.0.0.1', '127.0.0.1', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '0.0.0.0', 'fe80::1'])(

@@ -26,6 +26,12 @@ export type TargetGuard = {
   allowsPlainHttp?: true;
 };
 
+/**
+ * How far a dial got that ended so. A network that cannot be reached counts as refused: of a name with addresses of both
+ * families, the one that this host has a way to says more.
+ */
+const stages: Record<ConnectFailure, number> = { dns: 0, blocked: 1, refused: 2, timeout: 3, http: 4, tls: 5 };
+
 const maxUrlLength = 2048;
 /** A name with many addresses is tried at so many of them, so that one dial stays bounded. */
 const maxAddresses = 4;
@@ -133,7 +139,7 @@ export type GuardedConnectorOptions = TargetGuard & {
 
 /**
  * Makes an undici connector that resolves the name itself, vets every address and dials vetted ones alone, one after the
- * other, pinned: nothing is resolved a second time. SNI and certificate check stay with the name. Plain http goes to
+ * other, pinned: nothing is resolved a second time; where none takes it, the error is that of the address that got furthest. SNI and certificate check stay with the name. Plain http goes to
  * explicitly allowed ranges alone, unless `allowsPlainHttp`; another protocol, which begins TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
@@ -146,16 +152,18 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
   return ({ signal, ...target }, callback) => {
     vettedAddresses(target, options)
       .then(async (addresses) => {
+        let furthest: ConnectError | undefined;
         for (const [index, address] of addresses.entries()) {
           signal?.throwIfAborted();
           const isLast = index === addresses.length - 1;
           try {
             return await dialOnce(isLast ? dialLast : dialOther, target, address, signal);
           } catch (error) {
-            if (isLast) throw error;
+            if (!(error instanceof ConnectError)) throw error;
+            if (!furthest || stages[error.failure] > stages[furthest.failure]) furthest = error;
           }
         }
-        throw new ConnectError('dns', `${target.hostname} has no address`);
+        throw furthest ?? new ConnectError('dns', `${target.hostname} has no address`);
       })
       .then(
         (socket) => callback(null, socket),

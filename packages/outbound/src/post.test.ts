@@ -205,6 +205,12 @@ describe('what goes wrong has a class', () => {
     const plain = await answer(200);
     expect((await post(plain.replace('http:', 'https:'))).error).toBe('tls');
   });
+
+  it('tls: a wrong certificate at one address of a name, whose other addresses refuse connections', async () => {
+    const port = await listen(createTlsServer({ cert: testCertificate, key: testCertificateKey }));
+    const addresses = ['127.0.0.2', '127.0.0.1', '127.0.0.3'];
+    expect((await post(`https://two.example:${port}/`, poster({ resolve: async () => addresses }))).error).toBe('tls');
+  });
 });
 
 describe('the deadline', () => {

@@ -74,7 +74,7 @@ export function createPoster(options: PosterOptions): Poster {
       const { headers, body } = request;
       const path = target.pathname + target.search;
       const entry = pools.take(request.poolKey, target.origin);
-      const attempt = new Attempt(entry, { path, method: 'POST', headers, body }, options);
+      const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
       deadlines.watch(attempt);
       attempt.send();
       const result = await attempt.done.promise;
