@@ -218,6 +218,12 @@ describe('createGuardedConnector', () => {
     expect(dialled.map((target) => target.servername)).toEqual(['localhost', 'localhost', undefined]);
   });
 
+  it('a name with thousands of addresses costs a look at 64 of them', async () => {
+    const resolve = async () => Array.from({ length: 5000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+    const error = await connect({ resolve }, { hostname: 'many.example' });
+    expect([error.failure, error.message.match(/\(private\)/g)?.length]).toEqual(['blocked', 64]);
+  });
+
   it('a name without an address is a dns failure', async () => {
     const { dial, dialled } = noteDials();
     const missing = await connect({ dial }, { hostname: 'missing.example' });

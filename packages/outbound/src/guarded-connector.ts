@@ -35,6 +35,8 @@ const stages: Record<ConnectFailure, number> = { dns: 0, blocked: 1, refused: 2,
 const maxUrlLength = 2048;
 /** A name with many addresses is tried at so many of them, so that one dial stays bounded. */
 const maxAddresses = 4;
+/** Of what a name server answers no more is looked at. */
+const maxResolved = 64;
 const fallbackTimeoutMs = 3000;
 const checkTimeoutMs = 3000;
 
@@ -111,12 +113,12 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Resolves a name within a bound; rejects with a RangeError after it. */
+/** Returns the first addresses of a name, within a bound; rejects with a RangeError after it. */
 async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number): Promise<string[]> {
   const { promise: late, reject } = Promise.withResolvers<string[]>();
   const timer = setTimeout(() => reject(new RangeError(`${name} took over ${timeoutMs} ms to resolve`)), timeoutMs);
   try {
-    return await Promise.race([resolve(name), late]);
+    return (await Promise.race([resolve(name), late])).slice(0, maxResolved);
   } finally {
     clearTimeout(timer);
   }

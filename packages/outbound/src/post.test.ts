@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, createZstdCompress, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { parseAddressRanges } from './address-ranges.ts';
@@ -325,6 +326,14 @@ describe('the answer is bounded', () => {
   ])('a %s bomb is cut', async (encoding, bytes) => {
     const result = await post(await answer(200, { 'content-encoding': encoding }, bytes));
     expect([result.error, isSuccess(result)]).toEqual(['too_large', false]);
+  });
+
+  it('zstd that asks for a window of 128 MiB is left as it came', async () => {
+    const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
+    stream.write(text);
+    const bytes = await buffer(stream.end());
+    const result = await post(await answer(200, { 'content-encoding': 'zstd' }, bytes));
+    expect([result.status, result.error, result.body === text.toString()]).toEqual([200, undefined, false]);
   });
 
   it('compressed noise of exactly 64 KiB is taken, and broken compression leaves the status its word', async () => {
