@@ -255,6 +255,7 @@ describe('an account', () => {
     const known = await bus.ask(getAccountContext, account.id, {});
     expect(known.account).toEqual({
       id: account.id,
+      owner: account.id,
       name: 'Acme',
       mode: 'live',
       timezone: 'Europe/Berlin',
@@ -262,9 +263,10 @@ describe('an account', () => {
       language: 'en',
       currency: 'EUR',
       modules: ['calendar', 'agents', 'cdp', 'catalogue'],
+      suspended: false,
     });
     const sandbox = await bus.ask(getAccountContext, account.sandbox_id, {});
-    expect(sandbox.account).toMatchObject({ id: account.sandbox_id, mode: 'test' });
+    expect(sandbox.account).toMatchObject({ id: account.sandbox_id, owner: account.id, mode: 'test' });
     expect(await bus.ask(getAccountContext, nobody, {})).toEqual({ account: null });
     const created = await platform.event(account.sandbox_id, 'account.created');
     expect(created).toMatchObject({ mode: 'test', data: { account: sandbox.account } });

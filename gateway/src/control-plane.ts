@@ -18,6 +18,7 @@ import type { GatewayConfig } from './settings.ts';
 /** Under which the control plane's keyed answers are stored: it acts for no account. */
 const operator: AccountContext = {
   id: '00000000-0000-0000-0000-000000000000',
+  owner: '00000000-0000-0000-0000-000000000000',
   name: 'control plane',
   mode: 'live',
   timezone: 'UTC',
@@ -25,6 +26,7 @@ const operator: AccountContext = {
   language: 'en',
   currency: 'EUR',
   modules: [],
+  suspended: false,
 };
 
 /** The handler of the second listener's requests: the admin operations for the holder of the admin token, and health. */
@@ -41,7 +43,7 @@ export function controlPlane(
     response.setHeader('Request-Id', requestId);
     next();
   });
-  addHealth(app, async () => await sql`select 1`);
+  addHealth(app, foundation.health, () => true);
   // A stranger learns nothing here, not even which paths exist.
   app.use((request, response, next) => {
     try {

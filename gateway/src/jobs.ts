@@ -1,4 +1,4 @@
-import { forgetAnswers, type Job } from '@customer-platform/service-kit';
+import type { Job } from '@customer-platform/service-kit';
 import { forgetChanges } from './keys/changes.sql.ts';
 import type { UseLog } from './keys/use-log.ts';
 
@@ -17,14 +17,12 @@ export function saveKeyUses(uses: UseLog): Job<undefined> {
   };
 }
 
-/** Keyed answers of the control plane after 24 hours, and changes that every gateway has seen. */
-export const forgetOldRecords: Job<undefined> = {
-  name: 'forget-old-records',
+/** Changes that every gateway has seen. */
+export const forgetOldChanges: Job<undefined> = {
+  name: 'forget-old-changes',
   everyMs: 60_000,
   async run({ tx, now }) {
     const limit = 5_000;
-    const answers = await forgetAnswers(tx, now, limit);
-    const changes = await forgetChanges(tx, new Date(now.getTime() - changesKeptMs), limit);
-    return answers === limit || changes === limit;
+    return (await forgetChanges(tx, new Date(now.getTime() - changesKeptMs), limit)) === limit;
   },
 };

@@ -2,6 +2,7 @@ import { operations } from '@customer-platform/contracts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import {
   answerRequests,
+  contextKey,
   type Foundation,
   type Running,
   readConfig,
@@ -17,7 +18,7 @@ import { updateAccount } from './accounts/update-account.ts';
 import { controlPlane } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
 import { healthServer } from './docs/health.ts';
-import { forgetOldRecords, saveKeyUses } from './jobs.ts';
+import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { ChangeFeed } from './keys/change-feed.ts';
 import { createKey } from './keys/create-key.ts';
 import { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
@@ -83,7 +84,7 @@ export async function startGateway(
   await changes.start();
   const work = { ...foundation, resources: undefined };
   answerRequests(bus, requests, work);
-  const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => startJob(job, work));
+  const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
   const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
@@ -96,7 +97,7 @@ export async function startGateway(
     clock,
     routes: new RouteTable(operations),
     services,
-    contextSecret: config.CONTEXT_SECRET,
+    contextKey: contextKey(config.CONTEXT_SECRET),
     addressOf: clientAddressReader(config.TRUSTED_PROXIES),
     serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
     serveDocs,

@@ -30,6 +30,7 @@ export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
 export function toContext(row: AccountRow): AccountContext {
   return {
     id: row.account_id,
+    owner: row.parent_id ?? row.account_id,
     name: row.name,
     mode: row.parent_id === null ? 'live' : 'test',
     timezone: row.timezone,
@@ -37,5 +38,6 @@ export function toContext(row: AccountRow): AccountContext {
     language: row.language,
     currency: row.currency,
     modules: row.status === 'suspended' ? [] : row.plan_modules.filter((name) => !row.modules_off.includes(name)),
+    suspended: row.status === 'suspended',
   };
 }

@@ -1,6 +1,5 @@
-import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Platform, type Relay, rawRequest, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { describe, expect, it } from '@jest/globals';
-import { type Relay, startRelay } from '../../test/relay.ts';
 import { startGateway } from '../main.ts';
 
 const wrong = 'cp_live_0000000000000000000000000000000000000000';

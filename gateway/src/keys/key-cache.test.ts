@@ -1,6 +1,13 @@
-import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import {
+  type Platform,
+  type Relay,
+  rawRequest,
+  startPlatform,
+  startRelay,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Relay, startRelay } from '../../test/relay.ts';
 import { startGateway } from '../main.ts';
 
 /** The promise is one second; the rest is what a busy machine may take to notice. */

@@ -1,16 +1,13 @@
+import type { KeyObject } from 'node:crypto';
 import type { RateLimit } from '@customer-platform/contracts/accounts';
 import type { AccountContext, ModuleName } from '@customer-platform/contracts/core';
-import { signContext } from '@customer-platform/service-kit';
+import { type ContextRequest, contextPayload, signContext } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
 import { type AddressRange, parseRange } from '../proxy/client-address.ts';
 import { type RatePolicy, ratePolicy } from '../rate/rate-policy.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
 
-/**
- * How long a signed context is handed out, and how long it is valid: the difference is what a request may take to
- * arrive.
- */
-const signedForMs = 30_000;
+/** How long a signed context is valid: what a request may take to arrive. */
 const contextLifetimeMs = 90_000;
 
 /** All that a request needs to know of its key, worked out once when the key is read. */
@@ -32,8 +29,8 @@ export interface KeyRecord {
   /** When it was last used, and whether that waits to be written. */
   usedAtMs: number;
   isUseUnsaved: boolean;
-  signedContext: string;
-  signedUntilMs: number;
+  /** What of its signed contexts is the same for every request. */
+  readonly contextPayload: string;
 }
 
 /** Makes the record of a key that was read. Its limits are its own, else its account's. */
@@ -56,18 +53,11 @@ export function toKeyRecord(row: KeyWithAccount): KeyRecord {
     expiresAtMs: row.ends_at?.getTime() ?? Number.POSITIVE_INFINITY,
     usedAtMs: 0,
     isUseUnsaved: false,
-    signedContext: '',
-    signedUntilMs: 0,
+    contextPayload: contextPayload(account),
   };
 }
 
-/**
- * The context that is forwarded with a request of this key: signed anew every 30 s, so that a request costs no HMAC.
- */
-export function contextOf(record: KeyRecord, secret: string, nowMs: number): string {
-  if (nowMs >= record.signedUntilMs) {
-    record.signedContext = signContext(secret, record.account, nowMs, contextLifetimeMs);
-    record.signedUntilMs = nowMs + signedForMs;
-  }
-  return record.signedContext;
+/** Returns the context that is forwarded with one request of this key: it is good for that request alone. */
+export function contextOf(record: KeyRecord, key: KeyObject, request: ContextRequest, nowMs: number): string {
+  return signContext(key, record.contextPayload, request, nowMs + contextLifetimeMs);
 }

@@ -62,9 +62,9 @@ async function startMute() {
   };
 }
 
-function accountOf(header: unknown) {
-  const secret = platform.env('gateway').CONTEXT_SECRET!;
-  return contextReader(secret)(header as string | undefined, Date.now());
+function accountOf(header: unknown, method: string, target: string) {
+  const read = contextReader(platform.env('gateway').CONTEXT_SECRET!, 'calendar');
+  return read(header as string | undefined, method, target, Date.now());
 }
 
 function head(method: string, target: string, lines: string[], key = account.key): string {
@@ -77,7 +77,7 @@ describe('what a service gets', () => {
     expect(answer.status).toBe(200);
     const { url, headers } = answer.body;
     expect(url).toBe(`${path}?a=1&b=%20x`);
-    expect(accountOf(headers['platform-context'])).toMatchObject({
+    expect(accountOf(headers['platform-context'], 'GET', url)).toMatchObject({
       id: account.id,
       mode: 'live',
       timezone: 'Europe/Berlin',
@@ -89,7 +89,10 @@ describe('what a service gets', () => {
 
   it('the sandbox, where the key is a test key', async () => {
     const answer = await account.request('GET', path, { key: account.testKey });
-    expect(accountOf(answer.body.headers['platform-context'])).toMatchObject({ id: account.sandboxId, mode: 'test' });
+    expect(accountOf(answer.body.headers['platform-context'], 'GET', path)).toMatchObject({
+      id: account.sandboxId,
+      mode: 'test',
+    });
   });
 
   it('none of the identity, trace and connection headers that a client made up', async () => {
@@ -115,7 +118,7 @@ describe('what a service gets', () => {
     expect(reply.status).toBe(200);
     const { headers } = JSON.parse(reply.body) as { headers: Record<string, string> };
     expect(Object.keys(headers).sort()).toEqual(['connection', 'host', 'platform-context', 'request-id', 'x-mine']);
-    expect(accountOf(headers['platform-context']).id).toBe(account.id);
+    expect(accountOf(headers['platform-context'], 'GET', path).id).toBe(account.id);
     expect(headers['request-id']).toMatch(uuidV7);
     expect(headers.connection).toBe('keep-alive');
   });
@@ -131,7 +134,7 @@ describe('what a service gets', () => {
     expect(reply.all).toMatch(/^HTTP\/1\.1 100 Continue/);
     expect(reply.status).toBe(200);
     const seen = JSON.parse(reply.body) as { headers: Record<string, string>; body: string };
-    expect(accountOf(seen.headers['platform-context']).id).toBe(account.id);
+    expect(accountOf(seen.headers['platform-context'], 'PATCH', path).id).toBe(account.id);
     expect(seen.headers.expect).toBeUndefined();
     expect(seen.body).toBe('{}');
   });
@@ -144,7 +147,7 @@ describe('what a service gets', () => {
     ];
     const reply = await sendRaw(platform.gatewayUrl, head('GET', path, lines));
     const { headers } = JSON.parse(reply.body) as { headers: Record<string, string> };
-    expect(accountOf(headers['platform-context']).id).toBe(account.id);
+    expect(accountOf(headers['platform-context'], 'GET', path).id).toBe(account.id);
     expect(headers['request-id']).toMatch(uuidV7);
     expect(headers['x-mine']).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { type KeyObject, randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation, ServiceName } from '@customer-platform/contracts/core';
 import { type Logger, serviceUnavailable, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
@@ -20,7 +20,7 @@ export interface PublicParts extends AdmissionParts {
   routes: RouteTable;
   /** The way to each service that has an address. */
   services: ReadonlyMap<ServiceName, Forwarder>;
-  contextSecret: string;
+  contextKey: KeyObject;
   addressOf(request: IncomingMessage): string;
   /** Serves health and documentation, which need no key; answers whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
@@ -67,8 +67,10 @@ async function serve(
     else {
       const way = wayTo(parts, operation.service);
       limitBody(request, response, operation.bodyLimit ?? defaultBodyLimit);
-      const context = contextOf(record, parts.contextSecret, Date.now());
-      request.url = path!.target;
+      const { service } = operation;
+      const { target } = path!;
+      const context = contextOf(record, parts.contextKey, { service, method: request.method!, target }, Date.now());
+      request.url = target;
       send(way, request, response, { context, requestId }, continues);
     }
     return operation;

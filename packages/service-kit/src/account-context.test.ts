@@ -1,10 +1,11 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { expect, it } from '@jest/globals';
-import { AccountDirectory, contextReader, signContext } from './account-context.ts';
+import { AccountDirectory, contextKey, contextPayload, contextReader, signContext } from './account-context.ts';
 
 const secret = 's'.repeat(32);
 const account: AccountContext = {
   id: '0190a5a4-0000-7000-8000-000000000001',
+  owner: '0190a5a4-0000-7000-8000-000000000001',
   name: 'Acme',
   mode: 'live',
   timezone: 'UTC',
@@ -12,35 +13,40 @@ const account: AccountContext = {
   language: 'en',
   currency: 'EUR',
   modules: ['calendar'],
+  suspended: false,
 };
+const target = '/v1/calendar/settings?x=1';
+const request = { service: 'calendar', method: 'PATCH', target } as const;
+const read = contextReader(secret, 'calendar');
+const signed = (by = secret) => signContext(contextKey(by), contextPayload(account), request, 1_500);
 
 it('reads what was signed with the same secret, until it is over', () => {
-  const read = contextReader(secret);
-  const header = signContext(secret, account, 1_000, 500);
-  expect(read(header, 1_000)).toEqual(account);
-  expect(read(header, 1_500)).toEqual(account);
-  expect(() => read(header, 1_501)).toThrow('answers the gateway only');
+  expect(read(signed(), 'PATCH', target, 1_000)).toEqual(account);
+  expect(read(signed(), 'PATCH', target, 1_500)).toEqual(account);
+  expect(() => read(signed(), 'PATCH', target, 1_501)).toThrow('answers the gateway only');
+});
+
+it('refuses a context that was made for another service, method, path or query', () => {
+  const others: [ReturnType<typeof contextReader>, string, string][] = [
+    [contextReader(secret, 'crm'), 'PATCH', target],
+    [read, 'DELETE', target],
+    [read, 'PATCH', '/v1/calendar/staff?x=1'],
+    [read, 'PATCH', '/v1/calendar/settings?x=2'],
+  ];
+  for (const [reader, method, path] of others) {
+    expect(() => reader(signed(), method, path, 1_000)).toThrow('answers the gateway only');
+  }
 });
 
 it('refuses what is missing, forged, changed or no context at all', () => {
-  const read = contextReader(secret);
-  const [payload, mac] = signContext(secret, account, 1_000, 500).split('.') as [string, string];
-  const other = Buffer.from(JSON.stringify({ account: { ...account, id: crypto.randomUUID() }, exp: 2_000 })).toString(
-    'base64url',
-  );
-  const forged = signContext('t'.repeat(32), account, 1_000, 500);
-  for (const header of [
-    undefined,
-    '',
-    '.',
-    'x',
-    payload,
-    `${payload}.`,
-    `${other}.${mac}`,
-    forged,
-    `${payload}.${mac}x`,
-  ]) {
-    expect(() => read(header, 1_000)).toThrow('answers the gateway only');
+  const [payload, expiry, mac] = signed().split('.') as [string, string, string];
+  const other = contextPayload({ ...account, id: crypto.randomUUID() });
+  const forged = signed('t'.repeat(32));
+  const wrong = [undefined, '', '.', '..', 'x', payload, `${payload}.${expiry}`, `${payload}.${expiry}.`, forged];
+  wrong.push(`${other}.${expiry}.${mac}`, `${payload}.9999999.${mac}`, `${payload}.NaN.${mac}`, `${signed()}x`);
+  wrong.push(`${signed()}.x`);
+  for (const header of wrong) {
+    expect(() => read(header, 'PATCH', target, 1_000)).toThrow('answers the gateway only');
   }
 });
 
@@ -54,4 +60,21 @@ it('knows what it asked for, each account asked for once', async () => {
   await directory.learn([account.id, 'nobody', account.id]);
   expect([directory.known(account.id), directory.known('nobody')]).toEqual([account, null]);
   expect(asked.sort()).toEqual([account.id, 'nobody']);
+});
+
+it('forgets an account that changes, also one that is just being fetched', async () => {
+  const { promise: changed, resolve: change } = Promise.withResolvers<void>();
+  const answers = [account, { ...account, suspended: true }];
+  const directory = new AccountDirectory(async () => {
+    const answer = answers.shift()!;
+    if (!answer.suspended) await changed;
+    return answer;
+  });
+  const learned = directory.learn([account.id]);
+  directory.forget(account.id);
+  change();
+  await learned;
+  expect(directory.known(account.id)?.suspended).toBe(true);
+  directory.forget('all');
+  expect(directory.known(account.id)).toBeUndefined();
 });

@@ -1,84 +1,125 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { AccountContext, ApiError, type ServiceName } from '@customer-platform/contracts/core';
 
 /** The header in which the gateway hands a service the account it acts for. */
 export const contextHeader = 'platform-context';
 
-/** How many verified contexts a process remembers, so that a busy key costs no HMAC a request. */
-const rememberedContexts = 1_000;
+/** Maximum number of accounts whose payloads a process keeps parsed. */
+const maxParsedPayloads = 1_000;
 
-/** Signs an account for `lifetimeMs` from `nowMs`: base64url JSON, a dot, and an HMAC-SHA256 over it. */
-export function signContext(secret: string, account: AccountContext, nowMs: number, lifetimeMs: number): string {
-  const payload = Buffer.from(JSON.stringify({ account, exp: nowMs + lifetimeMs })).toString('base64url');
-  return `${payload}.${macOf(secret, payload)}`;
+/** What a signed context is good for: one request to one service. */
+export interface ContextRequest {
+  service: ServiceName;
+  method: string;
+  /** Path and query, exactly as the service receives them. */
+  target: string;
+}
+
+/** Makes the part of a signed context that stays the same for all requests of an account: its base64url JSON. */
+export function contextPayload(account: AccountContext): string {
+  return Buffer.from(JSON.stringify(account)).toString('base64url');
+}
+
+/** Turns the shared secret into a key once, so that signing does not repeat it. */
+export function contextKey(secret: string): KeyObject {
+  return createSecretKey(secret, 'utf8');
 }
 
 /**
- * Reads what `signContext` made. Throws an ApiError 401 key_required where the header is missing, forged or over:
- * a service answers nobody but the gateway.
+ * Signs a payload of `contextPayload` for one request: payload, expiry in unix ms and an HMAC-SHA256 over both and the request, joined
+ * by dots. Whoever sees it can repeat that request until `expiresAtMs` and nothing else.
  */
-export function contextReader(secret: string): (header: string | undefined, nowMs: number) => AccountContext {
-  const remembered = new Map<string, { account: AccountContext; exp: number }>();
-  return (header, nowMs) => {
-    const known = header === undefined ? undefined : (remembered.get(header) ?? verify(secret, header));
-    if (!known || known.exp < nowMs) {
-      if (known) remembered.delete(header!);
+export function signContext(key: KeyObject, payload: string, request: ContextRequest, expiresAtMs: number): string {
+  return `${payload}.${expiresAtMs}.${macOf(key, payload, String(expiresAtMs), request)}`;
+}
+
+/**
+ * Returns a reader of what `signContext` made for `service`. The reader throws an ApiError 401 key_required where the header is missing,
+ * forged, expired or made for another request: a service answers nobody but the gateway.
+ */
+export function contextReader(secret: string, service: ServiceName) {
+  const key = contextKey(secret);
+  const parsed = new Map<string, AccountContext>();
+  const accountOf = (payload: string): AccountContext => {
+    const known = parsed.get(payload);
+    if (known) return known;
+    const account = AccountContext.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+    if (parsed.size >= maxParsedPayloads) parsed.delete(parsed.keys().next().value!);
+    parsed.set(payload, account);
+    return account;
+  };
+  return (header: string | undefined, method: string, target: string, nowMs: number): AccountContext => {
+    const [payload, expiry, mac, ...more] = header?.split('.') ?? [];
+    const isWhole = payload !== undefined && expiry !== undefined && mac !== undefined && more.length === 0;
+    if (
+      !isWhole ||
+      !isSame(mac, macOf(key, payload, expiry, { service, method, target })) ||
+      !(Number(expiry) >= nowMs)
+    ) {
       throw new ApiError('key_required', 'This service answers the gateway only; call the public address.');
     }
-    if (!remembered.has(header!)) {
-      if (remembered.size >= rememberedContexts) remembered.delete(remembered.keys().next().value!);
-      remembered.set(header!, known);
-    }
-    return known.account;
+    return accountOf(payload);
   };
 }
 
-function verify(secret: string, header: string): { account: AccountContext; exp: number } | undefined {
-  const dot = header.indexOf('.');
-  const payload = header.slice(0, dot);
-  const given = Buffer.from(header.slice(dot + 1));
-  const expected = Buffer.from(macOf(secret, payload));
-  if (dot < 1 || given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-  const { account, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
-    account: unknown;
-    exp: number;
-  };
-  return { account: AccountContext.parse(account), exp };
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function macOf(secret: string, payload: string): string {
-  return createHmac('sha256', secret).update(payload).digest('base64url');
+function macOf(key: KeyObject, payload: string, expiry: string, { service, method, target }: ContextRequest): string {
+  return createHmac('sha256', key).update(`${payload}.${expiry}.${service} ${method} ${target}`).digest('base64url');
 }
 
+/** How long an account is known without being asked for again, where no event told that it changed. */
 const knownForMs = 60_000;
 const maxKnown = 10_000;
-const maxAsked = 8;
+const maxConcurrentFetches = 8;
 
-/** Accounts, for work that no request started. What was asked of the gateway is known for a minute. */
+/**
+ * Accounts, for work that no request started. What was asked of the gateway is kept for a minute, and forgotten as soon as the account
+ * changes.
+ */
 export class AccountDirectory {
   readonly #known = new Map<string, { account: AccountContext | null; until: number }>();
   readonly #fetch: (accountId: string) => Promise<AccountContext | null>;
+  /** What is being fetched: an account that changes meanwhile is fetched again. */
+  readonly #fetching = new Set<{ id: string; isStale: boolean }>();
 
   constructor(fetch: (accountId: string) => Promise<AccountContext | null>) {
     this.#fetch = fetch;
   }
 
-  /** An account that is known; null where there is none of that id, undefined where it is to be asked for. */
+  /** Returns an account that is known; null where there is none of that id, undefined where it has to be fetched. */
   known(accountId: string): AccountContext | null | undefined {
     const known = this.#known.get(accountId);
     return known && known.until > performance.now() ? known.account : undefined;
   }
 
-  /** Asks for accounts, eight at a time. Throws 503 where the gateway does not answer. */
+  /** Fetches accounts, eight at a time. Throws 503 where the gateway does not answer. */
   async learn(accountIds: Iterable<string>): Promise<void> {
     const waiting = [...new Set(accountIds)];
-    const askOn = async () => {
+    const fetchNext = async () => {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-        const account = await this.#fetch(id);
-        if (this.#known.size >= maxKnown) this.#known.clear();
-        this.#known.set(id, { account, until: performance.now() + knownForMs });
+        const fetching = { id, isStale: false };
+        this.#fetching.add(fetching);
+        const account = await this.#fetch(id).finally(() => this.#fetching.delete(fetching));
+        if (fetching.isStale) waiting.push(id);
+        else this.#keep(id, account);
       }
     };
-    await Promise.all(Array.from({ length: maxAsked }, askOn));
+    await Promise.all(Array.from({ length: maxConcurrentFetches }, fetchNext));
+  }
+
+  /** Forgets an account that changed, or all of them where changes may have been missed. */
+  forget(accountId: string | 'all'): void {
+    for (const fetching of this.#fetching) fetching.isStale ||= accountId === 'all' || fetching.id === accountId;
+    if (accountId === 'all') this.#known.clear();
+    else this.#known.delete(accountId);
+  }
+
+  #keep(accountId: string, account: AccountContext | null): void {
+    if (this.#known.size >= maxKnown) this.#known.clear();
+    this.#known.set(accountId, { account, until: performance.now() + knownForMs });
   }
 }

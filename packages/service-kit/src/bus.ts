@@ -1,8 +1,9 @@
-import type { InternalRequest } from '@customer-platform/contracts/core';
+import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, type Msg, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node';
+import { type Msg, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
-import { ConsumeLoop, type Delivery, traceOf } from './consume-loop.ts';
+import { BusConnection, type BusFiles } from './bus-connection.ts';
+import { ConsumeLoop, type ReceivedMessage, traceOf } from './consume-loop.ts';
 import { serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
@@ -11,12 +12,26 @@ import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.t
 const retentionMs = 7 * 24 * 3_600_000;
 /** How long the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
-/** How long an asker waits for an internal answer. */
+/** How long an asker waits for an internal answer, where it says no other. */
 const requestTimeoutMs = 500;
 /** How long a consumer has before its message is given to another: how late an event comes that a killed process had taken. */
 const ackWaitMs = 10_000;
+/** How long the stream may take to store an event. */
+const publishTimeoutMs = 5_000;
+
+/** How long a start waits for NATS. */
+const startWaitMs = 2_000;
 
 const nanoseconds = (ms: number) => ms * 1_000_000;
+
+/** How a process uses the bus. */
+export interface BusOptions {
+  /** First token of every subject and name of the stream. */
+  prefix: string;
+  service: string;
+  log: Logger;
+  files?: BusFiles;
+}
 
 export interface PublishedEvent {
   id: string;
@@ -36,53 +51,41 @@ export interface EventFilter {
 
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
 export class Bus {
-  readonly #connection: NatsConnection;
+  readonly #connection: BusConnection;
   readonly #prefix: string;
   readonly #service: string;
   readonly #log: Logger;
-  readonly #jetstream: JetStreamClient;
+  #jetstream: JetStreamClient | undefined;
   #streamEnsured: Promise<void> | undefined;
 
-  private constructor(connection: NatsConnection, prefix: string, service: string, log: Logger) {
-    this.#connection = connection;
-    this.#jetstream = jetstream(connection);
+  /**
+   * Connects to the servers that `urls` lists, and goes on trying for ever where there is none within 2 s: what needs the bus waits by
+   * itself then. Throws where a URL is none or a file of `files` cannot be read.
+   */
+  static async connect(urls: string, options: BusOptions): Promise<Bus> {
+    const bus = new Bus(urls, options);
+    await bus.#connection.connected(startWaitMs);
+    return bus;
+  }
+
+  private constructor(urls: string, { prefix, service, log, files = {} }: BusOptions) {
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
-  }
-
-  /** Connects, waiting for the server as long as it takes; a lost connection is taken up again for ever. */
-  static async connect(url: string, options: { prefix: string; service: string; log: Logger }): Promise<Bus> {
-    const connection = await connect({
-      servers: url,
-      name: options.service,
-      waitOnFirstConnect: true,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: 200,
-      reconnectJitter: 100,
-      pingInterval: 5_000,
-      maxPingOut: 2,
+    this.#connection = new BusConnection(urls, files, service, log);
+    this.#connection.onConnection((connection) => {
+      this.#jetstream = jetstream(connection);
+      this.#streamEnsured = undefined;
     });
-    return new Bus(connection, options.prefix, options.service, options.log);
   }
 
   isConnected(): boolean {
-    return !this.#connection.isClosed() && this.#connection.getServer() !== '' && this.#connected;
+    return this.#connection.isConnected;
   }
 
-  #connected = true;
-
-  /** Follows the connection's state; run once beside everything else. */
-  async watch(): Promise<void> {
-    for await (const status of this.#connection.status()) {
-      if (status.type === 'disconnect') {
-        this.#connected = false;
-        this.#log.warn('the bus is away; events wait in the outbox');
-      } else if (status.type === 'reconnect') {
-        this.#connected = true;
-        this.#log.warn('the bus is back');
-      }
-    }
+  /** The subject that the events of one kind are published under. */
+  subjectOf({ audience, kind }: Pick<PublishedEvent, 'audience' | 'kind'>): string {
+    return `${this.#prefix}.event.${audience}.${this.#service}.${kind}`;
   }
 
   /** Publishes and waits until the stream has stored it. Throws where it has not within 5 s. */
@@ -91,9 +94,9 @@ export class Bus {
     const headers = newHeaders();
     headers.set('Event-Sequence', String(event.sequence));
     for (const [name, value] of Object.entries(event.trace ?? {})) headers.set(name, value);
-    const subject = `${this.#prefix}.event.${event.audience}.${this.#service}.${event.kind}`;
+    const options = { msgID: event.id, headers, timeout: publishTimeoutMs };
     try {
-      await this.#jetstream.publish(subject, event.envelope, { msgID: event.id, headers, timeout: 5_000 });
+      await this.#jetstream!.publish(this.subjectOf(event), event.envelope, options);
     } catch (error) {
       this.#streamEnsured = undefined;
       throw error;
@@ -103,7 +106,7 @@ export class Bus {
   /** Makes the stream where it is missing: one for all events of the installation. */
   #ensureStream(): Promise<void> {
     this.#streamEnsured ??= (async () => {
-      const manager = await jetstreamManager(this.#connection);
+      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
       const config = {
         name: this.#prefix,
         subjects: [`${this.#prefix}.event.>`],
@@ -119,20 +122,20 @@ export class Bus {
   }
 
   /**
-   * Gives every event that `filter` takes to `take`, in batches of at most `batchSize`, one batch at a time, until stopped.
+   * Gives every message that `filter` takes to `take`, in batches of at most `batchSize`, one batch at a time, until stopped.
    * The durable consumer keeps its place through restarts; where stream or consumer are missing they are made.
    */
   consume(
     durable: string,
     filter: EventFilter,
     batchSize: number,
-    take: (batch: Delivery[]) => Promise<void>,
+    take: (batch: ReceivedMessage[]) => Promise<void>,
   ): { stop(): Promise<void>; pending(): Promise<number> } {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
     const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
     const loop = new ConsumeLoop(batchSize, take, this.#log.child({ consumer: name }), async () => {
       await this.#ensureStream();
-      const manager = await jetstreamManager(this.#connection);
+      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
       await manager.consumers.add(this.#prefix, {
         durable_name: name,
         filter_subject: subject,
@@ -141,31 +144,32 @@ export class Bus {
         ack_wait: nanoseconds(ackWaitMs),
         max_ack_pending: Math.max(1_000, batchSize * 4),
       });
-      const consumer = await this.#jetstream.consumers.get(this.#prefix, name);
+      const consumer = await this.#jetstream!.consumers.get(this.#prefix, name);
       return await consumer.consume({ max_messages: batchSize * 2, expires: 30_000, abort_on_missing_resource: true });
     });
     return {
       stop: () => loop.stop(),
       pending: async () => {
-        const manager = await jetstreamManager(this.#connection);
+        const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
         const info = await manager.consumers.info(this.#prefix, name);
         return info.num_pending + info.num_ack_pending;
       },
     };
   }
 
-  /** Asks the service that owns the answer. Throws 503 service_unavailable where it does not answer within 500 ms. */
+  /** Asks the service that owns the answer. Throws 503 service_unavailable where it does not answer within `timeoutMs` (500). */
   async ask<Request extends InternalRequest>(
     request: Request,
     accountId: string,
     input: z.input<Request['input']>,
+    timeoutMs = requestTimeoutMs,
   ): Promise<z.output<Request['answer']>> {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
     return await inSpan(`ask ${request.key}`, { kind: SpanKind.CLIENT }, async () => {
       const headers = newHeaders();
       for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
-      const message = await this.#connection
-        .request(subject, JSON.stringify({ account_id: accountId, input }), { timeout: requestTimeoutMs, headers })
+      const message = await this.#connection.current
+        .request(subject, JSON.stringify({ account_id: accountId, input }), { timeout: timeoutMs, headers })
         .catch((cause: unknown) => {
           throw serviceUnavailable(`${request.service} does not answer; try again shortly`, cause);
         });
@@ -181,11 +185,7 @@ export class Bus {
     handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
   ): void {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
-    const callback = (error: Error | null, message: Msg) => {
-      if (error) this.#log.error({ err: error, subject }, 'a subscription failed');
-      else void this.#answerOne(request, message, handle);
-    };
-    this.#connection.subscribe(subject, { queue: this.#service, callback });
+    this.#subscribe(subject, (message) => void this.#answerOne(request, message, handle), this.#service);
   }
 
   async #answerOne<Request extends InternalRequest>(
@@ -207,24 +207,43 @@ export class Bus {
     }
   }
 
+  /**
+   * Calls `hear` with the account of each event of one kind as it is published, in every process: at most once each, from now on. For
+   * what a process knows by heart; `missed` says that some may have been missed, since there was no connection.
+   */
+  follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
+    const subject = `${this.#prefix}.event.${event.audience}.${event.service}.${event.kind}`;
+    this.#connection.onBack(missed);
+    this.#subscribe(subject, (message) => hear(String(message.json<{ account?: unknown } | null>()?.account)));
+  }
+
   /** Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. */
   announce(topic: string, payload: string): void {
-    this.#connection.publish(`${this.#prefix}.news.${topic}`, payload);
+    // Whoever cannot be told now finds out by the poll.
+    if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${topic}`, payload);
   }
 
   /** Hears what `announce` says. */
   listen(topic: string, hear: (payload: string) => void): void {
+    this.#subscribe(`${this.#prefix}.news.${topic}`, (message) => hear(message.string()));
+  }
+
+  /** Subscribes on every connection. What a message makes `take` throw ends nothing: it is logged. */
+  #subscribe(subject: string, take: (message: Msg) => void, queue?: string): void {
     const callback = (error: Error | null, message: Msg) => {
-      if (error) this.#log.error({ err: error, topic }, 'a subscription failed');
-      else hear(message.string());
+      try {
+        if (error) throw error;
+        take(message);
+      } catch (cause) {
+        this.#log.error({ err: cause, subject }, 'a message of the bus could not be taken');
+      }
     };
-    this.#connection.subscribe(`${this.#prefix}.news.${topic}`, { callback });
+    const options = queue === undefined ? { callback } : { callback, queue };
+    this.#connection.onConnection((connection) => void connection.subscribe(subject, options));
   }
 
   /** Sends what is under way and closes. */
   async close(): Promise<void> {
-    if (this.#connection.isClosed()) return;
-    if (this.#connected) await this.#connection.drain();
-    else await this.#connection.close();
+    await this.#connection.close();
   }
 }

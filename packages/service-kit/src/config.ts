@@ -14,7 +14,22 @@ export const baseConfig = z.object({
     .max(200)
     .default(10)
     .meta({ description: 'Most connections to PostgreSQL.' }),
-  NATS_URL: z.string().min(1).meta({ description: 'NATS server with JetStream, such as nats://127.0.0.1:4222.' }),
+  NATS_URL: z.string().min(1).meta({
+    description:
+      'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222; tls:// asks for TLS.',
+  }),
+  NATS_CREDENTIALS_FILE: z
+    .string()
+    .optional()
+    .meta({ description: 'File with NATS credentials (.creds), in place of user and password.' }),
+  NATS_TLS_CA_FILE: z.string().optional().meta({
+    description: "PEM file of the authority that signed the NATS servers' certificates; TLS is required then.",
+  }),
+  NATS_TLS_CERT_FILE: z
+    .string()
+    .optional()
+    .meta({ description: 'PEM file of the certificate that this process shows to NATS.' }),
+  NATS_TLS_KEY_FILE: z.string().optional().meta({ description: 'PEM file of the key of that certificate.' }),
   BUS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]+$/)

@@ -13,27 +13,38 @@ export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
   trace: TraceHeaders | undefined;
 }
 
-/** An event with its acknowledgement. */
-export interface Delivery {
-  event: ReceivedEvent;
+/** What a message is besides its place in the stream: enough to take it again from a row. */
+export interface MessageContent {
+  subject: string;
+  bytes: Uint8Array;
+  headers: Record<string, string>;
+}
+
+/** A message of the bus with its acknowledgement. */
+export interface ReceivedMessage extends MessageContent {
+  /** Undefined where the message is no event. */
+  event: ReceivedEvent | undefined;
   acknowledge(): void;
   /** Gives it back to the bus, to come again after `delayMs`. */
   giveBack(delayMs: number): void;
+  /** Tells the bus never to send it again. */
+  terminate(reason: string): void;
 }
 
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
 export class ConsumeLoop {
   readonly #batchSize: number;
-  readonly #take: (batch: Delivery[]) => Promise<void>;
+  readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
   readonly #log: Logger;
   readonly #open: () => Promise<ConsumerMessages>;
   readonly #loop: Promise<void>;
   #messages: ConsumerMessages | undefined;
+  #wakeUp: (() => void) | undefined;
   #stopping = false;
 
   constructor(
     batchSize: number,
-    take: (batch: Delivery[]) => Promise<void>,
+    take: (batch: ReceivedMessage[]) => Promise<void>,
     log: Logger,
     open: () => Promise<ConsumerMessages>,
   ) {
@@ -47,6 +58,7 @@ export class ConsumeLoop {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#messages?.stop();
+    this.#wakeUp?.();
     await this.#loop;
   }
 
@@ -55,21 +67,38 @@ export class ConsumeLoop {
       try {
         this.#messages = await this.#open();
         failures = 0;
+        if (this.#stopping) this.#messages.stop();
         await this.#drainInBatches(this.#messages);
       } catch (error) {
         failures++;
         if (failures === 1 || failures % 30 === 0)
           this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
       }
-      if (!this.#stopping) await new Promise((resolve) => setTimeout(resolve, Math.min(100 * 2 ** failures, 1_000)));
+      if (!this.#stopping) await this.#pause(Math.min(100 * 2 ** failures, 1_000));
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   async #drainInBatches(messages: ConsumerMessages): Promise<void> {
     const waiting: JsMsg[] = [];
     let taking: Promise<void> | undefined;
     const takeAll = async () => {
-      while (waiting.length > 0) await this.#take(waiting.splice(0, this.#batchSize).map(deliveryOf));
+      while (waiting.length > 0) {
+        const batch = waiting.splice(0, this.#batchSize).map(receivedMessage);
+        // What was not acknowledged comes again after the consumer's time to acknowledge.
+        await this.#take(batch).catch((error: unknown) =>
+          this.#log.error({ err: error }, 'a batch could not be taken'),
+        );
+      }
       taking = undefined;
     };
     for await (const message of messages) {
@@ -81,19 +110,49 @@ export class ConsumeLoop {
   }
 }
 
-function deliveryOf(message: JsMsg): Delivery {
-  const text = message.string();
-  const event: ReceivedEvent = {
-    ...(JSON.parse(text) as Envelope),
-    text,
-    sequence: Number(message.headers?.get('Event-Sequence') ?? 0),
-    trace: traceOf(message.headers),
-  };
+function receivedMessage(message: JsMsg): ReceivedMessage {
+  const content = { subject: message.subject, bytes: message.data, headers: headersOf(message.headers) };
   return {
-    event,
+    ...content,
+    event: readEvent(content),
     acknowledge: () => message.ack(),
     giveBack: (delayMs) => message.nak(delayMs),
+    terminate: (reason) => message.term(reason),
   };
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Reads the event that a message carries; undefined where it carries none, whatever it is. Never throws. */
+export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  let envelope: Partial<Envelope> | null;
+  try {
+    envelope = JSON.parse(text) as Partial<Envelope> | null;
+  } catch {
+    return undefined;
+  }
+  if (typeof envelope !== 'object' || envelope === null) return undefined;
+  const { id, type, timestamp, account, mode, data } = envelope;
+  const isEvent =
+    [id, account].every((value) => typeof value === 'string' && uuid.test(value)) &&
+    [type, timestamp].every((value) => typeof value === 'string') &&
+    (mode === 'live' || mode === 'test') &&
+    typeof data === 'object' &&
+    data !== null;
+  if (!isEvent) return undefined;
+  const sequence = Number(headers['Event-Sequence'] ?? 0);
+  return {
+    ...(envelope as Envelope),
+    text,
+    sequence: Number.isSafeInteger(sequence) ? sequence : 0,
+    trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
+  };
+}
+
+function headersOf(headers: MsgHdrs | undefined): Record<string, string> {
+  if (!headers) return {};
+  return Object.fromEntries(headers.keys().map((name) => [name, headers.get(name)]));
 }
 
 /** The trace that a message carries. */

@@ -1,12 +1,17 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import type { Bus, EventFilter } from './bus.ts';
-import type { Delivery, ReceivedEvent } from './consume-loop.ts';
+import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
+import { isDatabaseAway, type Sql } from './database.ts';
+import { deleteFailedEvent } from './failed-events.sql.ts';
+import { buryRubbish, isUnavailable, retryFailedEvents, setAside } from './failed-events.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
 import { inSpans, meter } from './telemetry.ts';
 
-/** How long a failed event waits before it comes again. */
+/** How long events wait that could not be taken for the moment. */
 const retryDelayMs = 2_000;
+/** So many events in a row that find something unavailable say that it is not their own fault. */
+const maxUnavailable = 3;
 
 /** What one durable consumer takes and does. Its effect and its inbox rows commit together, then the bus is told. */
 export interface Consumer<Resources> {
@@ -35,42 +40,105 @@ export function onEvent<Definition extends EventDefinition, Resources = undefine
   };
 }
 
-/** Starts a consumer on the bus. A batch that fails is taken again event by event, so that one bad event stops no other. */
+/**
+ * Starts a consumer on the bus. A batch that fails is taken again event by event; an event that fails alone is set aside in a row, where
+ * it delays nobody, and tried again from there. What is no event is dead at once.
+ */
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: WorkContext<Resources>) {
-  const takeBatch = async (batch: Delivery[]) => {
+  const { name } = consumer;
+  const takeBatch = async (batch: ReceivedMessage[]) => {
+    const rubbish = batch.filter(({ event }) => !event);
+    const events = batch.filter(isEvent);
+    if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
+    if (events.length > 0) await orGiveBack(events, () => takeAll(events));
+  };
+  const takeAll = async (batch: EventMessage[]): Promise<void> => {
     try {
       await takeOnce(consumer, context, batch);
+      for (const message of batch) message.acknowledge();
     } catch (error) {
-      if (batch.length > 1) {
-        for (const delivery of batch) await takeBatch([delivery]);
-        return;
-      }
-      const [{ event }] = batch as [Delivery];
-      context.log.error(
-        { err: error, consumer: consumer.name, event_id: event.id },
-        'an event could not be taken; it comes again',
-      );
-      batch[0]!.giveBack(retryDelayMs);
+      if (isDatabaseAway(error)) throw error;
+      await orGiveBack(batch, () => takeEach(batch));
     }
   };
-  const running = bus.consume(consumer.name, consumer.filter, consumer.batchSize, takeBatch);
-  const lag = meter.createObservableGauge('consumer.pending', {
-    description: 'Events that a consumer has not finished.',
-  });
-  const observe = async (result: { observe(value: number, attributes: Record<string, string>): void }) => {
-    result.observe(await running.pending(), { consumer: consumer.name });
+  /** Where one after the other finds that something is unavailable, so will the rest: they stay with the bus for now. */
+  const takeEach = async (batch: EventMessage[]): Promise<void> => {
+    let unavailable = 0;
+    for (const [index, message] of batch.entries()) {
+      try {
+        await takeOnce(consumer, context, [message]);
+        message.acknowledge();
+        unavailable = 0;
+      } catch (error) {
+        const { id } = message.event;
+        context.log.warn(
+          { err: error, consumer: name, event_id: id },
+          'an event failed; it is set aside and tried again',
+        );
+        await setAside(context, name, message, error);
+        unavailable = isUnavailable(error) ? unavailable + 1 : 0;
+      }
+      if (unavailable < maxUnavailable) continue;
+      for (const waiting of batch.slice(index + 1)) waiting.giveBack(retryDelayMs);
+      return;
+    }
   };
-  lag.addCallback(observe);
+  /** While the database is unavailable events stay with the bus. */
+  const orGiveBack = async (messages: ReceivedMessage[], work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      context.log.warn({ err: error, consumer: name, events: messages.length }, 'events wait; they come again');
+      for (const message of messages) message.giveBack(retryDelayMs);
+    }
+  };
+  const running = bus.consume(name, consumer.filter, consumer.batchSize, takeBatch);
+  const stopGauge = gaugePending(name, () => running.pending());
   return {
     stop: async () => {
-      lag.removeCallback(observe);
+      stopGauge();
       await running.stop();
     },
   };
 }
 
-async function takeOnce<Resources>(consumer: Consumer<Resources>, context: WorkContext<Resources>, batch: Delivery[]) {
-  const events = batch.map((delivery) => delivery.event);
+/** Takes events again that the consumers could not take at first, until stopped. */
+export function startRetries<Resources>(consumers: readonly Consumer<Resources>[], context: WorkContext<Resources>) {
+  const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
+  return retryFailedEvents(context, async (queue, event, row) => {
+    const consumer = byName.get(queue);
+    if (!consumer) throw new Error(`no consumer is called ${queue} any more`);
+    await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
+  });
+}
+
+type EventMessage = ReceivedMessage & { event: ReceivedEvent };
+
+function isEvent(message: ReceivedMessage): message is EventMessage {
+  return message.event !== undefined;
+}
+
+function gaugePending(consumer: string, pending: () => Promise<number>): () => void {
+  const lag = meter.createObservableGauge('consumer.pending', {
+    description: 'Events that a consumer has not finished.',
+  });
+  const observe = async (result: { observe(value: number, attributes: Record<string, string>): void }) => {
+    // While NATS is unavailable nobody knows.
+    const count = await pending().catch(() => undefined);
+    if (count !== undefined) result.observe(count, { consumer });
+  };
+  lag.addCallback(observe);
+  return () => lag.removeCallback(observe);
+}
+
+/** Takes those of the events that were not taken before; their effect, their inbox rows and what `also` writes commit together. */
+async function takeOnce<Resources>(
+  consumer: Consumer<Resources>,
+  context: WorkContext<Resources>,
+  batch: readonly { event: ReceivedEvent }[],
+  also: (tx: Sql) => Promise<void> = async () => undefined,
+) {
+  const events = batch.map(({ event }) => event);
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
       const fresh = await call.tx<{ event_id: string }[]>`
@@ -79,8 +147,9 @@ async function takeOnce<Resources>(consumer: Consumer<Resources>, context: WorkC
         from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
         on conflict do nothing returning event_id`;
       const ids = new Set(fresh.map((row) => row.event_id));
-      const unseen = received.filter((event) => ids.delete(event.id));
+      const unseen = received.filter((event) => ids.delete(event.id.toLowerCase()));
       if (unseen.length > 0) await consumer.take(call, unseen);
+      await also(call.tx);
     });
   const attributes = { 'messaging.system': 'nats', 'messaging.batch.message_count': events.length };
   const traces = events.map((event) => event.trace);
@@ -90,5 +159,4 @@ async function takeOnce<Resources>(consumer: Consumer<Resources>, context: WorkC
     ),
   );
   consumer.committed?.(context.resources);
-  for (const delivery of batch) delivery.acknowledge();
 }

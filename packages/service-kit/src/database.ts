@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import postgres from 'postgres';
+import { DeadlineWatch, type Timed } from './deadline-watch.ts';
+import { type RunningStatement, StatementTimeout, StatementWatch } from './statement-watch.ts';
 import { inSpan, telemetryEnabled } from './telemetry.ts';
 
 interface TypeMap extends Record<string, unknown> {
@@ -18,11 +21,23 @@ export type Database = postgres.Sql<TypeMap>;
 /** Where a JavaScript value goes into a json or jsonb column. */
 export type JsonValue = postgres.JSONValue;
 
+/** What PostgreSQL allows a statement of a request, of a consumer and of a job that says no other. */
+const usualStatementMs = 5_000;
+/** What a transaction may be idle between two statements. */
+const idleTransactionMs = 15_000;
+
+const watches = new WeakMap<object, StatementWatch>();
+
 /**
- * Opens a bounded pool. Nothing is dialled before the first statement.
- * A statement is cut off after 15 s, an idle transaction after 15 s.
+ * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
+ * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s.
  */
-export function openDatabase(url: string, options: { pool: number; service: string }): Database {
+export function openDatabase(
+  url: string,
+  options: { pool: number; service: string; statementMs?: number | undefined },
+): Database {
+  const statementMs = options.statementMs ?? usualStatementMs;
+  const watch = new StatementWatch(statementMs);
   const sql = postgres(url, {
     max: options.pool,
     connect_timeout: 5,
@@ -34,32 +49,58 @@ export function openDatabase(url: string, options: { pool: number; service: stri
     connection: {
       application_name: options.service,
       search_path: `${options.service}, public`,
-      statement_timeout: 15_000,
-      idle_in_transaction_session_timeout: 15_000,
+      statement_timeout: statementMs,
+      idle_in_transaction_session_timeout: idleTransactionMs,
       TimeZone: 'UTC',
       // Statements are short: compiling one takes longer than running it, and the planner decides it by what it guesses.
       jit: 'off',
     },
-  });
-  if (telemetryEnabled()) traceStatements(sql);
+    socket: watch.dial,
+  } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
+  watches.set(sql, watch);
+  watchStatements(sql, watch);
   return sql;
 }
 
+/** For how many milliseconds a pool's statements have gone without any answer; 0 where all is well. */
+export function standsStillMs(sql: Database): number {
+  return watches.get(sql)?.standsStillMs ?? 0;
+}
+
+/** A transaction that waits for a connection. */
+interface WaitingToBegin extends Timed {
+  giveUp(error: Error): void;
+}
+
+/** How long a transaction waits for a connection. */
+const longestWaitMs = 5_000;
+const waitingToBegin = new DeadlineWatch<WaitingToBegin>(longestWaitMs, 500, (waiting) => {
+  waiting.isOver = true;
+  waiting.giveUp(new StatementTimeout(longestWaitMs));
+});
+
 /**
- * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws.
+ * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws. Throws a StatementTimeout where
+ * no connection is free for 5 s; `work` is not run then.
  *
  * Where the connection breaks, postgres.js rejects `begin` by itself, but would also send a rollback into the closed socket
  * if `work` ended, and that write ends the process (its issues 1154 and 1208). So work that failed by a broken connection
  * never ends: nothing refers to it any more, and `begin` has its own rejection.
  */
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
-  const begun = sql.begin((tx) =>
-    work(tx).catch((error: unknown) => {
+  const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+  const waiting: WaitingToBegin = { startedAtMs: performance.now(), isOver: false, giveUp };
+  waitingToBegin.watch(waiting);
+  const begun = sql.begin((tx) => {
+    // Its turn came after it was given up: there is nobody to work for.
+    if (waiting.isOver) throw new StatementTimeout(longestWaitMs);
+    waiting.isOver = true;
+    return work(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
       throw error;
-    }),
-  );
-  return (await begun) as Result;
+    });
+  });
+  return (await Promise.race([begun, givenUp])) as Result;
 }
 
 /** Whether a statement failed since its connection broke; the driver then rejects everything on that connection. */
@@ -87,6 +128,7 @@ const unreachable = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
+  'STATEMENT_TIMEOUT',
 ]);
 
 /** Statement cut off for its time, deadlock, serialization failure, lock not available: rolled back, and worth another try. */
@@ -98,6 +140,7 @@ export function isTemporaryFailure(error: unknown): boolean {
 }
 
 const chosen = new Set(['40P01', '40001']);
+const lockNotAvailable = '55P03';
 
 /** Whether PostgreSQL undid a transaction since it met another one, deadlock or serialization failure, and that one went on. */
 export function isUndoneForAnother(error: unknown): boolean {
@@ -120,18 +163,49 @@ export function serviceUnavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' }, cause });
 }
 
+/** How long a migration waits for a lock, and others behind it: a backup or a long report may hold it for hours. */
+const lockTimeoutMs = 2_000;
+/** How long it lets others through before it tries again. */
+const lockRetryMs = 1_000;
+
 /**
  * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, each in one
- * transaction, one process at a time. Throws where an applied file was changed since, for its effect can't be known.
+ * transaction, one process at a time. A migration that cannot have its locks within 2 s gives way and is tried again, so that nobody
+ * else's statements pile up behind it; `say` is told what is waited for. Throws where an applied file was changed since, for its
+ * effect can't be known.
  */
-export async function migrate(url: string, schema: string, directories: URL[]): Promise<void> {
+export async function migrate(
+  url: string,
+  schema: string,
+  directories: URL[],
+  say: (waiting: { migration: string; tries: number }) => void = () => undefined,
+): Promise<void> {
   const sql = postgres(url, {
     max: 1,
+    connect_timeout: 5,
     onnotice: () => undefined,
-    connection: { application_name: `${schema} migrate`, search_path: `${schema}, public` },
+    connection: {
+      application_name: `${schema} migrate`,
+      search_path: `${schema}, public`,
+      lock_timeout: lockTimeoutMs,
+    },
   });
+  const patiently = async (migration: string, work: () => Promise<unknown>) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof postgres.PostgresError && error.code === lockNotAvailable)) throw error;
+        say({ migration, tries });
+        await sleep(lockRetryMs);
+      }
+    }
+  };
   try {
-    await sql`select pg_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0))`;
+    await patiently(
+      'of another process',
+      () => sql`select pg_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0))`,
+    );
     await sql`create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
     const applied = new Map((await sql`select name, checksum from migrations`).map((row) => [row.name, row.checksum]));
     for (const { name, file } of await migrationFiles(directories)) {
@@ -145,10 +219,12 @@ export async function migrate(url: string, schema: string, directories: URL[]): 
         }
         continue;
       }
-      await sql.begin(async (tx) => {
-        await tx.unsafe(statements).simple();
-        await tx`insert into migrations (name, checksum) values (${name}, ${checksum})`;
-      });
+      await patiently(name, () =>
+        sql.begin(async (tx) => {
+          await tx.unsafe(statements).simple();
+          await tx`insert into migrations (name, checksum) values (${name}, ${checksum})`;
+        }),
+      );
     }
   } finally {
     await sql.end();
@@ -164,41 +240,40 @@ async function migrationFiles(directories: URL[]): Promise<{ name: string; file:
   return files;
 }
 
-interface TracedQuery {
-  strings?: readonly string[];
-  executed: boolean;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-  handle(): unknown;
-}
-
 /**
- * Gives every statement a client span. postgres.js has no hook for this, so its query prototype is wrapped once a process;
- * the wrapped members are those its 3.4 line has had throughout.
+ * Has every statement watched, and gives it a client span where telemetry is on. postgres.js has no hook for this, so its query
+ * prototype is wrapped once a process; `canceller` tells whose pool a statement is of.
  */
-function traceStatements(sql: Database): void {
-  const probe = sql`select 1`;
-  const prototype = Object.getPrototypeOf(probe) as TracedQuery & { traced?: true };
-  if (prototype.traced) return;
-  prototype.traced = true;
+function watchStatements(sql: Database, watch: StatementWatch): void {
+  const probe = sql`select 1` as unknown as RunningStatement;
+  watches.set(probe.canceller as object, watch);
+  watch.knowPool(probe.handler);
+  const prototype = Object.getPrototypeOf(probe) as RunningStatement & { isWatched?: true };
+  if (prototype.isWatched) return;
+  prototype.isWatched = true;
   const { handle } = prototype;
-  prototype.handle = function traced(this: TracedQuery) {
+  prototype.handle = function watched(this: RunningStatement) {
     if (this.executed) return handle.call(this);
-    const text = this.strings?.join('?').replace(/\s+/g, ' ').trim().slice(0, 500) ?? '';
-    const attributes: Attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
-    const { resolve, reject } = this;
-    void inSpan(`sql ${text.split(' ', 1)[0]?.toLowerCase() ?? ''}`, { kind: SpanKind.CLIENT, attributes }, () => {
-      return new Promise<void>((ended) => {
-        this.resolve = (value) => {
-          ended();
-          resolve.call(this, value);
-        };
-        this.reject = (error) => {
-          ended();
-          reject.call(this, error);
-        };
-      });
-    });
+    watches.get(this.canceller as object)?.watch(this);
+    if (telemetryEnabled()) traceStatement(this);
     return handle.call(this);
   };
+}
+
+function traceStatement(statement: RunningStatement): void {
+  const text = statement.strings?.join('?').replace(/\s+/g, ' ').trim().slice(0, 500) ?? '';
+  const attributes: Attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
+  const { resolve, reject } = statement;
+  void inSpan(`sql ${text.split(' ', 1)[0]?.toLowerCase() ?? ''}`, { kind: SpanKind.CLIENT, attributes }, () => {
+    return new Promise<void>((ended) => {
+      statement.resolve = (value) => {
+        ended();
+        resolve.call(statement, value);
+      };
+      statement.reject = (error) => {
+        ended();
+        reject.call(statement, error);
+      };
+    });
+  });
 }

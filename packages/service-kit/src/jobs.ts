@@ -33,6 +33,8 @@ export interface Job<Resources> {
   name: string;
   /** The pause after a round that found nothing more. */
   everyMs: number;
+  /** How long a statement of it may take, where that is longer than the usual 5 s: it has connections of its own then. */
+  statementMs?: number;
   /**
    * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
    * Answers whether more may be waiting: then the next round follows at once.

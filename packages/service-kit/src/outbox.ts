@@ -1,14 +1,27 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { AccountContext, Envelope, EventData, EventDefinition } from '@customer-platform/contracts/core';
+import {
+  type AccountContext,
+  ApiError,
+  type Envelope,
+  type EventData,
+  type EventDefinition,
+} from '@customer-platform/contracts/core';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { errors } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
+import { failedTry } from './failed-events.ts';
 import type { Logger } from './logging.ts';
+import { buryEvent, lockOutbox, measureOutbox, movePublished, postponeEvent } from './outbox.sql.ts';
 import { activeTrace, inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 import { formatInstant } from './zoned-time.ts';
 
-/** How many events go to the bus in one round. */
+/** How many events go to the bus in one round, and about how many bytes of them are in memory at once. */
 const batchSize = 500;
+const batchBytes = 8_388_608;
+/** The largest envelope, in bytes: a message of the bus has at most 1 MiB, headers included. */
+const maxEnvelopeBytes = 921_600;
 /** How often the relay looks without being woken: finds what a process left that died after its commit. */
 const pollMs = 1_000;
 
@@ -34,7 +47,10 @@ export type Emit<Definition extends EventDefinition> = <Event extends Definition
   data: EventData<Event>,
 ) => string;
 
-/** Makes the row of one event: the envelope with a new id (UUID v7), its time in the account's zone, and its trace. */
+/**
+ * Makes the row of one event: the envelope with a new id (UUID v7), its time in the account's zone, and its trace. Throws an ApiError
+ * invalid_request where the envelope has more than 900 KiB, which the bus would not carry.
+ */
 export function outboxRow(
   event: EventDefinition,
   account: EventAccount,
@@ -43,7 +59,7 @@ export function outboxRow(
   trace: TraceHeaders | null = activeTrace(),
 ): OutboxRow {
   const id = randomUUIDv7();
-  const envelope: Envelope = {
+  const content: Envelope = {
     id,
     type: event.kind,
     timestamp: formatInstant(now, account.timezone),
@@ -51,14 +67,22 @@ export function outboxRow(
     mode: account.mode,
     data,
   };
+  const envelope = JSON.stringify(content);
+  if (Buffer.byteLength(envelope) > maxEnvelopeBytes) throw tooLarge(event.kind);
   return {
     account_id: account.id,
     id,
     kind: event.kind,
     audience: event.audience,
-    envelope: JSON.stringify(envelope),
+    envelope,
     trace: trace?.traceparent ? trace : null,
   };
+}
+
+/** What a module's own bounds should have refused by the name of a field. */
+function tooLarge(kind: string): ApiError {
+  const message = `body must be smaller: the resource and what it was before must stay below 900 KiB together (${kind})`;
+  return new ApiError('invalid_request', message, { field: 'body' });
 }
 
 /** Writes rows in the transaction that `tx` is: one statement for any number. */
@@ -100,23 +124,35 @@ export async function writeOutboxOf(
   return result.count;
 }
 
-interface StoredRow extends OutboxRow {
+/** A row as the relay reads it. */
+export interface StoredRow extends OutboxRow {
   sequence: number;
+  tries: number;
+  created_at: Date;
+}
+
+/** A row that the bus would not carry, and why. */
+interface Refusal {
+  row: StoredRow;
+  error: unknown;
 }
 
 /**
- * Carries committed events to the bus, oldest first, and deletes them once the bus has acknowledged them. The message id is
- * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run.
+ * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. A row that the bus
+ * will not carry is tried again later, ten times in all, and is dead then; the others go on.
  */
 export class OutboxRelay {
   readonly #sql: Database;
   readonly #bus: Bus;
+  readonly #log: Logger;
   readonly #loop: WakeLoop;
 
   /** Starts relaying. */
   constructor(sql: Database, bus: Bus, log: Logger) {
     this.#sql = sql;
     this.#bus = bus;
+    this.#log = log;
     const pace = { everyMs: pollMs, slowestRetryMs: pollMs, gatherMs };
     this.#loop = new WakeLoop('outbox', { ...pace, log }, () => this.#publishBatch());
     const pending = meter.createObservableGauge('outbox.pending', { description: 'Events not yet on the bus.' });
@@ -126,10 +162,9 @@ export class OutboxRelay {
     });
     meter.addBatchObservableCallback(
       async (result) => {
-        const [row] = await this.#sql<{ pending: number; age: number }[]>`
-          select count(*)::int as pending, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as age from outbox`;
-        result.observe(pending, row!.pending);
-        result.observe(age, row!.age);
+        const row = await measureOutbox(this.#sql);
+        result.observe(pending, row.pending);
+        result.observe(age, row.age);
       },
       [pending, age],
     );
@@ -144,18 +179,42 @@ export class OutboxRelay {
     await this.#loop.stop();
   }
 
-  /** One round; answers whether more may be waiting. While the bus is away there is nothing to do but look again. */
+  /** One round; answers whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
   async #publishBatch(): Promise<boolean> {
     if (!this.#bus.isConnected()) return false;
     return await inTransaction(this.#sql, async (tx) => {
-      const rows = await tx<StoredRow[]>`
-        select sequence, account_id, id, kind, audience, envelope, trace from outbox
-        order by sequence limit ${batchSize} for update skip locked`;
+      const rows = await lockOutbox(tx, batchSize, batchBytes);
       if (rows.length === 0) return false;
-      await Promise.all(rows.map((row) => this.#publish(row)));
-      await tx`delete from outbox where sequence = any(${rows.map((row) => row.sequence)}::bigint[])`;
-      return rows.length === batchSize;
+      const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
+      const refusals = rows.flatMap((row, index): Refusal[] => {
+        const result = results[index]!;
+        return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
+      });
+      // Where nothing goes, it is the bus: then no row is to blame.
+      const others = refusals.filter(({ error }) => !isOwnFault(error));
+      if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
+      const refused = new Set(refusals.map(({ row }) => row));
+      await movePublished(
+        tx,
+        rows.filter((row) => !refused.has(row)),
+      );
+      for (const { row, error } of refusals) await this.#setAside(tx, row, error);
+      return true;
     });
+  }
+
+  async #setAside(tx: Sql, row: StoredRow, error: unknown): Promise<void> {
+    const next = failedTry(error, row.tries + 1, row.created_at, new Date());
+    if (next.dueAt) {
+      await postponeEvent(tx, row, next);
+      return;
+    }
+    const { id, kind, account_id } = row;
+    this.#log.error(
+      { err: error, event_id: id, kind, account: account_id },
+      'an event is dead: the bus does not carry it',
+    );
+    await buryEvent(tx, row, this.#bus.subjectOf(row), next);
   }
 
   #publish(row: StoredRow): Promise<void> {
@@ -169,4 +228,14 @@ export class OutboxRelay {
       () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
+}
+
+/** JetStream's code for a message that is larger than the stream takes. */
+const messageTooLarge = 10_054;
+
+/** Whether the bus refused an event for what it is, rather than for how the bus is doing. */
+function isOwnFault(error: unknown): boolean {
+  const { InvalidArgumentError, InvalidSubjectError } = errors;
+  if (error instanceof InvalidArgumentError || error instanceof InvalidSubjectError) return true;
+  return error instanceof JetStreamApiError && error.code === messageTooLarge;
 }

@@ -1,24 +1,27 @@
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import { getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
+import { accountUpdated, getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
 import { endWithEnvelopes } from './answers.ts';
 import { Bus } from './bus.ts';
 import { type BaseConfig, readConfig } from './config.ts';
-import { type Consumer, startConsumer } from './consumers.ts';
+import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';
+import { addHealth, type Health, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { bindOperations, type RequestCount } from './http.ts';
-import { AnswerSeal, forgetAnswers } from './idempotency.ts';
+import { AnswerSeal } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { OutboxRelay } from './outbox.ts';
 import { answerRequests, type BoundRequest } from './requests.ts';
 import { startTelemetry } from './telemetry.ts';
+import { answerRepublishEvents, forgetOldRecords, sendAgain } from './upkeep.ts';
 
 /** What a process is made of before its own parts come in. */
 export interface Foundation<Config extends BaseConfig = BaseConfig> {
@@ -32,6 +35,7 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   accounts: AccountDirectory;
   /** What the process is working on: for work of its own that can wait for it. */
   requests: Readonly<RequestCount>;
+  health: Health;
 }
 
 /** One service: its table of contents. */
@@ -60,7 +64,6 @@ export interface Running {
 const kitMigrations = new URL('../migrations/', import.meta.url);
 /** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
 const keepAliveMs = 75_000;
-const inboxRetentionMs = 8 * 24 * 3_600_000;
 
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
 export async function startFoundation<Config extends BaseConfig>(
@@ -71,13 +74,21 @@ export async function startFoundation<Config extends BaseConfig>(
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
   const stopTelemetry = await startTelemetry(name, config.OTEL_EXPORTER_OTLP_ENDPOINT);
-  await migrate(config.DATABASE_URL, name, [kitMigrations, migrations]);
+  await migrate(config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
+    log.warn(waiting, 'a migration waits for a lock; it is tried again'),
+  );
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name });
-  const bus = await Bus.connect(config.NATS_URL, { prefix: config.BUS_PREFIX, service: name, log });
-  void bus.watch();
+  const bus = await Bus.connect(config.NATS_URL, { prefix: config.BUS_PREFIX, service: name, log, files: config });
   const relay = new OutboxRelay(sql, bus, log);
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
+  bus.follow(
+    accountUpdated,
+    (id) => accounts.forget(id),
+    () => accounts.forget('all'),
+  );
   const requests: RequestCount = { underWay: 0 };
+  const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
+  const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
   const foundation: Foundation<Config> = {
     config,
     log,
@@ -87,9 +98,13 @@ export async function startFoundation<Config extends BaseConfig>(
     eventsCommitted: () => relay.wake(),
     accounts,
     requests,
+    health,
   };
+  const work = { ...foundation, resources: undefined };
+  answerRequests(bus, [answerRepublishEvents(name)], work);
+  const upkeep = [forgetOldRecords, sendAgain].map((job) => startJob(job, work));
   const stop = async () => {
-    await relay.stop();
+    await Promise.all([...upkeep, relay].map((running) => running.stop()));
     await bus.close();
     await sql.end({ timeout: 5 });
     await stopTelemetry();
@@ -110,16 +125,18 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     definition.migrations,
     options.clock ?? (() => new Date()),
   );
-  const { sql, log, bus, clock, eventsCommitted, accounts, requests } = foundation;
+  const { sql, log, bus, clock, eventsCommitted, accounts, requests, health } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts };
-  const readContext = contextReader(config.CONTEXT_SECRET);
+  const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
   const app = createApp();
-  addHealth(app, async () => await sql`select 1`);
+  let isStopping = false;
+  addHealth(app, health, () => !isStopping);
   bindOperations(app, definition.operations, {
     ...work,
     requests,
-    authenticate: (request) => readContext(request.header(contextHeader), Date.now()),
+    authenticate: ({ headers, method, originalUrl }) =>
+      readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
     askFor: (account) => askAs(bus, account.id),
     seal: new AnswerSeal(config.CONTEXT_SECRET),
   });
@@ -127,18 +144,31 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   endWithEnvelopes(app, log);
   answerRequests(bus, definition.requests ?? [], work);
   const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
-  const jobs = [...(definition.jobs ?? []), forgetOldRecords].map((job) => startJob(job, work));
+  const retries = startRetries(definition.consumers ?? [], work);
+  const patientSql = openPatientDatabase(definition.jobs ?? [], config.DATABASE_URL, definition.name) ?? sql;
+  const jobs = (definition.jobs ?? []).map((job) =>
+    startJob(job, job.statementMs ? { ...work, sql: patientSql } : work),
+  );
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   return {
     url: listener.url,
     async stop() {
+      isStopping = true;
       await listener.close(config.DRAIN_SECONDS * 1000);
-      await Promise.all([...consumers, ...jobs].map((running) => running.stop()));
+      await Promise.all([...consumers, retries, ...jobs].map((running) => running.stop()));
       await resources?.stop?.();
+      if (patientSql !== sql) await patientSql.end({ timeout: 5 });
       await stop();
     },
   };
+}
+
+/** Connections for jobs whose statements may take longer than others: as many as there are of them, none before the first statement. */
+function openPatientDatabase(jobs: readonly Job<never>[], url: string, service: string): Database | undefined {
+  const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
+  if (patient.length === 0) return undefined;
+  return openDatabase(url, { pool: patient.length, service, statementMs: Math.max(...patient) });
 }
 
 /**
@@ -154,9 +184,9 @@ export async function runProcess(start: () => Promise<Running>): Promise<void> {
   const stop = () => {
     if (stopping) return;
     stopping = true;
-    if (!running) process.exit(143);
+    if (!running) process.exit(process.exitCode ?? 143);
     running.stop().then(
-      () => process.exit(0),
+      () => process.exit(),
       (error: unknown) => {
         console.error('stopping failed:', error);
         process.exit(1);
@@ -164,12 +194,30 @@ export async function runProcess(start: () => Promise<Running>): Promise<void> {
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  // What nobody foresaw may have left anything half done: the process ends in order, and its supervisor starts another.
+  const fail = (error: unknown) => {
+    console.error(
+      JSON.stringify({
+        level: 60,
+        time: new Date().toISOString(),
+        msg: 'unexpected; the process ends',
+        err: describe(error),
+      }),
+    );
+    process.exitCode = 1;
+    stop();
+  };
+  process.on('uncaughtException', fail).on('unhandledRejection', fail);
   try {
     running = await start();
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
   }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** Asks other services in the name of one account. */
@@ -186,20 +234,6 @@ export function createApp(): Express {
   app.enable('case sensitive routing');
   app.set('query parser', 'simple');
   return app;
-}
-
-/** `/healthz` says that the process runs; `/readyz` that `check` holds: 200, else 503. */
-export function addHealth(app: Express, check: () => Promise<unknown>): void {
-  app.get('/healthz', (_request, response) => {
-    response.json({ status: 'ok' });
-  });
-  app.get('/readyz', async (_request, response) => {
-    const isReady = await check().then(
-      () => true,
-      () => false,
-    );
-    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not ready' });
-  });
 }
 
 /** Listens; `close` refuses new connections and waits at most `drainMs` for requests that were taken. */
@@ -231,18 +265,3 @@ export async function listen(
     },
   };
 }
-
-/** Keyed answers after 24 hours and inbox rows after 8 days, which is longer than the bus keeps their events. */
-const forgetOldRecords: Job<unknown> = {
-  name: 'forget-old-records',
-  everyMs: 60_000,
-  async run({ tx, now }) {
-    const limit = 5_000;
-    const answers = await forgetAnswers(tx, now, limit);
-    const taken = await tx`
-      delete from inbox where (account_id, event_id, consumer) in (
-        select account_id, event_id, consumer from inbox
-        where taken_at <= ${new Date(now.getTime() - inboxRetentionMs)} order by taken_at limit ${limit})`;
-    return answers === limit || taken.count === limit;
-  },
-};

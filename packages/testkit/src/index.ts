@@ -2,5 +2,6 @@ export * from './clock.ts';
 export * from './platform.ts';
 export * from './process-platform.ts';
 export * from './receiver.ts';
+export { type Relay, startRelay } from './relay.ts';
 export { type Servers, startServers } from './servers.ts';
 export * from './wait-for.ts';

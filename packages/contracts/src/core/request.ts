@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ServiceName } from './modules.ts';
 
 /** A question that one service answers to others over the bus: its owner, what is asked and what is answered. */
@@ -21,4 +21,14 @@ export function internalRequest<const Key extends string, Input extends z.ZodTyp
   answer: Answer,
 ): InternalRequest<Key, Input, Answer> {
   return Object.freeze({ key, service, input, answer });
+}
+
+/** Asks one service to send to the bus again what it published since an instant; it says how many events that is, and does it bit by bit. */
+export function republishEvents<Service extends ServiceName>(service: Service) {
+  return internalRequest(
+    'republishEvents',
+    service,
+    z.object({ since: z.iso.datetime() }),
+    z.object({ matched: z.int().min(0) }),
+  );
 }

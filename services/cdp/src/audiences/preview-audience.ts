@@ -4,7 +4,7 @@ import { toSummary } from '../contacts/contact.ts';
 import { compileRules } from './compile-rules.ts';
 import { runCompiled, setPlanning } from './membership.sql.ts';
 
-const timeoutMs = 10_000;
+const timeoutMs = 5_000;
 
 export const previewAudience = implementer()(contract.previewAudience, {
   async handle({ account, body, tx, now }) {

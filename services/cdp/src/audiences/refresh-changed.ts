@@ -46,6 +46,7 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
   return {
     name: `refresh-changed-contacts-${worker}`,
     everyMs: 250,
+    statementMs: timeoutMs,
     async run(call) {
       const account = await takeTurn(call);
       if (account === 'none' || account === 'unknown') return account === 'unknown';

@@ -34,6 +34,7 @@ export function refreshWhole(worker: number): Job<unknown> {
   return {
     name: `refresh-audiences-${worker}`,
     everyMs: 500,
+    statementMs: timeoutMs,
     async run(call) {
       if (failure) {
         const { account, audience, message } = failure;

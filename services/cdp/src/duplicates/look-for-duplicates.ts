@@ -6,6 +6,8 @@ import { nextNight } from './next-night.ts';
 
 /** How long an account is left alone in which a run failed, so that it holds up no other. */
 const restMs = 3_600_000;
+/** How long one statement may take. */
+const longestMs = 300_000;
 
 /** Looks through the contacts of one account a round, all in PostgreSQL: every night of its zone, and when it is asked for. */
 export function lookForDuplicates(): Job<unknown> {
@@ -13,6 +15,7 @@ export function lookForDuplicates(): Job<unknown> {
   return {
     name: 'look-for-duplicates',
     everyMs: 1_000,
+    statementMs: longestMs,
     async run({ tx, now, findAccounts, log }) {
       for (const [id, until] of restingUntil) if (until <= now.getTime()) restingUntil.delete(id);
       const run = await claimRun(tx, now, [...restingUntil.keys()]);
@@ -36,7 +39,6 @@ export function lookForDuplicates(): Job<unknown> {
 }
 
 async function replacePairs(tx: Sql, accountId: string): Promise<void> {
-  await tx`set local statement_timeout = '5min'`;
   await selectPairs(tx, accountId);
   await lockPairs(tx, accountId);
   await replaceOpenPairs(tx, accountId);

@@ -8,6 +8,8 @@ export interface Relay {
   cut(): void;
   /** Keeps connections, lets nothing through. */
   stall(): void;
+  /** Keeps the connections that there are and lets nothing through on them; new ones work: a failover of which nobody was told. */
+  silence(): void;
   mend(): void;
   stop(): Promise<void>;
 }
@@ -15,6 +17,7 @@ export interface Relay {
 export async function startRelay(serverUrl: string): Promise<Relay> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
+  const silenced = new WeakSet<Socket>();
   let state: 'open' | 'cut' | 'stalled' = 'open';
   const server = createServer((client) => {
     if (state === 'cut') {
@@ -32,7 +35,7 @@ export async function startRelay(serverUrl: string): Promise<Relay> {
         sockets.delete(from);
         to.destroy();
       });
-      from.on('data', (chunk) => state !== 'stalled' && to.write(chunk));
+      from.on('data', (chunk) => state !== 'stalled' && !silenced.has(from) && to.write(chunk));
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -49,6 +52,9 @@ export async function startRelay(serverUrl: string): Promise<Relay> {
     },
     stall: () => {
       state = 'stalled';
+    },
+    silence: () => {
+      for (const socket of sockets) silenced.add(socket);
     },
     mend: () => {
       if (state === 'stalled') endAll();

@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import {
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type TlsOptions,
+} from '@nats-io/transport-node';
+import type { BaseConfig } from './config.ts';
+import { serviceUnavailable } from './database.ts';
+import type { Logger } from './logging.ts';
+
+/** The settings that name files: credentials, and what TLS takes. */
+export type BusFiles = Partial<
+  Pick<BaseConfig, 'NATS_CREDENTIALS_FILE' | 'NATS_TLS_CA_FILE' | 'NATS_TLS_CERT_FILE' | 'NATS_TLS_KEY_FILE'>
+>;
+
+const dialTimeoutMs = 2_000;
+const redialMs = 250;
+/** How long a connection that is closed has to send what is under way. */
+const drainMs = 5_000;
+
+/**
+ * A connection to NATS that is dialled in the background and again whenever it ends: a process starts and serves what needs no bus while
+ * NATS is unavailable.
+ */
+export class BusConnection {
+  readonly #log: Logger;
+  readonly #setups: ((connection: NatsConnection) => void)[] = [];
+  readonly #backs: (() => void)[] = [];
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #connection: NatsConnection | undefined;
+  #isConnected = false;
+
+  /** Begins to dial. Throws where a file of the settings cannot be read or a URL is none. */
+  constructor(urls: string, files: BusFiles, service: string, log: Logger) {
+    this.#log = log;
+    this.#running = this.#run(connectionOptions(urls, files, service));
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** Returns the connection. Throws 503 service_unavailable while there is none. */
+  get current(): NatsConnection {
+    if (this.#connection && this.#isConnected) return this.#connection;
+    throw serviceUnavailable('The service cannot reach its bus; try again shortly');
+  }
+
+  /** Waits until there is a connection, or `waitMs` are over: then whatever needs it waits by itself. */
+  async connected(waitMs: number): Promise<void> {
+    if (this.#isConnected) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onBack(resolve);
+    const timer = setTimeout(resolve, waitMs);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  /** Runs `setup` with the connection, and with each that takes its place. */
+  onConnection(setup: (connection: NatsConnection) => void): void {
+    this.#setups.push(setup);
+    if (this.#connection) setup(this.#connection);
+  }
+
+  /** Runs `back` whenever there is a connection after there was none: core messages of the time between were missed. */
+  onBack(back: () => void): void {
+    this.#backs.push(back);
+  }
+
+  /** Sends what is under way, for at most 5 s, and closes. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    const connection = this.#connection;
+    if (connection && !connection.isClosed()) {
+      const late = setTimeout(() => void connection.close(), drainMs);
+      // A connection that is lost meanwhile has nothing more to send.
+      await (this.#isConnected ? connection.drain() : connection.close()).catch(() => connection.close());
+      clearTimeout(late);
+    }
+    await this.#running;
+  }
+
+  async #run(options: ConnectionOptions): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        this.#connection = await connect(options);
+      } catch (error) {
+        failures++;
+        if (failures === 1 || failures % 100 === 0) {
+          const servers = [options.servers].flat();
+          this.#log.warn({ err: error, waiting_for: 'nats', servers }, 'NATS is unavailable; what needs the bus waits');
+        }
+        await pause(redialMs, signal);
+        continue;
+      }
+      if (failures > 0) this.#log.info('NATS is available');
+      failures = 0;
+      await this.#serve(this.#connection);
+    }
+  }
+
+  /** Serves one connection until it is closed for good, which only its own errors and our `close` do. */
+  async #serve(connection: NatsConnection): Promise<void> {
+    this.#isConnected = true;
+    for (const setup of this.#setups) setup(connection);
+    for (const back of this.#backs) back();
+    if (this.#stopping.signal.aborted) void connection.close();
+    const following = this.#follow(connection);
+    const reason = await connection.closed();
+    this.#isConnected = false;
+    await following;
+    if (!this.#stopping.signal.aborted)
+      this.#log.error({ err: reason }, 'the connection to NATS ended; it is dialled again');
+  }
+
+  async #follow(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') {
+        this.#isConnected = false;
+        this.#log.warn('NATS is unavailable; events wait in the outbox');
+      } else if (status.type === 'reconnect') {
+        this.#isConnected = true;
+        for (const back of this.#backs) back();
+        this.#log.warn('NATS is available again');
+      } else if (status.type === 'error') {
+        this.#log.error({ err: status.error }, 'NATS refused something');
+      }
+    }
+  }
+}
+
+function connectionOptions(urls: string, files: BusFiles, service: string): ConnectionOptions {
+  const { NATS_CREDENTIALS_FILE } = files;
+  const { servers, user, pass } = parseServers(urls);
+  const tls = tlsOptions(urls, files);
+  return {
+    servers,
+    ...(user === undefined ? {} : { user, pass: pass ?? '' }),
+    ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDENTIALS_FILE)) } : {}),
+    ...(tls ? { tls } : {}),
+    name: service,
+    // What is answered to this process nobody else may read.
+    inboxPrefix: `_INBOX.${service}`,
+    timeout: dialTimeoutMs,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+    reconnectJitter: 100,
+    ignoreAuthErrorAbort: true,
+    pingInterval: 5_000,
+    maxPingOut: 2,
+  };
+}
+
+function tlsOptions(urls: string, files: BusFiles): TlsOptions | undefined {
+  const { NATS_TLS_CA_FILE, NATS_TLS_CERT_FILE, NATS_TLS_KEY_FILE } = files;
+  if (!NATS_TLS_CA_FILE && !NATS_TLS_CERT_FILE && !urls.includes('tls://')) return undefined;
+  return {
+    ...(NATS_TLS_CA_FILE ? { ca: readFileSync(NATS_TLS_CA_FILE, 'utf8') } : {}),
+    ...(NATS_TLS_CERT_FILE ? { cert: readFileSync(NATS_TLS_CERT_FILE, 'utf8') } : {}),
+    ...(NATS_TLS_KEY_FILE ? { key: readFileSync(NATS_TLS_KEY_FILE, 'utf8') } : {}),
+  };
+}
+
+/** Reads a comma-separated list of servers; user and password are those of the first that names them. Throws where one is no URL. */
+export function parseServers(list: string): { servers: string[]; user?: string; pass?: string } {
+  const urls = list.split(',').map((text) => new URL(text.includes('://') ? text.trim() : `nats://${text.trim()}`));
+  const named = urls.find(({ username }) => username !== '');
+  const servers = urls.map(({ hostname, port }) => `${hostname}:${port || 4222}`);
+  if (!named) return { servers };
+  return { servers, user: decodeURIComponent(named.username), pass: decodeURIComponent(named.password) };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

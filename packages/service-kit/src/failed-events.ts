@@ -1,0 +1,109 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import { type ReceivedEvent, type ReceivedMessage, readEvent } from './consume-loop.ts';
+import { isDatabaseAway } from './database.ts';
+import {
+  claimFailedEvent,
+  type FailedEventRow,
+  type FailedTry,
+  insertFailedEvents,
+  noteFailedTry,
+} from './failed-events.sql.ts';
+import type { WorkContext } from './jobs.ts';
+import { meter } from './telemetry.ts';
+import { WakeLoop } from './wake-loop.ts';
+
+/** After so many tries an event is dead. */
+export const maxEventTries = 10;
+const firstRetryMs = 2_000;
+const slowestRetryMs = 300_000;
+/** A dependency that is unavailable is not the event's fault, for so long. */
+const patienceMs = 24 * 3_600_000;
+/** How often it is looked for what is due: what waits here has waited already. */
+const pollMs = 1_000;
+/** How long a process that died keeps an event from its next try. */
+const leaseMs = 30_000;
+
+const dead = meter.createCounter('events.dead', {
+  description: 'Messages that no consumer could take or the bus would not carry, by queue.',
+});
+const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
+
+/** Takes one event again; throws as `take` of its consumer does. */
+export type TakeAgain = (queue: string, event: ReceivedEvent, row: FailedEventRow) => Promise<void>;
+
+/** How a try went that is the `tries`th of an event which first failed at `firstAt`. */
+export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
+  const reason = reasonOf(error);
+  const isPatient = isUnavailable(error) && now.getTime() - firstAt.getTime() < patienceMs;
+  const counted = isPatient ? tries - 1 : tries;
+  if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
+  const delayMs = Math.min(firstRetryMs * 2 ** (tries - 1), slowestRetryMs);
+  return { reason, tries: counted, dueAt: new Date(now.getTime() + delayMs) };
+}
+
+/** Whether something failed since the database or another service is unavailable. */
+export function isUnavailable(error: unknown): boolean {
+  return isDatabaseAway(error) || (error instanceof ApiError && error.status === 503);
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.replaceAll('\0', '').toWellFormed().slice(0, 1_000);
+}
+
+/** Sets messages that are no events aside as dead; the bus never sends them again. Throws where they cannot be written. */
+export async function buryRubbish(
+  context: WorkContext<unknown>,
+  queue: string,
+  messages: readonly ReceivedMessage[],
+): Promise<void> {
+  const reason = 'The message is no event: it is not the JSON of an envelope';
+  await insertFailedEvents(context.sql, queue, messages, { reason, tries: 1, dueAt: null }, context.clock());
+  dead.add(messages.length, { queue });
+  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, reason);
+  for (const message of messages) message.terminate('no event');
+}
+
+/** Sets an event aside that could not be taken, to be tried again out of the others' way. Throws where it cannot be written. */
+export async function setAside(
+  context: WorkContext<unknown>,
+  queue: string,
+  message: ReceivedMessage,
+  error: unknown,
+): Promise<void> {
+  const now = context.clock();
+  await insertFailedEvents(context.sql, queue, [message], failedTry(error, 1, now, now), now);
+  failed.add(1, { queue });
+  message.acknowledge();
+}
+
+/** Takes failed events again, one after the other, until stopped. */
+export function retryFailedEvents(context: WorkContext<unknown>, takeAgain: TakeAgain): WakeLoop {
+  const { sql, log, clock } = context;
+  const retryOne = async (): Promise<boolean> => {
+    const now = clock();
+    const row = await claimFailedEvent(sql, now, new Date(now.getTime() + leaseMs));
+    if (!row) return false;
+    try {
+      if (row.tries > maxEventTries) throw new Error('the process ended while it took this event');
+      const event = readEvent(row);
+      if (!event) throw new Error('the bytes are no event');
+      await takeAgain(row.queue, event, row);
+    } catch (error) {
+      await noteFailure(context, row, error);
+    }
+    return true;
+  };
+  return new WakeLoop('failed-events', { everyMs: pollMs, slowestRetryMs: pollMs, log }, retryOne);
+}
+
+async function noteFailure({ sql, log, clock }: WorkContext<unknown>, row: FailedEventRow, error: unknown) {
+  const now = clock();
+  const next = failedTry(error, row.tries, row.first_at, now);
+  await noteFailedTry(sql, row, next, now);
+  const { queue } = row;
+  failed.add(1, { queue });
+  if (next.dueAt) return;
+  dead.add(1, { queue });
+  log.error({ err: error, queue, account: row.account_id, subject: row.subject }, 'an event is dead: every try failed');
+}

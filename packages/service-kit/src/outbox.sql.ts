@@ -1,0 +1,104 @@
+import type { Sql } from './database.ts';
+import type { FailedTry } from './failed-events.sql.ts';
+import type { StoredRow } from './outbox.ts';
+
+/** Locks the oldest events that are due, at most `rows` and about `bytes` of them, until the transaction ends. */
+export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<StoredRow[]> {
+  return await tx<StoredRow[]>`
+    with due as (
+      select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now()
+      order by sequence limit ${rows} for update skip locked
+    ), sized as (
+      select account_id, sequence, sum(size) over (order by sequence) - size as bytes_before from due
+    )
+    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.envelope, o.trace, o.tries, o.created_at
+    from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;
+}
+
+/** Moves events that the bus has to those that were published. */
+export async function movePublished(tx: Sql, rows: readonly StoredRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx`
+    with moved as (
+      delete from outbox using unnest(${keysOf(rows).accounts}::uuid[], ${keysOf(rows).sequences}::bigint[]) as k (account_id, sequence)
+      where outbox.account_id = k.account_id and outbox.sequence = k.sequence returning outbox.*
+    )
+    insert into published (account_id, sequence, id, kind, audience, envelope, trace, created_at)
+    select account_id, sequence, id, kind, audience, envelope, trace, created_at from moved
+    on conflict do nothing`;
+}
+
+function keysOf(rows: readonly StoredRow[]) {
+  return { accounts: rows.map((row) => row.account_id), sequences: rows.map((row) => row.sequence) };
+}
+
+/** Notes that the bus did not take an event, and when it is offered again. */
+export async function postponeEvent(tx: Sql, row: StoredRow, { reason, tries, dueAt }: FailedTry): Promise<void> {
+  await tx`
+    update outbox set tries = ${tries}, due_at = ${dueAt}, reason = ${reason}
+    where account_id = ${row.account_id} and sequence = ${row.sequence}`;
+}
+
+/** Takes an event out of the outbox that the bus will never take: it is dead. */
+export async function buryEvent(tx: Sql, row: StoredRow, subject: string, { reason, tries }: FailedTry): Promise<void> {
+  await tx`
+    with buried as (
+      delete from outbox where account_id = ${row.account_id} and sequence = ${row.sequence} returning *
+    )
+    insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, dead_at)
+    select account_id, 'outbox', ${subject}, kind,
+      jsonb_build_object('Event-Sequence', sequence::text, 'Nats-Msg-Id', id) || coalesce(trace, '{}'),
+      convert_to(envelope, 'UTF8'), ${reason}, ${tries}, created_at, now()
+    from buried`;
+}
+
+/** How many events wait, and for how many seconds the oldest has. */
+export async function measureOutbox(sql: Sql): Promise<{ pending: number; age: number }> {
+  const [row] = await sql<{ pending: number; age: number }[]>`
+    select count(*)::int as pending, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as age from outbox`;
+  return row!;
+}
+
+/** Asks for everything to be sent again that was published since `since`, up to now; returns how many events that is. */
+export async function requestRepublication(tx: Sql, since: Date): Promise<number> {
+  const [row] = await tx<{ matched: number }[]>`
+    with requested as (
+      insert into republications (since, until) values (${since}, now()) returning since, until
+    )
+    select count(*)::int as matched from published, requested
+    where published_at >= requested.since and published_at <= requested.until`;
+  return row!.matched;
+}
+
+/**
+ * Moves a part of what was asked for back to the outbox, where no more than `most` events wait: what is new must not wait long behind what
+ * is old. Returns whether more may be asked for.
+ */
+export async function republishSome(tx: Sql, most: number): Promise<boolean> {
+  const [request] = await tx<{ account_id: string; id: number; since: Date; until: Date }[]>`
+    select account_id, id, since, until from republications order by id limit 1 for update skip locked`;
+  if (!request) return false;
+  const { since, until } = request;
+  const moved = await tx`
+    with chosen as (
+      select account_id, sequence from published where published_at between ${since} and ${until}
+      order by published_at limit (select greatest(0, ${most} - count(*)) from (select 1 from outbox limit ${most}) as waiting)
+    ), moved as (
+      delete from published using chosen
+      where published.account_id = chosen.account_id and published.sequence = chosen.sequence returning published.*
+    )
+    insert into outbox (sequence, account_id, id, kind, audience, envelope, trace, created_at) overriding system value
+    select sequence, account_id, id, kind, audience, envelope, trace, created_at from moved`;
+  if (moved.count > 0) return true;
+  const [left] = await tx`select 1 from published where published_at between ${since} and ${until} limit 1`;
+  if (!left) await tx`delete from republications where account_id = ${request.account_id} and id = ${request.id}`;
+  return false;
+}
+
+/** Deletes events that were published before `before`, at most `limit`; returns how many. */
+export async function forgetPublished(tx: Sql, before: Date, limit: number): Promise<number> {
+  const result = await tx`
+    delete from published where (account_id, sequence) in (
+      select account_id, sequence from published where published_at < ${before} order by published_at limit ${limit})`;
+  return result.count;
+}

@@ -1,0 +1,94 @@
+import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Database, inTransaction, isDatabaseAway, openDatabase } from './database.ts';
+import { isDatabaseMoving } from './health.ts';
+
+const statementMs = 500;
+let platform: Platform;
+let relay: Relay;
+let sql: Database;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+});
+afterAll(async () => {
+  await platform?.stop();
+});
+beforeEach(async () => {
+  relay = await startRelay(platform.env('crm').DATABASE_URL!);
+  sql = openDatabase(relay.url, { pool: 2, service: 'crm', statementMs });
+  await Promise.all([sql`select 1`, sql`select pg_sleep(0)`]);
+});
+afterEach(async () => {
+  await sql?.end({ timeout: 0 });
+  await relay?.stop();
+});
+
+const one = async () => (await sql<{ one: number }[]>`select 1 as one`)[0]!.one;
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => 'no failure' as const,
+    (error: unknown) => error,
+  );
+
+describe('a connection that falls silent', () => {
+  it('costs its statements their deadline, and the pool dials again', async () => {
+    relay.silence();
+    expect(isDatabaseAway(await failure(one()))).toBe(true);
+    await waitFor('a new connection', () => one().catch(() => undefined));
+  });
+
+  it('costs a transaction that is under way its deadline, and the pool dials again', async () => {
+    const work = inTransaction(sql, async (tx) => {
+      await tx`select 1`;
+      relay.silence();
+      await tx`select 2`;
+      await tx`select 3`;
+    });
+    expect(isDatabaseAway(await failure(work))).toBe(true);
+    await waitFor('a new connection', () => inTransaction(sql, (tx) => tx`select 4`).catch(() => undefined));
+  });
+
+  it('ends no statement that PostgreSQL is still working on elsewhere', async () => {
+    const patient = openDatabase(relay.url, { pool: 1, service: 'crm', statementMs: 60_000 });
+    try {
+      const long = patient`select pg_sleep(4)`;
+      // Another pool's statements run into their own, shorter deadline meanwhile.
+      expect(await failure(sql`select pg_sleep(60)`)).toMatchObject({ code: '57014' });
+      expect((await long).count).toBe(1);
+    } finally {
+      await patient.end({ timeout: 0 });
+    }
+  });
+});
+
+it('refuses a transaction that no connection becomes free for, and runs nothing of it later', async () => {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const holders = [1, 2].map(() => inTransaction(sql, () => isOver));
+  let ran = 0;
+  const waiting = inTransaction(sql, async () => {
+    ran++;
+  });
+  expect(isDatabaseAway(await failure(waiting))).toBe(true);
+  end();
+  await Promise.all(holders);
+  expect(await one()).toBe(1);
+  expect(ran).toBe(0);
+});
+
+it('says that a pool stands still only where the database can be dialled', async () => {
+  expect(await isDatabaseMoving(sql)).toBe(true);
+  relay.stall();
+  await failure(one());
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 31_000;
+  try {
+    await failure(one());
+    expect(await isDatabaseMoving(sql)).toBe(false);
+    relay.cut();
+    await relay.stop();
+    expect(await isDatabaseMoving(sql)).toBe(true);
+  } finally {
+    performance.now = now;
+  }
+});

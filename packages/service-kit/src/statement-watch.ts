@@ -1,0 +1,156 @@
+import { Socket } from 'node:net';
+import type postgres from 'postgres';
+
+/** How much later than its server a client gives a statement up: PostgreSQL's own answer to one that takes too long comes first. */
+const graceMs = 1_000;
+const sweepMs = 500;
+
+/** A statement of postgres.js on its way; the members are those that its 3.4 line has had throughout. */
+export interface RunningStatement {
+  canceller: unknown;
+  /** Hands it to a connection: the pool's, or a transaction's own. */
+  handler: unknown;
+  /** Set once a connection has it. */
+  state: unknown;
+  options: { onexecute?: unknown };
+  executed: boolean;
+  strings?: readonly string[];
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  handle(): unknown;
+}
+
+interface Watched {
+  statement: RunningStatement;
+  startedAtMs: number;
+  isOver: boolean;
+}
+
+interface Heard {
+  bytesRead: number;
+  bytesWritten: number;
+  /** When something was last read, and when something was first written after that. */
+  readAtMs: number;
+  askedAtMs: number | undefined;
+}
+
+/** A statement that was not answered in time: its connection may be silent, or none was free. */
+export class StatementTimeout extends Error {
+  readonly code = 'STATEMENT_TIMEOUT';
+
+  constructor(ms: number) {
+    super(`PostgreSQL did not answer a statement within ${ms} ms`);
+  }
+}
+
+/**
+ * Gives every statement of one pool a deadline on our side. PostgreSQL cuts a slow statement off by itself; where nothing at all comes
+ * (a failover without a FIN), the sockets that have been silent as long are destroyed, so that the pool dials again.
+ *
+ * Silence is told by the sockets' byte counters, sampled while statements are on their way: it costs nothing a packet, and holds
+ * under TLS.
+ */
+export class StatementWatch {
+  readonly #deadlineMs: number;
+  readonly #sockets = new Map<Socket, Heard>();
+  #watched: Watched[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #nextHost = 0;
+  #poolHandler: unknown;
+  /** When the first statement began that came after the last answer. */
+  #unansweredSinceMs: number | undefined;
+
+  /** @param statementMs what PostgreSQL allows a statement */
+  constructor(statementMs: number) {
+    this.#deadlineMs = statementMs + graceMs;
+  }
+
+  /** For how many milliseconds no statement has been answered although there were some; 0 where all is well. */
+  get standsStillMs(): number {
+    return this.#unansweredSinceMs === undefined ? 0 : performance.now() - this.#unansweredSinceMs;
+  }
+
+  /** Dials the next of the pool's hosts: the `socket` option of postgres.js. */
+  readonly dial = ({ host, port, path }: postgres.ParsedOptions): Socket => {
+    const socket: Socket & { host?: string } = new Socket();
+    const now = performance.now();
+    this.#sockets.set(socket, { bytesRead: 0, bytesWritten: 0, readAtMs: now, askedAtMs: now });
+    socket.once('close', () => this.#sockets.delete(socket));
+    const index = this.#nextHost++ % host.length;
+    if (path) return socket.connect(path);
+    // The driver asks a certificate for this name.
+    socket.host = host[index]!;
+    return socket.connect(port[index]!, host[index]!);
+  };
+
+  /** Says by which handler the statements of the pool itself are known, those of no transaction. */
+  knowPool(handler: unknown): void {
+    this.#poolHandler = handler;
+  }
+
+  /** Watches a statement that is about to be sent. */
+  watch(statement: RunningStatement): void {
+    const watched: Watched = { statement, startedAtMs: performance.now(), isOver: false };
+    this.#unansweredSinceMs ??= watched.startedAtMs;
+    const { resolve, reject } = statement;
+    statement.resolve = (value) => {
+      watched.isOver = true;
+      this.#unansweredSinceMs = undefined;
+      resolve.call(statement, value);
+    };
+    statement.reject = (error) => {
+      watched.isOver = true;
+      // An error that PostgreSQL sent is an answer too.
+      if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#unansweredSinceMs = undefined;
+      reject.call(statement, error);
+    };
+    this.#watched.push(watched);
+    this.#timer ??= setTimeout(this.#sweep, sweepMs);
+  }
+
+  readonly #sweep = () => {
+    // After a turn of the event loop: what has arrived already is read first.
+    setImmediate(() => {
+      const now = performance.now();
+      this.#sample(now);
+      this.#watched = this.#watched.filter(({ isOver }) => !isOver);
+      const late = this.#watched.filter(({ startedAtMs }) => startedAtMs < now - this.#deadlineMs);
+      if (late.some(({ statement }) => statement.state)) this.#destroySilent(now);
+      for (const each of late) {
+        if (this.#isLost(each, now)) each.statement.reject(new StatementTimeout(this.#deadlineMs));
+      }
+      this.#timer = this.#watched.length > 0 ? setTimeout(this.#sweep, sweepMs) : undefined;
+    });
+  };
+
+  /**
+   * Whether nobody else ends a late statement. One that waits for a connection is refused, but for a transaction's first, which gives up by
+   * itself (see `inTransaction`); the others in a transaction end with its connection. What is late twice over the driver has lost.
+   */
+  #isLost({ statement: { state, options, handler }, startedAtMs }: Watched, now: number): boolean {
+    if (handler !== this.#poolHandler) return false;
+    return state ? startedAtMs < now - 2 * this.#deadlineMs : !options.onexecute;
+  }
+
+  #sample(now: number): void {
+    for (const [socket, heard] of this.#sockets) {
+      const hasRead = socket.bytesRead !== heard.bytesRead;
+      const hasWritten = socket.bytesWritten !== heard.bytesWritten;
+      if (hasRead) heard.readAtMs = now;
+      if (hasRead) heard.askedAtMs = hasWritten ? now : undefined;
+      else if (hasWritten) heard.askedAtMs ??= now;
+      heard.bytesRead = socket.bytesRead;
+      heard.bytesWritten = socket.bytesWritten;
+    }
+  }
+
+  /**
+   * An idle socket may be among them: it is dialled again when it is needed. They end without an error of ours, since the driver forgets
+   * statements that it is given between a socket's error and its end.
+   */
+  #destroySilent(now: number): void {
+    for (const [socket, { readAtMs, askedAtMs }] of this.#sockets) {
+      if ((askedAtMs ?? readAtMs) < now - this.#deadlineMs) socket.destroy();
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { republishEvents, type ServiceName } from '@customer-platform/contracts/core';
+import { forgetDeadEvents } from './failed-events.sql.ts';
+import { forgetAnswers } from './idempotency.ts';
+import type { Job } from './jobs.ts';
+import { forgetPublished, republishSome, requestRepublication } from './outbox.sql.ts';
+import { answerRequest } from './requests.ts';
+
+const dayMs = 24 * 3_600_000;
+/** Longer than the bus keeps the events that an inbox row recognises. */
+const inboxRetentionMs = 8 * dayMs;
+/** How long published events are kept, to be sent again. */
+export const publishedRetentionMs = 7 * dayMs;
+const deadRetentionMs = 30 * dayMs;
+
+/** Keyed answers after 24 hours, published events after 7 days, inbox rows after 8, dead events after 30. */
+export const forgetOldRecords: Job<unknown> = {
+  name: 'forget-old-records',
+  everyMs: 60_000,
+  async run({ tx, now }) {
+    const limit = 5_000;
+    const before = (ms: number) => new Date(now.getTime() - ms);
+    const taken = await tx`
+      delete from inbox where (account_id, event_id, consumer) in (
+        select account_id, event_id, consumer from inbox
+        where taken_at <= ${before(inboxRetentionMs)} order by taken_at limit ${limit})`;
+    const forgotten = [
+      await forgetAnswers(tx, now, limit),
+      taken.count,
+      await forgetPublished(tx, before(publishedRetentionMs), limit),
+      await forgetDeadEvents(tx, before(deadRetentionMs), limit),
+    ];
+    return forgotten.includes(limit);
+  },
+};
+
+/** How many events may wait for the bus while older ones are sent again. */
+const mostWaiting = 1_000;
+
+/** Sends what operators ask for to the bus again, a part a round. */
+export const sendAgain: Job<unknown> = {
+  name: 'republish-events',
+  everyMs: 1_000,
+  run: async ({ tx }) => await republishSome(tx, mostWaiting),
+};
+
+/** Takes the gateway's request to publish events of one service again. */
+export const answerRepublishEvents = (service: ServiceName) =>
+  answerRequest(republishEvents(service), async ({ change }, { since }) => {
+    return { matched: await change(({ tx }) => requestRepublication(tx, new Date(since))) };
+  });
