@@ -1,6 +1,15 @@
 import type { Poster } from '@customer-platform/outbound';
 import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
-import { type Database, DeadlineWatch, type Logger, meter, type Timed, WakeLoop } from '@customer-platform/service-kit';
+import {
+  type AccountDirectory,
+  type Database,
+  DeadlineWatch,
+  type Logger,
+  meter,
+  type Timed,
+  WakeLoop,
+} from '@customer-platform/service-kit';
+import { AccountStandings } from './account-standings.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
@@ -16,6 +25,7 @@ export type DispatcherOptions = {
   log: Logger;
   clock: () => Date;
   poster: Poster;
+  accounts: AccountDirectory;
   schedule: RetrySchedule;
   secretKeys: SecretKeys;
   /** Tries under way at most to one endpoint. */
@@ -41,6 +51,8 @@ const endBatch = 1000;
 const stopMs = 5000;
 /** A queue whose endpoint's secret cannot be read is looked at again after this. */
 const unreadableRestMs = 60_000;
+/** The same of a queue whose account is suspended, once that is over. */
+const suspendedRestMs = 1000;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
@@ -56,6 +68,7 @@ export class Dispatcher {
   readonly #queues: HeldQueues;
   readonly #startable = new FairQueue<HeldEndpoint>();
   readonly #slots: TrySlots;
+  readonly #standings: AccountStandings;
   readonly #running = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
     running.isSlow = true;
     this.#slots.slowDown(running.accountId);
@@ -69,10 +82,15 @@ export class Dispatcher {
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
-    const { sql, clock, log, maxPerEndpoint, maxInFlight } = options;
+    const { sql, clock, log, accounts, maxPerEndpoint, maxInFlight } = options;
     this.#options = options;
     const most = maxInFlight * 4;
     this.#slots = new TrySlots(most);
+    const learned = (accountId: string) => {
+      this.#startable.putBack(accountId);
+      this.#startReady();
+    };
+    this.#standings = new AccountStandings({ accounts, log, learned });
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
     this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
@@ -92,7 +110,7 @@ export class Dispatcher {
   /** Starts nothing more, waits up to 5 s for tries under way and gives its leases back; what is cut off is tried again. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all([this.#look.stop(), this.#upkeep.stop()]);
+    await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
     const deadline = performance.now() + stopMs;
     while (this.#slots.inFlight > 0 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -106,7 +124,7 @@ export class Dispatcher {
     if (this.#isDueForLook || performance.now() - this.#lookedAt >= lookEveryMs) {
       this.#isDueForLook = false;
       this.#lookedAt = performance.now();
-      await this.#queues.takeDue(this.#slots.atBound());
+      await this.#takeDue();
     }
     const all = this.#queues.all();
     // What waits behind a bound is no work to go on with: it must not keep others from being fetched.
@@ -117,8 +135,20 @@ export class Dispatcher {
     this.#startReady();
   }
 
+  /** Leases what is due, but nothing of an account that is suspended or at its bound, and gives up what is held of a suspended one. */
+  async #takeDue(): Promise<void> {
+    const suspended = new Set(this.#standings.suspended());
+    await this.#queues.takeDue([...suspended, ...this.#slots.atBound()]);
+    if (suspended.size === 0) return;
+    for (const held of this.#queues.all()) if (suspended.has(held.accountId)) held.giveUp(suspendedRestMs);
+  }
+
+  #mayStart(accountId: string): boolean {
+    return this.#slots.isBelowBound(accountId) && this.#standings.maySend(accountId);
+  }
+
   #canStart(held: HeldEndpoint): boolean {
-    return held.canStart() && this.#slots.isBelowBound(held.accountId);
+    return held.canStart() && this.#mayStart(held.accountId);
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
@@ -183,16 +213,15 @@ export class Dispatcher {
       return true;
     } catch (error) {
       this.#options.log.error({ err: error, endpoint: endpointId }, 'the secret of an endpoint cannot be read');
-      held.isLeaving = true;
-      held.restMs = unreadableRestMs;
+      held.giveUp(unreadableRestMs);
       return false;
     }
   }
 
   #startReady(): void {
-    const isBelowBound = (accountId: string) => this.#slots.isBelowBound(accountId);
+    const mayStart = (accountId: string) => this.#mayStart(accountId);
     while (!this.#isStopping && this.#slots.hasRoom() && this.#writer.waiting < maxUnwritten) {
-      const held = this.#startable.next(isBelowBound);
+      const held = this.#startable.next(mayStart);
       if (!held) return;
       const delivery = held.canStart() ? held.ready.shift() : undefined;
       if (delivery) void this.#try(held, delivery);

@@ -54,6 +54,13 @@ export class HeldEndpoint implements QueueKey {
     this.drained = undefined;
   }
 
+  /** Sends nothing more of it and leaves it alone for `restMs`, counted from when its tries under way have ended. */
+  giveUp(restMs: number): void {
+    this.ready = [];
+    this.isLeaving = true;
+    this.restMs = restMs;
+  }
+
   /** How many more deliveries to fetch now; 0 where there are enough to go on with. */
   wanted(maxPerEndpoint: number): number {
     // Also where it gives way to others: its tries under way are to end when it is off or gone.
