@@ -240,9 +240,12 @@ export async function endPending(sql: Sql, key: QueueKey, reason: EndReason, lim
   return result.count;
 }
 
-/** Removes the queue of an endpoint that is gone, unless something came into it since it was read. */
+/**
+ * Removes the queue of an endpoint that is gone, unless something came into it since it was read or another process has it. It may
+ * have been given back meanwhile: nobody would look at it again.
+ */
 export async function deleteQueue(sql: Sql, owner: string, queue: DueQueue): Promise<void> {
   await sql`
     delete from queues where account_id = ${queue.accountId} and endpoint_id = ${queue.endpointId}
-      and owner = ${owner} and version = ${queue.version}`;
+      and (owner = ${owner} or owner is null) and version = ${queue.version}`;
 }

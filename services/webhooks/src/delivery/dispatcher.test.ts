@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { countUnaccounted } from '../events/events.sql.ts';
 import { webhooks } from '../main.ts';
 import { delivery, earnCap, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { deleteQueue } from './dispatch.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -204,5 +205,20 @@ describe('the dispatcher', () => {
     await account.client.deleteEndpoint({ params: { endpoint_id: endpoint.id } });
     await waitFor('all to end', async () => (await states(account.id)).failed === 2501);
     expect(await states(account.id)).toEqual({ failed: 2501 });
+  });
+
+  it('removes the queue of a deleted endpoint that was given back meanwhile, and none that another process has', async () => {
+    const { id: accountId } = await platform.account();
+    const [mine, others, changed] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+    const [owner, other] = [crypto.randomUUID(), crypto.randomUUID()];
+    await sql`
+      insert into queues (account_id, endpoint_id, due_at, version, owner, leased_until) values
+        (${accountId}, ${mine}, 'infinity', 3, null, null), (${accountId}, ${changed}, 'infinity', 4, null, null),
+        (${accountId}, ${others}, 'infinity', 3, ${other}, now() + interval '1 hour')`;
+    for (const endpointId of [mine, others, changed]) {
+      await deleteQueue(sql, owner, { accountId, endpointId, version: 3, endpointVersion: 0 });
+    }
+    const left = await sql<{ endpoint_id: string }[]>`select endpoint_id from queues where account_id = ${accountId}`;
+    expect(left.map((row) => row.endpoint_id).toSorted()).toEqual([others, changed].toSorted());
   });
 });
