@@ -1,7 +1,9 @@
-import { type buildConnector, Pool } from 'undici';
+import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
+import { connectionClient, ResendingHandler } from './kept-connections.ts';
 
 export type ConnectionPoolOptions = {
-  connect: buildConnector.connector;
+  connect: GuardedConnector;
   /** Sockets per pool; what is beyond waits in the pool's queue. */
   maxSocketsPerPool: number;
   /** Sockets in all: at this bound pools that are not in use are closed, and dials wait for a socket to end. */
@@ -10,13 +12,27 @@ export type ConnectionPoolOptions = {
   keepAliveMs: number;
 };
 
-/** The reused connections of one key to one origin. `dials` counts connections begun, `inFlight` requests not yet settled. */
-export type PoolEntry = { id: string; pool: Pool; dials: number; inFlight: number };
+/**
+ * The reused connections of one key to one origin. `inFlight` counts requests not yet settled; `ended` is aborted when the pool
+ * is closed, `isAborted` says that this cut off its requests.
+ */
+export type PoolEntry = {
+  id: string;
+  key: string;
+  pool: Pool;
+  /** The same pool; a request whose kept connection is lost before any byte of an answer is sent once more, over a new one. */
+  resending: Dispatcher;
+  inFlight: number;
+  ended: AbortController;
+  isAborted: boolean;
+};
 
 export type ConnectionPools = {
   /** The pool of a key and an origin, made at first use, counted as in use until it is given back. */
   take(key: string, origin: string): PoolEntry;
   giveBack(entry: PoolEntry): void;
+  /** Ends every connection and dial of a key; its requests fail, and later ones get connections of their own. */
+  abort(key: string): void;
   openSockets(): number;
   /** Ends every connection; requests on the way fail. */
   close(): Promise<void>;
@@ -36,22 +52,42 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
   const waiting: (() => void)[] = [];
   let openSockets = 0;
 
-  function makeEntry(id: string, origin: string): PoolEntry {
+  function makeEntry(id: string, key: string, origin: string): PoolEntry {
+    const ended = new AbortController();
     const connect: buildConnector.connector = (target, callback) => {
-      entry.dials++;
-      whenSocketIsFree(() => dial(target, callback));
+      whenSocketIsFree(() => dial(target, ended.signal, callback));
     };
-    const pool = new Pool(origin, {
+    const clientOptions = {
       connect,
-      connections: options.maxSocketsPerPool,
       allowH2: false,
       keepAliveTimeout: options.keepAliveMs,
       keepAliveMaxTimeout: maxKeepAliveMs,
       headersTimeout: 0,
       bodyTimeout: 0,
+    };
+    const pool = new Pool(origin, {
+      ...clientOptions,
+      connections: options.maxSocketsPerPool,
+      factory: connectionClient,
     });
-    const entry: PoolEntry = { id, pool, dials: 0, inFlight: 0 };
-    return entry;
+    /** Sends over a connection of its own, which is closed after the answer. */
+    const sendOnce: Dispatcher['dispatch'] = (target, handler) => {
+      const client = new Client(origin, clientOptions);
+      const endClient = () => void client.destroy();
+      ended.signal.addEventListener('abort', endClient);
+      const isTaken = client.dispatch(target, handler);
+      void client.close().finally(() => ended.signal.removeEventListener('abort', endClient));
+      return isTaken;
+    };
+    const resending = pool.compose((dispatch) => (target, handler) => {
+      const resend = () => {
+        if (ended.signal.aborted) return false;
+        sendOnce(target, handler);
+        return true;
+      };
+      return dispatch(target, new ResendingHandler(handler, resend));
+    });
+    return { id, key, pool, resending, inFlight: 0, ended, isAborted: false };
   }
 
   function whenSocketIsFree(dialNow: () => void): void {
@@ -64,8 +100,8 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
     }
   }
 
-  function dial(target: buildConnector.Options, callback: buildConnector.Callback): void {
-    options.connect(target, (error, socket) => {
+  function dial(target: buildConnector.Options, signal: AbortSignal, callback: buildConnector.Callback): void {
+    options.connect({ ...target, signal }, (error, socket) => {
       if (error) {
         socketEnded();
         callback(error, null);
@@ -101,14 +137,15 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
   }
 
   function end(entry: PoolEntry): void {
-    entries.delete(entry.id);
+    if (entries.get(entry.id) === entry) entries.delete(entry.id);
+    entry.ended.abort(new ConnectError('http', 'the connection is no longer wanted'));
     void entry.pool.destroy();
   }
 
   return {
     take(key, origin) {
       const id = `${key} ${origin}`;
-      const entry = entries.get(id) ?? makeEntry(id, origin);
+      const entry = entries.get(id) ?? makeEntry(id, key, origin);
       entries.delete(id);
       entries.set(id, entry);
       entry.inFlight++;
@@ -119,10 +156,17 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
       entry.inFlight--;
       if (entry.inFlight === 0 && waiting.length > 0) end(entry);
     },
+    abort(key) {
+      for (const entry of [...entries.values()].filter((one) => one.key === key)) {
+        entry.isAborted = true;
+        end(entry);
+      }
+    },
     openSockets: () => openSockets,
     async close() {
-      await Promise.all([...entries.values()].map((entry) => entry.pool.destroy()));
-      entries.clear();
+      const all = [...entries.values()];
+      for (const entry of all) end(entry);
+      await Promise.all(all.map((entry) => entry.pool.destroy()));
     },
   };
 }

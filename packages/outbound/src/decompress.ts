@@ -10,7 +10,7 @@ import {
 
 const maxEncodings = 3;
 /** The window that a zstd body on the web may have at most (RFC 9659): what it says is what a decoder allocates. */
-const zstdWindowLog = 23;
+export const zstdWindowLog = 23;
 
 const decoders: Record<string, (firstByte: number) => Transform> = {
   gzip: () => createGunzip(),

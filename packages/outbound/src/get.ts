@@ -1,5 +1,4 @@
-import type { Dispatcher } from 'undici';
-import { createConnectionPools, type PoolEntry } from './connection-pools.ts';
+import { createConnectionPools } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
 
@@ -93,7 +92,7 @@ export function createGetter(options: GetterOptions): Getter {
     const entry = pools.take(request.poolKey, url.origin);
     try {
       const target = { path: url.pathname + url.search, method: 'GET' as const, headers: headersOf(request), signal };
-      const answer = await requestOn(entry, target);
+      const answer = await entry.resending.request({ ...target, origin: url.origin });
       const location = answer.headers.location;
       if (redirectStatuses.has(answer.statusCode) && typeof location === 'string') {
         answer.body.on('error', () => undefined).destroy();
@@ -148,18 +147,6 @@ export function createGetter(options: GetterOptions): Getter {
     openSockets: pools.openSockets,
     close: pools.close,
   };
-}
-
-/** Asks once more where a connection that had been kept turned out to be closed before any byte of an answer. */
-async function requestOn(entry: PoolEntry, target: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
-  const dialsBefore = entry.dials;
-  try {
-    return await entry.pool.request(target);
-  } catch (error) {
-    const isLost = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
-    if (!isLost || entry.dials !== dialsBefore) throw error;
-    return await entry.pool.request(target);
-  }
 }
 
 function redirectTarget(location: string, from: URL): URL {

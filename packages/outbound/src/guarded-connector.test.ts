@@ -125,9 +125,7 @@ describe('checkTargetUrl', () => {
 
   it('a name whose look-up does not end is accepted after the bound', async () => {
     const endless = () => new Promise<string[]>(() => undefined);
-    const before = performance.now();
     expect(await checkTargetUrl('https://slow.example/', { allowedRanges: [], resolve: endless })).toBeNull();
-    expect(performance.now() - before).toBeLessThan(5000);
   });
 });
 
@@ -166,8 +164,21 @@ describe('createGuardedConnector', () => {
   it('tries the next address when one does not answer', async () => {
     const { dial, dialled } = noteDials((address) => (address.includes(':') ? 'ENETUNREACH' : 'ETIMEDOUT'));
     const error = await connect({ dial }, { hostname: 'public.example' });
-    expect(error.failure).toBe('refused');
+    expect(error.failure).toBe('timeout');
     expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34', '2606:2800:220:1::1']);
+  });
+
+  it.each([
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'ECONNREFUSED', 'tls'],
+    ['ECONNREFUSED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
+    ['CERT_HAS_EXPIRED', 'ETIMEDOUT', 'tls'],
+    ['CERT_HAS_EXPIRED', 'ECONNRESET', 'tls'],
+    ['ECONNRESET', 'ETIMEDOUT', 'http'],
+    ['ENETUNREACH', 'ETIMEDOUT', 'timeout'],
+  ])('of %s at one address and %s at the next one it tells what got furthest: %s', async (first, second, failure) => {
+    const { dial, dialled } = noteDials((address) => (address.includes(':') ? second : first));
+    expect((await connect({ dial }, { hostname: 'public.example' })).failure).toBe(failure);
+    expect(dialled).toHaveLength(2);
   });
 
   it.each(['10.0.0.1', '127.0.0.1', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '0.0.0.0', 'fe80::1'])(
@@ -203,6 +214,12 @@ describe('createGuardedConnector', () => {
     await connect({ dial, allowedRanges: loopback }, { hostname: 'localhost.' });
     await connect({ dial, allowedRanges: loopback }, { hostname: '::1' });
     expect(dialled.map((target) => target.servername)).toEqual(['localhost', 'localhost', undefined]);
+  });
+
+  it('a name with thousands of addresses costs a look at 64 of them', async () => {
+    const resolve = async () => Array.from({ length: 5000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+    const error = await connect({ resolve }, { hostname: 'many.example' });
+    expect([error.failure, error.message.match(/\(private\)/g)?.length]).toEqual(['blocked', 64]);
   });
 
   it('a name without an address is a dns failure', async () => {

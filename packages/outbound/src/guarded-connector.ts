@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import type { ResolveName } from './resolve-name.ts';
@@ -26,9 +26,17 @@ export type TargetGuard = {
   allowsPlainHttp?: true;
 };
 
+/**
+ * How far a dial got that ended so. A network that cannot be reached counts as refused: of a name with addresses of both
+ * families, the one that this host has a way to says more.
+ */
+const stages: Record<ConnectFailure, number> = { dns: 0, blocked: 1, refused: 2, timeout: 3, http: 4, tls: 5 };
+
 const maxUrlLength = 2048;
 /** A name with many addresses is tried at so many of them, so that one dial stays bounded. */
 const maxAddresses = 4;
+/** Of what a name server answers no more is looked at. */
+const maxResolved = 64;
 const fallbackTimeoutMs = 3000;
 const checkTimeoutMs = 3000;
 
@@ -105,16 +113,22 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Resolves a name within a bound; rejects with a RangeError after it. */
+/** Returns the first addresses of a name, within a bound; rejects with a RangeError after it. */
 async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number): Promise<string[]> {
   const { promise: late, reject } = Promise.withResolvers<string[]>();
   const timer = setTimeout(() => reject(new RangeError(`${name} took over ${timeoutMs} ms to resolve`)), timeoutMs);
   try {
-    return await Promise.race([resolve(name), late]);
+    return (await Promise.race([resolve(name), late])).slice(0, maxResolved);
   } finally {
     clearTimeout(timer);
   }
 }
+
+/** An undici connector whose dial `signal` cuts off at once, with the signal's reason. */
+export type GuardedConnector = (
+  target: buildConnector.Options & { signal?: AbortSignal },
+  callback: buildConnector.Callback,
+) => void;
 
 export type GuardedConnectorOptions = TargetGuard & {
   /** Bound of one dial, TLS handshake included. */
@@ -127,28 +141,31 @@ export type GuardedConnectorOptions = TargetGuard & {
 
 /**
  * Makes an undici connector that resolves the name itself, vets every address and dials vetted ones alone, one after the
- * other, pinned: nothing is resolved a second time. SNI and certificate check stay with the name. Plain http goes to
+ * other, pinned: nothing is resolved a second time; where none takes it, the error is that of the address that got furthest. SNI and certificate check stay with the name. Plain http goes to
  * explicitly allowed ranges alone, unless `allowsPlainHttp`; another protocol, which begins TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
-export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
+export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
   const { certificateAuthority: ca, connectTimeoutMs } = options;
   const make = (timeout: number) =>
     options.dial ?? buildConnector({ allowH2: false, timeout, maxCachedSessions: 1000, ...(ca ? { ca } : {}) });
   const dialLast = make(connectTimeoutMs);
   const dialOther = make(Math.min(fallbackTimeoutMs, connectTimeoutMs));
 
-  return (target, callback) => {
+  return ({ signal, ...target }, callback) => {
     vettedAddresses(target, options)
       .then(async (addresses) => {
+        let furthest: ConnectError | undefined;
         for (const [index, address] of addresses.entries()) {
+          signal?.throwIfAborted();
           const isLast = index === addresses.length - 1;
           try {
-            return await dialOnce(isLast ? dialLast : dialOther, target, address);
+            return await dialOnce(isLast ? dialLast : dialOther, target, address, signal);
           } catch (error) {
-            if (isLast) throw error;
+            if (!(error instanceof ConnectError)) throw error;
+            if (!furthest || stages[error.failure] > stages[furthest.failure]) furthest = error;
           }
         }
-        throw new ConnectError('dns', `${target.hostname} has no address`);
+        throw furthest ?? new ConnectError('dns', `${target.hostname} has no address`);
       })
       .then(
         (socket) => callback(null, socket),
@@ -189,6 +206,7 @@ function dialOnce(
   dial: buildConnector.connector,
   target: buildConnector.Options,
   address: string,
+  signal: AbortSignal | undefined,
 ): Promise<DialledSocket> {
   const isTls = target.protocol === 'https:';
   const { servername: asked, ...rest } = target;
@@ -196,12 +214,20 @@ function dialOnce(
   // SNI carries names without their trailing dot, and no addresses.
   const servername = name.replace(/\.$/, '');
   const pinned = { ...rest, hostname: address, ...(isTls && servername ? { servername } : {}) };
-  return new Promise((resolve, reject) => {
-    dial(pinned, (error, socket) => {
-      if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
-      else resolve(socket);
-    });
+  const { promise, resolve, reject } = Promise.withResolvers<DialledSocket>();
+  // undici's connector returns the socket that it dials with.
+  const dialling: unknown = dial(pinned, (error, socket) => {
+    if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
+    else resolve(socket);
   });
+  if (!signal) return promise;
+  const cutOff = () => {
+    const reason = signal.reason as Error;
+    if (dialling instanceof Socket) dialling.destroy(reason);
+    reject(reason);
+  };
+  signal.addEventListener('abort', cutOff);
+  return promise.finally(() => signal.removeEventListener('abort', cutOff));
 }
 
 function failureOf(error: Error, isTls: boolean): ConnectFailure {

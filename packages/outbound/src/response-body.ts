@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import { zstdWindowLog } from './decompress.ts';
 
 /** At most this much of an answer is read, counted after decompression. */
 export const maxAnswerBytes = 64 * 1024;
@@ -16,7 +17,8 @@ const decoders: Record<string, Decoder> = {
   'x-gzip': promisify(gunzip),
   deflate: (bytes, options) => (hasZlibHeader(bytes) ? promisify(inflate) : promisify(inflateRaw))(bytes, options),
   br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
+  zstd: (bytes, options) =>
+    promisify(zstdDecompress)(bytes, { ...options, params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } }),
 };
 
 /** Servers send "deflate" with and without the zlib header. */

@@ -53,7 +53,7 @@ const balanceLagMs = 30_000;
 
 /** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
 export async function makeResources(foundation: Foundation<WebhooksConfig>) {
-  const { config, sql, log, clock, eventsCommitted } = foundation;
+  const { config, sql, log, clock, accounts, eventsCommitted } = foundation;
   const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
   const guard: TargetGuard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5000) };
   const poster = createPoster({
@@ -67,6 +67,7 @@ export async function makeResources(foundation: Foundation<WebhooksConfig>) {
     log,
     clock,
     poster,
+    accounts,
     schedule,
     secretKeys,
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,

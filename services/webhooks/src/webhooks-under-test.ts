@@ -29,6 +29,15 @@ export function delivery(
   return waitFor('a delivery', find, timeoutMs);
 }
 
+/** Has an endpoint that answers take four events, after which it is trusted with ten tries at once. */
+export async function earnCap(account: TestAccount, endpointId: string): Promise<void> {
+  await Promise.all([1, 2, 3, 4].map((i) => emitContactCreated(account, `Earns ${i}`)));
+  await waitFor('what it answers', async () => {
+    const all = await deliveriesTo(account, endpointId);
+    return all.filter((one) => one.status === 'delivered').length >= 4;
+  });
+}
+
 /** Whether one of a request's signatures is this secret's: Standard Webhooks, written here a second time to check the first. */
 export function isSignedBy(secret: string, { headers, body }: Received): boolean {
   const key = Buffer.from(secret.slice(6), 'base64');

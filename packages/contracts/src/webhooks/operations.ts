@@ -159,7 +159,10 @@ export const replayDeliveries = operation('replayDeliveries', {
     status: z
       .enum(['failed', 'all'])
       .default('failed')
-      .meta({ description: 'failed takes skipped ones too; all takes delivered ones as well.' }),
+      .meta({
+        description:
+          'failed takes skipped ones and those that wait after a failed try too; all takes every one, whatever its state.',
+      }),
   }),
   status: 202,
   answer: Replay.pick({ id: true, matched: true }),

@@ -124,9 +124,13 @@ export async function insertDelivery(
   return (await findDelivery(tx, accountId, endpoint.id, row!.id))!;
 }
 
-/** Makes deliveries due now and begins their retry schedule anew; a try under way no longer decides about them. */
+/**
+ * Makes deliveries due now, those that are due already without losing their place, and begins their retry schedule again; a try
+ * under way no longer decides about them.
+ */
 export async function restartDeliveries(tx: Sql, accountId: string, ids: string[], now: Date): Promise<void> {
   await tx`
-    update deliveries set status = 'pending', reason = null, run = run + 1, step = 0, is_manual = true, next_try_at = ${now}
+    update deliveries set status = 'pending', reason = null, run = run + 1, step = 0, is_manual = true,
+      next_try_at = least(next_try_at, ${now}::timestamptz)
     where account_id = ${accountId} and id = any(${ids}::uuid[])`;
 }

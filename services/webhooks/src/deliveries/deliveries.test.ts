@@ -1,14 +1,13 @@
 import { createServer } from 'node:net';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
-import { insertReplay } from './replays.sql.ts';
+import { deliveriesTo, delivery, earnCap, emitContactCreated, register } from '../webhooks-under-test.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];
 
 beforeAll(async () => {
-  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h', WEBHOOKS_TIMEOUT_MS: '2000' };
+  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h' };
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
 });
 afterEach(async () => {
@@ -31,8 +30,13 @@ async function endpointAnswering(status: number, headers: Record<string, string>
 }
 
 const hasTries = (count: number) => (one: { tries: unknown[] }) => one.tries.length === count;
-const waitMs = (one: { next_try_at: string | null; tries: { at: string }[] }) =>
-  Date.parse(one.next_try_at!) - Date.parse(one.tries.at(-1)!.at);
+/** From the end of the last try to the next one. */
+const waitMs = (one: { next_try_at: string | null; tries: { at: string; duration_ms: number }[] }) => {
+  const last = one.tries.at(-1)!;
+  return Date.parse(one.next_try_at!) - Date.parse(last.at) - last.duration_ms;
+};
+/** What lies between the end of a try and its being measured, each rounded. */
+const slackMs = 2000;
 
 describe('a delivery', () => {
   it('shows the event, what was sent, the answer and the try', async () => {
@@ -127,12 +131,12 @@ describe('a failed try', () => {
     await emitContactCreated(account);
     const first = await delivery(account, endpoint.id, hasTries(1));
     expect(first).toMatchObject({ status: 'pending', reason: null, response: { status: 500, body: 'no' } });
-    expect(waitMs(first)).toBeGreaterThanOrEqual(10_000);
-    expect(waitMs(first)).toBeLessThan(11_600);
+    expect(waitMs(first)).toBeGreaterThanOrEqual(10_000 - 1);
+    expect(waitMs(first)).toBeLessThan(11_000 + slackMs);
     platform.clock.advance(12_000);
     const second = await delivery(account, endpoint.id, hasTries(2));
-    expect(waitMs(second)).toBeGreaterThanOrEqual(3_600_000);
-    expect(waitMs(second)).toBeLessThan(3_961_000);
+    expect(waitMs(second)).toBeGreaterThanOrEqual(3_600_000 - 1);
+    expect(waitMs(second)).toBeLessThan(3_960_000 + slackMs);
     answer(302);
     platform.clock.advance(3_970_000);
     const third = await delivery(account, endpoint.id, hasTries(3));
@@ -163,8 +167,8 @@ describe('a failed try', () => {
     const { account, endpoint } = await endpointAnswering(503, { 'retry-after': '600' });
     await emitContactCreated(account);
     const failed = await delivery(account, endpoint.id, hasTries(1));
-    expect(waitMs(failed)).toBeGreaterThanOrEqual(600_000);
-    expect(waitMs(failed)).toBeLessThan(602_000);
+    expect(waitMs(failed)).toBeGreaterThanOrEqual(600_000 - 1);
+    expect(waitMs(failed)).toBeLessThan(600_000 + slackMs);
   });
 
   it('names its cause', async () => {
@@ -177,7 +181,6 @@ describe('a failed try', () => {
       if (path === '/large') response.end('x'.repeat(64 * 1024 + 1));
     };
     const urls = {
-      timeout: `${receiver.url}/hang`,
       too_large: `${receiver.url}/large`,
       tls: receiver.url.replace('http:', 'https:'),
       http: `http://127.0.0.1:${(bye.address() as { port: number }).port}/`,
@@ -244,15 +247,16 @@ describe('an endpoint is switched off', () => {
     const { account, endpoint, params, receiver } = await endpointAnswering(200);
     const next = await startReceiver();
     receivers.push(next);
+    await earnCap(account, endpoint.id);
     const { promise: moved, resolve: goOn } = Promise.withResolvers<void>();
     receiver.answer = (_, response) => void moved.then(() => response.writeHead(410).end());
     await emitContactCreated(account);
-    await receiver.next();
+    await waitFor('the try under way', () => receiver.received.length === 5);
     await account.client.updateEndpoint({ params, body: { url: next.url } });
     await account.client.testEndpoint({ params });
     await next.next();
     goOn();
-    const failed = await delivery(account, endpoint.id, (one) => one.event === 'contact.created' && hasTries(1)(one));
+    const failed = await delivery(account, endpoint.id, (one) => one.tries.at(-1)?.status === 410);
     expect(failed).toMatchObject({ status: 'pending', tries: [{ status: 410 }] });
     expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, url: next.url });
   });
@@ -369,100 +373,5 @@ describe('redelivering', () => {
       statuses.add((await account.request('POST', path, { body: {} })).status);
     }
     expect([...statuses]).toEqual([202]);
-  });
-});
-
-describe('replaying', () => {
-  it('sends what failed and was skipped again, and with all what was delivered too', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
-    await emitContactCreated(account, 'Delivered');
-    await delivery(account, endpoint.id);
-    await account.client.updateEndpoint({ params, body: { active: false } });
-    for (const name of ['One', 'Two']) await emitContactCreated(account, name);
-    await waitFor('both to be skipped', async () => (await deliveriesTo(account, endpoint.id)).length === 3);
-    const since = '2020-01-01T00:00:00Z';
-    const off = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body: { since } });
-    expect([off.status, off.body.error.code]).toEqual([409, 'invalid_state']);
-    await account.client.updateEndpoint({ params, body: { active: true } });
-
-    const failed = await account.client.replayDeliveries({ params, body: { since } });
-    expect(failed.matched).toBe(2);
-    const replay = { params: { ...params, replay_id: failed.id } };
-    await waitFor('the replay', async () => (await account.client.getReplay(replay)).status === 'completed');
-    expect(await account.client.getReplay(replay)).toEqual({ id: failed.id, status: 'completed', matched: 2, done: 2 });
-    await waitFor('three requests', () => receiver.received.length === 3);
-    await waitFor('all to be delivered', async () => {
-      return (await deliveriesTo(account, endpoint.id)).every((one) => one.status === 'delivered');
-    });
-
-    const all = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
-    expect(all.matched).toBe(3);
-    await waitFor('six requests', () => receiver.received.length === 6);
-    const none = await account.client.replayDeliveries({ params, body: { since, until: '2020-01-02T00:00:00Z' } });
-    expect(none.matched).toBe(0);
-    const empty = await account.client.getReplay({ params: { ...params, replay_id: none.id } });
-    expect(empty).toMatchObject({ status: 'completed', matched: 0, done: 0 });
-  });
-
-  it('of many goes on until all are sent', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
-    await account.client.updateEndpoint({ params, body: { active: false } });
-    await Promise.all(Array.from({ length: 250 }, () => emitContactCreated(account)));
-    const sql = platform.database('webhooks');
-    await waitFor('all to be skipped', async () => {
-      const skipped = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'skipped'`;
-      return skipped.length === 250;
-    });
-    await account.client.updateEndpoint({ params, body: { active: true } });
-    const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
-    expect(matched).toBe(250);
-    const idsOf = () => new Set(receiver.received.map((request) => request.headers['webhook-id']));
-    await waitFor('every event to come', () => idsOf().size === 250);
-    await waitFor('the replay to be done', async () => {
-      const replay = await account.client.getReplay({ params: { ...params, replay_id: id } });
-      return replay.status === 'completed' && replay.done === 250;
-    });
-    expect(receiver.received).toHaveLength(250);
-  });
-
-  it('that overlaps another is done when all that it is about is on its way', async () => {
-    const { account, endpoint, params } = await endpointAnswering(200);
-    await emitContactCreated(account);
-    await delivery(account, endpoint.id);
-    const body = { since: '2020-01-01T00:00:00Z', status: 'all' as const };
-    const replays = await Promise.all([1, 2, 3].map(() => account.client.replayDeliveries({ params, body })));
-    const over = await waitFor('all replays', async () => {
-      const found = await Promise.all(
-        replays.map(({ id }) => account.client.getReplay({ params: { ...params, replay_id: id } })),
-      );
-      return found.every((one) => one.status === 'completed') ? found : undefined;
-    });
-    for (const one of over) expect(one.done).toBe(one.matched);
-  });
-
-  it('ends as failed where the endpoint is off when its turn comes', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
-    await emitContactCreated(account);
-    await delivery(account, endpoint.id);
-    await account.client.updateEndpoint({ params, body: { active: false } });
-    const sql = platform.database('webhooks');
-    const now = platform.clock.now();
-    const period = { since: new Date(0), until: now, includes_delivered: true };
-    const { id } = await insertReplay(sql, { account_id: account.id, endpoint_id: endpoint.id, ...period }, now);
-    const replay = { params: { ...params, replay_id: id } };
-    await waitFor('the replay to fail', async () => (await account.client.getReplay(replay)).status === 'failed');
-    expect(receiver.received).toHaveLength(1);
-  });
-
-  it.each([
-    ['since', {}],
-    ['since', { since: '2026-01-01T00:00:00' }],
-    ['since', { since: '2199-01-01T00:00:00Z' }],
-    ['until', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }],
-    ['status', { since: '2026-01-01T00:00:00Z', status: 'delivered' }],
-  ])('a wrong %s is refused by name', async (field, body) => {
-    const { account, endpoint } = await endpointAnswering(200);
-    const answer = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body });
-    expect([answer.status, answer.body.error.field]).toEqual([400, field]);
-  });
+  }, 120_000);
 });

@@ -19,11 +19,14 @@ const columns = (sql: Sql) =>
 
 type Period = Pick<ReplayRow, 'account_id' | 'endpoint_id' | 'since' | 'until' | 'includes_delivered'>;
 
-/** The deliveries of a period that a replay is about: those that are over, delivered ones only where asked for. */
+/**
+ * The deliveries of a period that a replay is about: those that failed or were skipped and those that wait after a failed try,
+ * or all where asked for, whatever their state.
+ */
 const inPeriod = (sql: Sql, period: Period) => sql`
   account_id = ${period.account_id} and endpoint_id = ${period.endpoint_id}
   and created_at >= ${period.since} and created_at < ${period.until}
-  and status = any(${period.includes_delivered ? ['delivered', 'failed', 'skipped'] : ['failed', 'skipped']}::text[])`;
+  ${period.includes_delivered ? sql`` : sql`and (status in ('failed', 'skipped') or (status = 'pending' and step > 0))`}`;
 
 /** Begins a replay and counts what it is about. One about nothing is completed at once. */
 export async function insertReplay(tx: Sql, period: Period, now: Date): Promise<ReplayRow> {
@@ -57,15 +60,16 @@ export async function takeReplay(tx: Sql, now: Date): Promise<ReplayRow | undefi
   return row;
 }
 
-/** The next deliveries of a replay, oldest first, at most `limit`. */
+/** The next deliveries of a replay, oldest first, at most `limit`; `is_begun` says that its first try is due or under way. */
 export async function nextOfReplay(
   tx: Sql,
   replay: ReplayRow,
+  now: Date,
   limit: number,
-): Promise<{ id: string; created_at: Date }[]> {
+): Promise<{ id: string; created_at: Date; is_begun: boolean }[]> {
   const { cursor_at, cursor_id } = replay;
-  return await tx<{ id: string; created_at: Date }[]>`
-    select id, created_at from deliveries
+  return await tx<{ id: string; created_at: Date; is_begun: boolean }[]>`
+    select id, created_at, status = 'pending' and step = 0 and next_try_at <= ${now} as is_begun from deliveries
     where ${inPeriod(tx, replay)} ${cursor_id === null ? tx`` : tx`and (created_at, id) > (${cursor_at}, ${cursor_id})`}
     order by created_at, id limit ${limit} for update`;
 }

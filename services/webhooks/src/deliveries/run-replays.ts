@@ -33,12 +33,11 @@ async function goOn(replay: ReplayRow, { tx, now }: WorkCall<WebhookResources>):
     return await updateReplay(tx, replay, replay, new Date(now.getTime() + restMs));
   }
   await makeDue(tx, [{ accountId, endpointId }], now);
-  const deliveries = await nextOfReplay(tx, replay, batch);
+  const deliveries = await nextOfReplay(tx, replay, now, batch);
   const last = deliveries.at(-1);
-  if (last) {
-    const ids = deliveries.map((delivery) => delivery.id);
-    await restartDeliveries(tx, accountId, ids, now);
-  }
+  // One whose first try is due is on its way: begun again, it could be sent twice.
+  const ids = deliveries.filter((delivery) => !delivery.is_begun).map((delivery) => delivery.id);
+  if (ids.length > 0) await restartDeliveries(tx, accountId, ids, now);
   const isOver = deliveries.length < batch;
   const progress = {
     status: isOver ? ('completed' as const) : ('running' as const),

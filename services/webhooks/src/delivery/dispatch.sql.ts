@@ -1,6 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
 import type { PreviousSecret } from '../endpoints/endpoints.sql.ts';
-import type { DueDelivery } from './outcome.ts';
+import type { DueDelivery, EndReason } from './outcome.ts';
 
 /** Names the queue of one endpoint. */
 export type QueueKey = { accountId: string; endpointId: string };
@@ -20,19 +20,26 @@ export const endpointsOf = (keys: QueueKey[]) => keys.map((key) => key.endpointI
 export type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
- * Leases at most `limit` queues that are due or whose lease has run out, those of each account in turn, and answers them
- * together with the queues that this owner has already and that are due.
+ * Leases at most `limit` queues that are due or whose lease has run out, those of each account in turn but none of the accounts
+ * passed over, and returns them together with the queues that this owner has already and that are due.
  */
-export async function takeDueQueues(sql: Sql, owner: string, now: Date, limit: number): Promise<DueQueue[]> {
+export async function takeDueQueues(
+  sql: Sql,
+  owner: string,
+  now: Date,
+  limit: number,
+  passedOver: string[],
+): Promise<DueQueue[]> {
+  const isTaken = sql`account_id <> all(${passedOver}::uuid[])`;
   const rows = await sql<(KeyRow & { version: number; endpoint_version: number })[]>`
     with candidate as (
       select account_id, endpoint_id, due_at, row_number() over (partition by account_id order by due_at) as turn
       from (
         (select account_id, endpoint_id, due_at from queues
-         where owner is null and due_at <= ${now} order by due_at limit ${maxCandidates})
+         where owner is null and due_at <= ${now} and ${isTaken} order by due_at limit ${maxCandidates})
         union all
         (select account_id, endpoint_id, due_at from queues
-         where owner is not null and leased_until <= now() order by leased_until limit ${maxCandidates})
+         where owner is not null and leased_until <= now() and ${isTaken} order by leased_until limit ${maxCandidates})
       ) as free
     ), free as (
       select q.account_id, q.endpoint_id from queues q join candidate c using (account_id, endpoint_id)
@@ -221,12 +228,7 @@ export async function noteEndpointChanged(tx: Sql, key: QueueKey, now: Date): Pr
 }
 
 /** Ends at most `limit` pending deliveries of an endpoint that is off or gone; answers how many. */
-export async function endPending(
-  sql: Sql,
-  key: QueueKey,
-  reason: 'endpoint_disabled' | 'endpoint_deleted',
-  limit: number,
-): Promise<number> {
+export async function endPending(sql: Sql, key: QueueKey, reason: EndReason, limit: number): Promise<number> {
   const result = await sql`
     with pending as (
       select account_id, id from deliveries
@@ -238,9 +240,12 @@ export async function endPending(
   return result.count;
 }
 
-/** Removes the queue of an endpoint that is gone, unless something came into it since it was read. */
+/**
+ * Removes the queue of an endpoint that is gone, unless something came into it since it was read or another process has it. It may
+ * have been given back meanwhile: nobody would look at it again.
+ */
 export async function deleteQueue(sql: Sql, owner: string, queue: DueQueue): Promise<void> {
   await sql`
     delete from queues where account_id = ${queue.accountId} and endpoint_id = ${queue.endpointId}
-      and owner = ${owner} and version = ${queue.version}`;
+      and (owner = ${owner} or owner is null) and version = ${queue.version}`;
 }

@@ -1,6 +1,15 @@
 import type { Poster } from '@customer-platform/outbound';
 import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
-import { type Database, DeadlineWatch, type Logger, meter, type Timed, WakeLoop } from '@customer-platform/service-kit';
+import {
+  type AccountDirectory,
+  type Database,
+  DeadlineWatch,
+  type Logger,
+  meter,
+  type Timed,
+  WakeLoop,
+} from '@customer-platform/service-kit';
+import { AccountStandings } from './account-standings.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
@@ -9,12 +18,14 @@ import type { DueDelivery, TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import { tryDelivery } from './try-delivery.ts';
+import { type TryEnd, TrySlots } from './try-slots.ts';
 
 export type DispatcherOptions = {
   sql: Database;
   log: Logger;
   clock: () => Date;
   poster: Poster;
+  accounts: AccountDirectory;
   schedule: RetrySchedule;
   secretKeys: SecretKeys;
   /** Tries under way at most to one endpoint. */
@@ -30,6 +41,8 @@ const slowestRetryMs = 2000;
 /** From here on a try counts as slow, and no longer against those that begin. */
 const slowMs = 1000;
 const maxReadAtOnce = 50;
+/** Queues held at most beside one for each try that can be under way. */
+const spareQueues = 1000;
 /** Nothing more is fetched while so many deliveries that could start wait for their turn in memory. */
 const maxReady = 2000;
 /** More than this many tries that wait to be written, and no further one begins. */
@@ -38,39 +51,48 @@ const endBatch = 1000;
 const stopMs = 5000;
 /** A queue whose endpoint's secret cannot be read is looked at again after this. */
 const unreadableRestMs = 60_000;
+/** The same of a queue whose account is suspended, once that is over. */
+const suspendedRestMs = 1000;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
-type RunningTry = Timed & { isSlow: boolean };
+type RunningTry = Timed & { accountId: string; isSlow: boolean };
 
 /**
  * Sends what is due. It leases queues of endpoints, fetches their due deliveries in sets, starts tries in fair rotation
- * within its bounds, and has the outcomes written in sets. An endpoint at its cap is passed over, one that hangs loses its
- * share of the slots. All that is lost when the process dies is the lease.
+ * within its bounds, and has the outcomes written in sets. Endpoints and accounts at their bounds are passed over, an endpoint that
+ * hangs is left with one slot, and one that is off or gone has its tries cut off. All that is lost when the process dies is the lease.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues: HeldQueues;
   readonly #startable = new FairQueue<HeldEndpoint>();
+  readonly #slots: TrySlots;
+  readonly #standings: AccountStandings;
   readonly #running = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
     running.isSlow = true;
-    this.#slow++;
+    this.#slots.slowDown(running.accountId);
     this.#startReady();
   });
   readonly #writer: OutcomeWriter;
   readonly #look: WakeLoop;
   readonly #upkeep: WakeLoop;
-  #underWay = 0;
-  #slow = 0;
   #isDueForLook = true;
   #lookedAt = 0;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
-    const { sql, clock, log, maxPerEndpoint } = options;
+    const { sql, clock, log, accounts, maxPerEndpoint, maxInFlight } = options;
     this.#options = options;
+    const most = maxInFlight * 4;
+    this.#slots = new TrySlots(most);
+    const learned = (accountId: string) => {
+      this.#startable.putBack(accountId);
+      this.#startReady();
+    };
+    this.#standings = new AccountStandings({ accounts, log, learned });
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
-    this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, dropped });
+    this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
     this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
@@ -88,9 +110,9 @@ export class Dispatcher {
   /** Starts nothing more, waits up to 5 s for tries under way and gives its leases back; what is cut off is tried again. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all([this.#look.stop(), this.#upkeep.stop()]);
+    await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
     const deadline = performance.now() + stopMs;
-    while (this.#underWay > 0 && performance.now() < deadline) {
+    while (this.#slots.inFlight > 0 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     this.#running.stop();
@@ -102,14 +124,31 @@ export class Dispatcher {
     if (this.#isDueForLook || performance.now() - this.#lookedAt >= lookEveryMs) {
       this.#isDueForLook = false;
       this.#lookedAt = performance.now();
-      await this.#queues.takeDue();
+      await this.#takeDue();
     }
     const all = this.#queues.all();
-    // What waits behind an endpoint at its cap is no work to go on with: it must not keep others from being fetched.
-    const ready = all.reduce((sum, held) => sum + (held.canStart() ? held.ready.length : 0), 0);
+    // What waits behind a bound is no work to go on with: it must not keep others from being fetched.
+    const ready = all.reduce((sum, held) => sum + (this.#canStart(held) ? held.ready.length : 0), 0);
     const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, maxReadAtOnce);
     if (wanting.length > 0 && ready < maxReady && this.#writer.waiting < maxUnwritten) await this.#fetch(wanting);
+    this.#startable.putBack();
     this.#startReady();
+  }
+
+  /** Leases what is due, but nothing of an account that is suspended or at its bound, and gives up what is held of a suspended one. */
+  async #takeDue(): Promise<void> {
+    const suspended = new Set(this.#standings.suspended());
+    await this.#queues.takeDue([...suspended, ...this.#slots.atBound()]);
+    if (suspended.size === 0) return;
+    for (const held of this.#queues.all()) if (suspended.has(held.accountId)) held.giveUp(suspendedRestMs);
+  }
+
+  #mayStart(accountId: string): boolean {
+    return this.#slots.isBelowBound(accountId) && this.#standings.maySend(accountId);
+  }
+
+  #canStart(held: HeldEndpoint): boolean {
+    return held.canStart() && this.#mayStart(held.accountId);
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
@@ -138,6 +177,7 @@ export class Dispatcher {
   async #takeIn(held: HeldEndpoint, state: QueueState, limit: number): Promise<void> {
     if (held.version !== state.endpointVersion) held.ready = [];
     held.version = state.endpointVersion;
+    held.hasChanged = false;
     if (!state.endpoint?.isActive) {
       await this.#endPending(held, state);
     } else if (this.#learn(held, state.endpoint)) {
@@ -149,10 +189,12 @@ export class Dispatcher {
     if (state.due.length > 0) held.lastWorkAt = performance.now();
   }
 
-  /** Ends what is pending at an endpoint that is off or gone, a set a round. */
+  /** Cuts off the tries of an endpoint that is off or gone, and ends what is pending, a set a round. */
   async #endPending(held: HeldEndpoint, state: QueueState): Promise<void> {
     held.ready = [];
     const reason = state.endpoint ? 'endpoint_disabled' : 'endpoint_deleted';
+    held.endReason = reason;
+    if (held.inFlight > 0) this.#options.poster.abort(held.endpointId);
     held.mayHaveMore = (await endPending(this.#options.sql, state, reason, endBatch)) === endBatch;
     held.drained = { version: state.version, laterAt: null, isNoted: false };
     if (held.mayHaveMore) this.#look.wake();
@@ -171,17 +213,15 @@ export class Dispatcher {
       return true;
     } catch (error) {
       this.#options.log.error({ err: error, endpoint: endpointId }, 'the secret of an endpoint cannot be read');
-      held.isLeaving = true;
-      held.restMs = unreadableRestMs;
+      held.giveUp(unreadableRestMs);
       return false;
     }
   }
 
   #startReady(): void {
-    const { maxInFlight } = this.#options;
-    while (!this.#isStopping && this.#underWay < maxInFlight * 4 && this.#writer.waiting < maxUnwritten) {
-      if (this.#underWay - this.#slow >= maxInFlight) return;
-      const held = this.#startable.next();
+    const mayStart = (accountId: string) => this.#mayStart(accountId);
+    while (!this.#isStopping && this.#slots.hasRoom() && this.#writer.waiting < maxUnwritten) {
+      const held = this.#startable.next(mayStart);
       if (!held) return;
       const delivery = held.canStart() ? held.ready.shift() : undefined;
       if (delivery) void this.#try(held, delivery);
@@ -191,18 +231,20 @@ export class Dispatcher {
   }
 
   async #try(held: HeldEndpoint, delivery: DueDelivery): Promise<void> {
-    const running: RunningTry = { startedAtMs: performance.now(), isOver: false, isSlow: false };
+    const { accountId } = held;
+    const running: RunningTry = { startedAtMs: performance.now(), isOver: false, accountId, isSlow: false };
     held.busy.add(delivery.id);
     held.inFlight++;
-    this.#underWay++;
+    this.#slots.begin(accountId);
     this.#running.watch(running);
     const outcome = await tryDelivery(delivery, held, this.#options);
     running.isOver = true;
-    this.#underWay--;
-    if (running.isSlow) this.#slow--;
+    const end = endOf(outcome);
+    this.#slots.end(accountId, running.isSlow, end);
+    this.#startable.putBack(accountId);
     held.inFlight--;
     held.lastWorkAt = performance.now();
-    this.#queues.adapt(held, outcome.error === 'timeout');
+    this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
     tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
     this.#writer.add(outcome, held.failingSince);
@@ -215,9 +257,19 @@ export class Dispatcher {
       const held = this.#queues.get(outcome.endpointId);
       held?.busy.delete(outcome.deliveryId);
       if (held && outcome.status === 'delivered') held.failingSince = null;
-      else if (held) held.failingSince ??= outcome.at;
+      else if (held && !outcome.isAborted) held.failingSince ??= outcome.at;
       if (outcome.disable !== null) this.wake();
+      // The queue of an endpoint that is gone is removed once nothing of it is under way.
+      if (held?.endReason === 'endpoint_deleted' && held.isIdle()) {
+        held.mayHaveMore = true;
+        this.#look.wake();
+      }
     }
     this.#startReady();
   }
+}
+
+function endOf(outcome: TryOutcome): TryEnd {
+  if (outcome.error === 'timeout') return 'timeout';
+  return outcome.status === 'delivered' ? 'success' : 'other';
 }

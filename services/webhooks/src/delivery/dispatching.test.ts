@@ -2,21 +2,28 @@ import type { PostResult } from '@customer-platform/outbound';
 import { describe, expect, it } from '@jest/globals';
 import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
-import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
+import { type DueDelivery, type EndReason, outcomeOf, type TryOutcome } from './outcome.ts';
 import { newsOf } from './outcome-writer.ts';
+import type { TryEnd } from './try-slots.ts';
 
 const dayMs = 86_400_000;
 const at = new Date('2026-11-21T03:00:00Z');
 const endedAt = new Date('2026-11-21T03:00:01Z');
 const due: DueDelivery = { id: 'd', eventId: 'e', run: 0, step: 0, isManual: false, envelope: '{}', trace: null };
 
-type Change = { step?: number; failingSince?: Date | null; isFormer?: boolean };
+type Change = { step?: number; failingSince?: Date | null; isFormer?: boolean; endReason?: EndReason };
 
 function outcome(result: Partial<PostResult>, change: Change = {}): TryOutcome {
-  const { step = 0, failingSince = null, isFormer = false } = change;
+  const { step = 0, failingSince = null, isFormer = false, endReason } = change;
   const context = { accountId: 'a', endpointId: 'p', url: 'u', at, endedAt, schedule: [0, 1000, 5000], random: 0 };
-  return outcomeOf({ ...due, step }, { body: '', durationMs: 5, ...result }, { ...context, failingSince, isFormer });
+  return outcomeOf(
+    { ...due, step },
+    { body: '', durationMs: 5, ...result },
+    { ...context, failingSince, isFormer, endReason },
+  );
 }
+
+const anybody = () => true;
 
 describe('FairQueue', () => {
   it('gives turns to accounts in rotation, and within an account to its endpoints', () => {
@@ -25,7 +32,7 @@ describe('FairQueue', () => {
     for (const item of items) queue.add(item);
     const turns: string[] = [];
     for (let i = 0; i < 9; i++) {
-      const item = queue.next()!;
+      const item = queue.next(() => true)!;
       turns.push(item.name);
       queue.add(item);
     }
@@ -39,7 +46,30 @@ describe('FairQueue', () => {
     queue.remove(one);
     queue.remove(three);
     queue.remove(three);
-    expect([queue.next(), queue.next()]).toEqual([two, undefined]);
+    expect([queue.next(anybody), queue.next(anybody)]).toEqual([two, undefined]);
+  });
+
+  it('asks an account that may not take its turn once, until it is put back', () => {
+    const queue = new FairQueue<{ accountId: string }>();
+    const [one, two, three] = [{ accountId: 'a' }, { accountId: 'b' }, { accountId: 'c' }];
+    for (const item of [one, two, three]) queue.add(item);
+    const asked: string[] = [];
+    const mayTake = (accountId: string) => {
+      asked.push(accountId);
+      return accountId !== 'a';
+    };
+    expect([queue.next(mayTake), queue.next(mayTake), queue.next(mayTake)]).toEqual([two, three, undefined]);
+    queue.add({ accountId: 'a' });
+    expect([queue.next(mayTake), asked]).toEqual([undefined, ['a', 'b', 'c']]);
+    queue.putBack('b');
+    expect(queue.next(anybody)).toBeUndefined();
+    queue.putBack('a');
+    expect(queue.next(anybody)).toBe(one);
+    queue.add(two);
+    expect([queue.next(mayTake), queue.next(anybody)]).toEqual([two, undefined]);
+    queue.remove(one);
+    queue.putBack();
+    expect([queue.next(anybody), queue.next(anybody)]).toEqual([{ accountId: 'a' }, undefined]);
   });
 });
 
@@ -62,6 +92,12 @@ describe('outcomeOf', () => {
     const failed = outcome(result);
     expect(failed).toMatchObject({ status: 'pending', reason: null });
     expect(failed.nextTryAt?.getTime()).toBe(endedAt.getTime() + waitMs);
+  });
+
+  it('one that was cut off ends as its endpoint did, and tells nothing of the endpoint', () => {
+    const aborted = outcome({ error: 'http', isAborted: true }, { endReason: 'endpoint_deleted' });
+    expect(aborted).toMatchObject({ status: 'failed', reason: 'endpoint_deleted', nextTryAt: null, disable: null });
+    expect(newsOf([aborted], new Map([['p u', null]]))).toEqual([]);
   });
 
   it('the last failure is exhausted, whatever Retry-After says', () => {
@@ -115,13 +151,14 @@ describe('newsOf', () => {
 });
 
 describe('HeldEndpoint', () => {
-  it('starts up to its cap, which time-outs halve and other ends raise', () => {
-    expect([
-      adaptedCap(10, true, 10),
-      adaptedCap(1, true, 10),
-      adaptedCap(5, false, 10),
-      adaptedCap(10, false, 10),
-    ]).toEqual([5, 1, 6, 10]);
+  it('earns its cap by successes and loses it by a time-out', () => {
+    const after = (cap: number, end: TryEnd) => adaptedCap(cap, end, 10);
+    expect([after(1, 'success'), after(4, 'success'), after(8, 'success')]).toEqual([2, 8, 10]);
+    expect([after(10, 'timeout'), after(1, 'timeout')]).toEqual([1, 1]);
+    expect([after(5, 'other'), after(1, 'other')]).toEqual([5, 1]);
+  });
+
+  it('starts up to its cap', () => {
     const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
     held.ready.push(due);
     expect(held.canStart()).toBe(true);

@@ -3,27 +3,35 @@ export type Waiting = { accountId: string };
 
 /**
  * Gives turns in rotation: first among accounts, then among what one account has waiting. An account with many endpoints
- * gets no more turns than an account with one.
+ * gets no more turns than an account with one. An account that may not take its turn is set aside, so that it is not asked
+ * again for every turn of others.
  */
 export class FairQueue<Item extends Waiting> {
   // Maps and Sets keep the order of insertion: who had a turn is put in again at the end.
   readonly #accounts = new Map<string, Set<Item>>();
+  readonly #setAside = new Map<string, Set<Item>>();
 
   add(item: Item): void {
-    const items = this.#accounts.get(item.accountId);
+    const items = this.#accounts.get(item.accountId) ?? this.#setAside.get(item.accountId);
     if (items) items.add(item);
     else this.#accounts.set(item.accountId, new Set([item]));
   }
 
   remove(item: Item): void {
-    const items = this.#accounts.get(item.accountId);
-    if (items?.delete(item) && items.size === 0) this.#accounts.delete(item.accountId);
+    for (const accounts of [this.#accounts, this.#setAside]) {
+      const items = accounts.get(item.accountId);
+      if (items?.delete(item) && items.size === 0) accounts.delete(item.accountId);
+    }
   }
 
-  /** Takes out who is next; it is added again where it has more to do. */
-  next(): Item | undefined {
+  /** Takes out who is next; it is added again where it has more to do. Accounts that `mayTake` refuses are set aside. */
+  next(mayTake: (accountId: string) => boolean): Item | undefined {
     for (const [accountId, items] of this.#accounts) {
       this.#accounts.delete(accountId);
+      if (!mayTake(accountId)) {
+        this.#setAside.set(accountId, items);
+        continue;
+      }
       for (const item of items) {
         items.delete(item);
         if (items.size > 0) this.#accounts.set(accountId, items);
@@ -31,5 +39,16 @@ export class FairQueue<Item extends Waiting> {
       }
     }
     return undefined;
+  }
+
+  /** Puts an account that was set aside, or all of them, behind the others. */
+  putBack(accountId?: string): void {
+    if (this.#setAside.size === 0) return;
+    const ids = accountId === undefined ? [...this.#setAside.keys()] : [accountId];
+    for (const id of ids) {
+      const items = this.#setAside.get(id);
+      if (items) this.#accounts.set(id, items);
+      this.#setAside.delete(id);
+    }
   }
 }

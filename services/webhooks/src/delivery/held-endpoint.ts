@@ -1,5 +1,6 @@
 import type { QueueKey } from './dispatch.sql.ts';
-import type { DueDelivery } from './outcome.ts';
+import type { DueDelivery, EndReason } from './outcome.ts';
+import type { TryEnd } from './try-slots.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
 export type SigningKey = { key: Buffer; until: Date | null };
@@ -19,8 +20,12 @@ export class HeldEndpoint implements QueueKey {
   /** Under way, or tried and not yet written: the database still calls them due. */
   readonly busy = new Set<string>();
   inFlight = 0;
-  /** Tries under way at most: falls while the endpoint times out, so that one that hangs holds few of the slots. */
+  /** Tries under way at most: earned by successes, lost by a time-out, so that one that hangs holds one of the slots. */
   cap: number;
+  /** The endpoint itself has changed since it was read. */
+  hasChanged = false;
+  /** Why its tries were cut off when it was last found off or gone. */
+  endReason: EndReason | undefined;
   /** There may be due deliveries that are not fetched. */
   mayHaveMore = true;
   /** What was seen when nothing more was due. */
@@ -44,13 +49,23 @@ export class HeldEndpoint implements QueueKey {
   /** Forgets what is fetched: the endpoint has changed since, and nothing may be sent by what it was. */
   forgetFetched(): void {
     this.ready = [];
+    this.hasChanged = true;
     this.mayHaveMore = true;
     this.drained = undefined;
   }
 
+  /** Sends nothing more of it and leaves it alone for `restMs`, counted from when its tries under way have ended. */
+  giveUp(restMs: number): void {
+    this.ready = [];
+    this.isLeaving = true;
+    this.restMs = restMs;
+  }
+
   /** How many more deliveries to fetch now; 0 where there are enough to go on with. */
   wanted(maxPerEndpoint: number): number {
-    if (!this.mayHaveMore || this.isLeaving || this.ready.length > this.cap) return 0;
+    // Also where it gives way to others: its tries under way are to end when it is off or gone.
+    if (this.isLeaving && !this.hasChanged) return 0;
+    if (!this.mayHaveMore || this.ready.length > this.cap) return 0;
     return Math.min(maxPerEndpoint, this.cap) * 4;
   }
 
@@ -67,7 +82,11 @@ export class HeldEndpoint implements QueueKey {
   }
 }
 
-/** Halves the cap on a time-out and raises it by one on any other end, between 1 and `max`. */
-export function adaptedCap(cap: number, isTimeout: boolean, max: number): number {
-  return isTimeout ? Math.max(1, Math.floor(cap / 2)) : Math.min(max, cap + 1);
+/** The cap of an endpoint that nothing is known of: a new one, and one that was deleted and made again. */
+export const firstCap = 1;
+
+/** Doubles the cap with each success, up to `max`; after a time-out it begins again with one. Other failures hold no slot for long. */
+export function adaptedCap(cap: number, end: TryEnd, max: number): number {
+  if (end === 'timeout') return firstCap;
+  return end === 'success' ? Math.min(max, cap * 2) : cap;
 }

@@ -8,13 +8,16 @@ import {
   renewLeases,
   takeDueQueues,
 } from './dispatch.sql.ts';
-import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
+import { adaptedCap, firstCap, HeldEndpoint } from './held-endpoint.ts';
+import type { TryEnd } from './try-slots.ts';
 
 export type HeldQueuesOptions = {
   sql: Database;
   clock: () => Date;
   /** Tries under way at most to one endpoint. */
   maxPerEndpoint: number;
+  /** Queues held at most; more than there are tries under way, so that some can always give way to others. */
+  maxHeld: number;
   /** Called with each queue that is no longer held. */
   dropped: (held: HeldEndpoint) => void;
 };
@@ -22,7 +25,6 @@ export type HeldQueuesOptions = {
 const renewEveryMs = 3000;
 /** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
 const idleMs = 1000;
-const maxHeld = 1000;
 const maxRememberedCaps = 10_000;
 
 /** The queues that this process has under lease: takes those that are due, renews, and gives back those without work. */
@@ -30,7 +32,7 @@ export class HeldQueues {
   readonly #options: HeldQueuesOptions;
   readonly #owner = randomUUID();
   readonly #held = new Map<string, HeldEndpoint>();
-  /** Caps below the highest, of endpoints that timed out, kept while they are not held. */
+  /** Caps that endpoints have earned, kept while they are not held; what was learned longest ago is forgotten first. */
   readonly #caps = new Map<string, number>();
   /** Queues whose lease is being given back: what a look says of them is not to be trusted. */
   readonly #releasing = new Set<string>();
@@ -53,30 +55,31 @@ export class HeldQueues {
     if (this.#held.delete(held.endpointId)) this.#held.set(held.endpointId, held);
   }
 
-  /** Leases queues that are due, and notes which of those held have become due again. */
-  async takeDue(): Promise<void> {
-    const { sql, clock, maxPerEndpoint } = this.#options;
+  /** Leases queues that are due, but none of the accounts passed over, and notes which of those held have become due again. */
+  async takeDue(passedOver: string[]): Promise<void> {
+    const { sql, clock, maxHeld } = this.#options;
     const now = clock();
     const room = Math.max(0, maxHeld - this.#held.size);
-    for (const queue of await takeDueQueues(sql, this.#owner, now, room)) {
+    for (const queue of await takeDueQueues(sql, this.#owner, now, room, passedOver)) {
       const held = this.#held.get(queue.endpointId);
       if (held) {
         if (held.version !== queue.endpointVersion) held.forgetFetched();
         held.noteDue(queue.version, now);
       } else if (!this.#releasing.has(queue.endpointId)) {
-        const cap = this.#caps.get(queue.endpointId) ?? maxPerEndpoint;
+        const cap = this.#caps.get(queue.endpointId) ?? firstCap;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap));
       }
     }
   }
 
   /** Fits the cap of an endpoint to the end of a try. */
-  adapt(held: HeldEndpoint, isTimeout: boolean): void {
-    const { maxPerEndpoint } = this.#options;
-    held.cap = adaptedCap(held.cap, isTimeout, maxPerEndpoint);
-    if (held.cap === maxPerEndpoint) this.#caps.delete(held.endpointId);
-    else this.#caps.set(held.endpointId, held.cap);
-    if (this.#caps.size > maxRememberedCaps) this.#caps.clear();
+  adapt(held: HeldEndpoint, end: TryEnd): void {
+    const cap = adaptedCap(held.cap, end, this.#options.maxPerEndpoint);
+    if (cap === held.cap) return;
+    held.cap = cap;
+    this.#caps.delete(held.endpointId);
+    if (cap > firstCap) this.#caps.set(held.endpointId, cap);
+    if (this.#caps.size > maxRememberedCaps) this.#caps.delete(this.#caps.keys().next().value!);
   }
 
   /** Writes what has run dry, gives back what has for a while, and renews the rest. */
@@ -111,11 +114,16 @@ export class HeldQueues {
     await noteNextDue(this.#options.sql, this.#owner, rows);
   }
 
-  /** Gives back queues without work, and where there is no room for others also those that have been held for longest. */
+  /**
+   * Gives back queues without work, and where there is no room for others also those that have been held for longest; first of
+   * all those with nothing under way, since the others cannot be given back before their tries end.
+   */
   async #releaseIdle(): Promise<void> {
+    const { maxHeld } = this.#options;
     const nowMs = performance.now();
     if (this.#held.size >= maxHeld) {
-      const byAge = this.all().sort((a, b) => a.heldSince - b.heldSince);
+      const isBusy = (held: HeldEndpoint) => Number(held.busy.size > 0);
+      const byAge = this.all().sort((a, b) => isBusy(a) - isBusy(b) || a.heldSince - b.heldSince);
       for (const held of byAge.slice(0, maxHeld / 10)) held.isLeaving = true;
     }
     const over = this.all().filter((held) => {

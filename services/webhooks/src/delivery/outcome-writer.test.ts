@@ -35,6 +35,7 @@ async function anOutcome(change: Partial<TryOutcome> = {}): Promise<TryOutcome> 
     isManual: false,
     status: 'pending',
     reason: null,
+    isAborted: false,
     nextTryAt: platform.clock.now(),
     disable: null,
     ...change,

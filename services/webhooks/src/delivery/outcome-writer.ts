@@ -105,6 +105,7 @@ function firstOfEach(outcomes: TryOutcome[]): TryOutcome[] {
 export function newsOf(batch: TryOutcome[], failingSince: ReadonlyMap<string, Date | null>): EndpointNews[] {
   const byAddress = new Map<string, EndpointNews>();
   for (const outcome of batch) {
+    if (outcome.isAborted) continue;
     const { accountId, endpointId, url } = outcome;
     const address = addressOf(outcome);
     const known = failingSince.get(address) ?? null;

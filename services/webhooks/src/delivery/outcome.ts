@@ -12,6 +12,9 @@ export type DueDelivery = {
   trace: Record<string, string> | null;
 };
 
+/** Why what is pending at an endpoint ends without it. */
+export type EndReason = 'endpoint_disabled' | 'endpoint_deleted';
+
 /** What a try led to: the row of the try and the state of its delivery after it. */
 export type TryOutcome = {
   accountId: string;
@@ -26,7 +29,9 @@ export type TryOutcome = {
   durationMs: number;
   isManual: boolean;
   status: 'delivered' | 'pending' | 'failed';
-  reason: 'exhausted' | 'endpoint_disabled' | null;
+  reason: 'exhausted' | EndReason | null;
+  /** The try was cut off because of its endpoint's end: it says nothing of the endpoint. */
+  isAborted: boolean;
   nextTryAt: Date | null;
   /** Why the endpoint is to be switched off, where it is. */
   disable: string | null;
@@ -40,6 +45,8 @@ type TryContext = {
   url: string;
   /** The endpoint has been given another address meanwhile: what this one answered says nothing of it. */
   isFormer: boolean;
+  /** Why the endpoint's tries were cut off, where they were. */
+  endReason?: EndReason | undefined;
   /** Since when the endpoint has only failed. */
   failingSince: Date | null;
   /** When the try began and when it ended, by the platform's clock. */
@@ -51,8 +58,8 @@ type TryContext = {
 };
 
 /**
- * What follows from a try: 2xx is delivered; 410, or a failure after five days of nothing else, switches the endpoint off;
- * any other failure waits for its next try or, after the last, is exhausted.
+ * What follows from a try: 2xx is delivered; one that was cut off ends as its endpoint did; 410, or a failure after five days
+ * of nothing else, switches the endpoint off; any other failure waits for its next try or, after the last, is exhausted.
  */
 export function outcomeOf(delivery: DueDelivery, result: PostResult, context: TryContext): TryOutcome {
   const { accountId, endpointId, url, at, endedAt, schedule, random } = context;
@@ -68,10 +75,12 @@ export function outcomeOf(delivery: DueDelivery, result: PostResult, context: Tr
     body: result.body,
     durationMs: result.durationMs,
     isManual: delivery.isManual,
+    isAborted: result.isAborted === true,
     nextTryAt: null,
     disable: null,
   };
   if (isSuccess(result)) return { ...made, status: 'delivered', reason: null };
+  if (made.isAborted) return { ...made, status: 'failed', reason: context.endReason ?? 'endpoint_disabled' };
   const disable = disablingReason(result, context);
   if (disable !== null) return { ...made, status: 'failed', reason: 'endpoint_disabled', disable };
   const waitMs = nextWaitMs(schedule, delivery.step + 1, random, result.retryAfterMs);

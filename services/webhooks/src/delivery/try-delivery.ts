@@ -23,6 +23,7 @@ export async function tryDelivery(
     endpointId,
     url,
     isFormer: endpoint.url !== url,
+    endReason: endpoint.endReason,
     failingSince: endpoint.failingSince,
     at,
     endedAt: context.clock(),

@@ -1,0 +1,188 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { waitFor } from '@customer-platform/testkit';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { parseAddressRanges } from './address-ranges.ts';
+import { createGetter } from './get.ts';
+import { createPoster, type Poster, type PosterOptions } from './post.ts';
+
+const guard = { allowedRanges: parseAddressRanges('127.0.0.0/8'), resolve: async () => ['127.0.0.1'] };
+const bounds = { timeoutMs: 20_000, maxSocketsPerPool: 10, maxSockets: 100 };
+const answered = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+
+const servers: Server[] = [];
+const sockets = new Set<Socket>();
+const clients: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  await Promise.all(servers.splice(0).map((server) => new Promise((done) => server.close(done))));
+});
+
+/** One request as a server sees it: which connection it came over, and the how manieth there, both from 1. */
+type Seen = { connection: number; request: number; socket: Socket };
+
+/** A server that does with each request as told, which is small enough to come in one piece. */
+async function serve(onRequest: (seen: Seen) => void) {
+  const seen: string[] = [];
+  let connections = 0;
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const connection = ++connections;
+    let request = 0;
+    socket
+      .on('error', () => undefined)
+      .on('data', () => {
+        request++;
+        seen.push(`${connection}.${request}`);
+        onRequest({ connection, request, socket });
+      });
+  });
+  servers.push(server);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, seen, connections: () => connections };
+}
+
+function poster(options: Partial<PosterOptions> = {}): Poster {
+  const made = createPoster({ ...guard, ...bounds, ...options });
+  clients.push(made);
+  return made;
+}
+
+function getter() {
+  const made = createGetter({ ...guard, ...bounds, userAgent: 'reader/1.0' });
+  clients.push(made);
+  return made;
+}
+
+const post = (client: Poster, url: string) => client.post({ poolKey: 'endpoint', url, headers: {}, body: '{}' });
+const get = (client: ReturnType<typeof getter>, url: string) => client.get({ poolKey: 'endpoint', url });
+
+const methods = [
+  [
+    'POST',
+    () => {
+      const client = poster();
+      return (url: string) => post(client, url);
+    },
+  ],
+  [
+    'GET',
+    () => {
+      const client = getter();
+      return (url: string) => get(client, url);
+    },
+  ],
+] as const;
+
+describe.each(methods)('a %s over a kept connection that closes before it is answered', (_, makeSend) => {
+  it('is sent again, also where another connection was begun meanwhile', async () => {
+    const server = await serve(({ connection, request, socket }) => {
+      if (connection > 1 || request === 1) socket.write(answered);
+      else void waitFor('another connection', () => server.connections() > 1).then(() => socket.destroy());
+    });
+    const send = makeSend();
+    expect(await send(server.url)).toMatchObject({ status: 200 });
+    await setImmediate();
+    const both = await Promise.all([send(server.url), send(server.url)]);
+    expect(both).toMatchObject([{ status: 200 }, { status: 200 }]);
+    expect(server.seen.toSorted()).toEqual(['1.1', '1.2', '2.1', '3.1']);
+  });
+
+  it('is sent again over a new connection, not over another kept one', async () => {
+    const held: Socket[] = [];
+    const server = await serve(({ request, socket }) => {
+      if (request > 1) socket.destroy();
+      else if (held.push(socket) === 3) for (const one of held) one.write(answered);
+      else if (held.length > 3) socket.write(answered);
+    });
+    const send = makeSend();
+    await Promise.all([send(server.url), send(server.url), send(server.url)]);
+    await setImmediate();
+    expect(await send(server.url)).toMatchObject({ status: 200 });
+    expect(server.seen.filter((one) => one.endsWith('.2'))).toHaveLength(1);
+    expect([server.seen.at(-1), server.connections()]).toEqual(['4.1', 4]);
+  });
+
+  it('is sent again once', async () => {
+    const server = await serve(({ connection, request, socket }) => {
+      if (connection === 1 && request === 1) socket.write(answered);
+      else socket.destroy();
+    });
+    const send = makeSend();
+    await send(server.url);
+    await setImmediate();
+    expect(await send(server.url)).toMatchObject({ error: 'http' });
+    expect(server.seen).toEqual(['1.1', '1.2', '2.1']);
+  });
+
+  it('is not sent again after any byte of an answer', async () => {
+    const server = await serve(({ request, socket }) => {
+      if (request === 1) socket.write(answered);
+      else socket.end('HTTP/1.1 2');
+    });
+    const send = makeSend();
+    await send(server.url);
+    await setImmediate();
+    expect(await send(server.url)).toMatchObject({ error: 'http' });
+    expect(server.seen).toEqual(['1.1', '1.2']);
+  });
+});
+
+describe('a request that must not come twice', () => {
+  it('is not sent again', async () => {
+    const server = await serve(({ request, socket }) => {
+      if (request === 1) socket.write(answered);
+      else socket.destroy();
+    });
+    const client = poster({ neverResends: true });
+    await post(client, server.url);
+    await setImmediate();
+    expect(await post(client, server.url)).toMatchObject({ error: 'http' });
+    expect(server.seen).toEqual(['1.1', '1.2']);
+  });
+});
+
+describe('aborting a key', () => {
+  it('cuts off its requests and those that are sent again, and nothing of other keys', async () => {
+    const server = await serve(({ connection, request, socket }) => {
+      if (connection > 1) return;
+      if (request === 1) socket.write(answered);
+      else socket.destroy();
+    });
+    const client = poster();
+    await post(client, server.url);
+    await setImmediate();
+    const resent = post(client, server.url);
+    await waitFor('the second connection', () => server.seen.includes('2.1'));
+    const hung = post(client, server.url);
+    const other = client.post({ poolKey: 'other', url: server.url, headers: {}, body: '{}' });
+    await waitFor('all to be sent', () => server.seen.length === 5);
+    client.abort('endpoint');
+    const cutOff = { error: 'http', isAborted: true };
+    expect(await Promise.all([resent, hung])).toMatchObject([cutOff, cutOff]);
+    await waitFor('its sockets to be free', () => client.openSockets() === 1);
+    expect([server.seen.length, await Promise.race([other, 'waits'])]).toEqual([5, 'waits']);
+  });
+
+  it('cuts off a dial, whose socket is free at once', async () => {
+    const server = await serve(() => undefined);
+    const client = poster();
+    // A server that accepts and says nothing: the handshake does not end.
+    const dialling = client.post({
+      poolKey: 'endpoint',
+      url: server.url.replace('http:', 'https:'),
+      headers: {},
+      body: '{}',
+    });
+    await waitFor('the dial', () => server.seen.length === 1);
+    client.abort('endpoint');
+    expect(await dialling).toMatchObject({ error: 'http', isAborted: true });
+    await waitFor('its socket to be free', () => client.openSockets() === 0);
+    const again = post(client, server.url);
+    await waitFor('the next request', () => server.seen.length === 2);
+    expect(await Promise.race([again, 'waits'])).toBe('waits');
+  });
+});

@@ -1,0 +1,182 @@
+import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { deliveriesTo, delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { insertReplay } from './replays.sql.ts';
+
+let platform: Platform;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  const env = { WEBHOOKS_RETRY_SCHEDULE: '0,10s,1h' };
+  platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
+});
+afterEach(async () => {
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+});
+afterAll(() => platform.stop());
+
+/** An account with one endpoint at a receiver that answers `status`. */
+async function endpointAnswering(status: number, headers: Record<string, string> = {}, body = '') {
+  const account = await platform.account();
+  const receiver = await startReceiver();
+  receivers.push(receiver);
+  const answer = (next: number) => {
+    receiver.answer = (_, response) => response.writeHead(next, headers).end(body);
+  };
+  answer(status);
+  const endpoint = await register(account, receiver.url);
+  const params = { endpoint_id: endpoint.id };
+  return { account, receiver, endpoint, params, answer };
+}
+
+const hasTries = (count: number) => (one: { tries: unknown[] }) => one.tries.length === count;
+/** From the end of the last try to the next one. */
+const waitMs = (one: { next_try_at: string | null; tries: { at: string; duration_ms: number }[] }) => {
+  const last = one.tries.at(-1)!;
+  return Date.parse(one.next_try_at!) - Date.parse(last.at) - last.duration_ms;
+};
+/** What lies between the end of a try and its being measured, each rounded. */
+const slackMs = 2000;
+
+describe('replaying', () => {
+  it('sends what failed and was skipped again, and with all what was delivered too', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    await emitContactCreated(account, 'Delivered');
+    await delivery(account, endpoint.id);
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    for (const name of ['One', 'Two']) await emitContactCreated(account, name);
+    await waitFor('both to be skipped', async () => (await deliveriesTo(account, endpoint.id)).length === 3);
+    const since = '2020-01-01T00:00:00Z';
+    const off = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body: { since } });
+    expect([off.status, off.body.error.code]).toEqual([409, 'invalid_state']);
+    await account.client.updateEndpoint({ params, body: { active: true } });
+
+    const failed = await account.client.replayDeliveries({ params, body: { since } });
+    expect(failed.matched).toBe(2);
+    const replay = { params: { ...params, replay_id: failed.id } };
+    await waitFor('the replay', async () => (await account.client.getReplay(replay)).status === 'completed');
+    expect(await account.client.getReplay(replay)).toEqual({ id: failed.id, status: 'completed', matched: 2, done: 2 });
+    await waitFor('three requests', () => receiver.received.length === 3);
+    await waitFor('all to be delivered', async () => {
+      return (await deliveriesTo(account, endpoint.id)).every((one) => one.status === 'delivered');
+    });
+
+    const all = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
+    expect(all.matched).toBe(3);
+    await waitFor('six requests', () => receiver.received.length === 6);
+    const none = await account.client.replayDeliveries({ params, body: { since, until: '2020-01-02T00:00:00Z' } });
+    expect(none.matched).toBe(0);
+    const empty = await account.client.getReplay({ params: { ...params, replay_id: none.id } });
+    expect(empty).toMatchObject({ status: 'completed', matched: 0, done: 0 });
+  });
+
+  it('sends what waits for its next try again now, and begins its schedule anew', async () => {
+    const { account, endpoint, params, receiver, answer } = await endpointAnswering(500);
+    await emitContactCreated(account, 'Waits');
+    await delivery(account, endpoint.id, hasTries(1));
+    platform.clock.advance(12_000);
+    const waiting = await delivery(account, endpoint.id, hasTries(2));
+    expect([waiting.status, waitMs(waiting) >= 3_600_000 - 1]).toEqual(['pending', true]);
+    const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
+    expect(matched).toBe(1);
+    const again = await delivery(account, endpoint.id, hasTries(3));
+    expect([again.status, again.tries.at(-1)!.trigger]).toEqual(['pending', 'manual']);
+    expect(waitMs(again)).toBeLessThan(11_000 + slackMs);
+    const replay = { params: { ...params, replay_id: id } };
+    expect(
+      await waitFor('the replay', async () => {
+        const found = await account.client.getReplay(replay);
+        return found.status === 'completed' && found;
+      }),
+    ).toEqual({ id, status: 'completed', matched: 1, done: 1 });
+    answer(204);
+    platform.clock.advance(12_000);
+    expect((await delivery(account, endpoint.id)).status).toBe('delivered');
+    expect(receiver.received).toHaveLength(4);
+  });
+
+  it('counts what waits for its first try where all are asked for, and sends it once', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    receiver.answer = (_, response) => void released.then(() => response.writeHead(204).end());
+    await emitContactCreated(account, 'Under way');
+    await receiver.next();
+    await emitContactCreated(account, 'Waits');
+    await waitFor('both', async () => (await deliveriesTo(account, endpoint.id)).length === 2);
+    const since = '2020-01-01T00:00:00Z';
+    expect(await account.client.replayDeliveries({ params, body: { since } })).toMatchObject({ matched: 0 });
+    const all = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
+    expect(all.matched).toBe(2);
+    const replay = { params: { ...params, replay_id: all.id } };
+    await waitFor('the replay', async () => (await account.client.getReplay(replay)).status === 'completed');
+    expect(await account.client.getReplay(replay)).toMatchObject({ matched: 2, done: 2 });
+    release();
+    const over = await waitFor('both to be delivered', async () => {
+      const found = await deliveriesTo(account, endpoint.id);
+      return found.every((one) => one.status === 'delivered') && found;
+    });
+    expect([over.map((one) => one.tries.length), receiver.received.length]).toEqual([[1, 1], 2]);
+  });
+
+  it('of many goes on until all are sent', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    await Promise.all(Array.from({ length: 250 }, () => emitContactCreated(account)));
+    const sql = platform.database('webhooks');
+    await waitFor('all to be skipped', async () => {
+      const skipped = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'skipped'`;
+      return skipped.length === 250;
+    });
+    await account.client.updateEndpoint({ params, body: { active: true } });
+    const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
+    expect(matched).toBe(250);
+    const idsOf = () => new Set(receiver.received.map((request) => request.headers['webhook-id']));
+    await waitFor('every event to come', () => idsOf().size === 250, 30_000);
+    await waitFor('the replay to be done', async () => {
+      const replay = await account.client.getReplay({ params: { ...params, replay_id: id } });
+      return replay.status === 'completed' && replay.done === 250;
+    });
+    expect(receiver.received).toHaveLength(250);
+  }, 90_000);
+
+  it('that overlaps another is done when all that it is about is on its way', async () => {
+    const { account, endpoint, params } = await endpointAnswering(200);
+    await emitContactCreated(account);
+    await delivery(account, endpoint.id);
+    const body = { since: '2020-01-01T00:00:00Z', status: 'all' as const };
+    const replays = await Promise.all([1, 2, 3].map(() => account.client.replayDeliveries({ params, body })));
+    const over = await waitFor('all replays', async () => {
+      const found = await Promise.all(
+        replays.map(({ id }) => account.client.getReplay({ params: { ...params, replay_id: id } })),
+      );
+      return found.every((one) => one.status === 'completed') ? found : undefined;
+    });
+    for (const one of over) expect(one.done).toBe(one.matched);
+  });
+
+  it('ends as failed where the endpoint is off when its turn comes', async () => {
+    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    await emitContactCreated(account);
+    await delivery(account, endpoint.id);
+    await account.client.updateEndpoint({ params, body: { active: false } });
+    const sql = platform.database('webhooks');
+    const now = platform.clock.now();
+    const period = { since: new Date(0), until: now, includes_delivered: true };
+    const { id } = await insertReplay(sql, { account_id: account.id, endpoint_id: endpoint.id, ...period }, now);
+    const replay = { params: { ...params, replay_id: id } };
+    await waitFor('the replay to fail', async () => (await account.client.getReplay(replay)).status === 'failed');
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it.each([
+    ['since', {}],
+    ['since', { since: '2026-01-01T00:00:00' }],
+    ['since', { since: '2199-01-01T00:00:00Z' }],
+    ['until', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }],
+    ['status', { since: '2026-01-01T00:00:00Z', status: 'delivered' }],
+  ])('a wrong %s is refused by name', async (field, body) => {
+    const { account, endpoint } = await endpointAnswering(200);
+    const answer = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body });
+    expect([answer.status, answer.body.error.field]).toEqual([400, field]);
+  });
+});

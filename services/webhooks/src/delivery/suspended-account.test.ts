@@ -1,0 +1,82 @@
+import {
+  type Platform,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+
+let platform: Platform;
+let receiver: Receiver;
+let witness: Receiver;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  [receiver, witness] = [await startReceiver(), await startReceiver()];
+});
+afterAll(async () => {
+  await Promise.all([platform.stop(), receiver.stop(), witness.stop()]);
+});
+
+/** Resolves once the dispatcher has looked twice at what is due: it has sent what became due after that, twice in a row. */
+async function look(other: TestAccount, endpointId: string): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    const before = witness.received.length;
+    await other.client.testEndpoint({ params: { endpoint_id: endpointId } });
+    await waitFor('the witness', () => witness.received.length > before);
+  }
+}
+
+it('nothing of a suspended account is sent, nothing of it fails, and all of it is when it is active again', async () => {
+  const sql = platform.database('webhooks');
+  const [account, other] = [await platform.account(), await platform.account()];
+  const endpoint = await register(account, receiver.url, { events: ['contact.created'] });
+  const { id: witnessId } = await register(other, witness.url, { events: ['webhook.test'] });
+  receiver.answer = (_, response) => response.writeHead(500).end();
+  await emitContactCreated(account);
+  await delivery(account, endpoint.id, (one) => one.tries.length === 1);
+  receiver.answer = (_, response) => response.writeHead(204).end();
+  const setStatus = (status: string) => platform.admin('PATCH', `/admin/accounts/${account.id}`, { status });
+  expect((await setStatus('suspended')).status).toBe(200);
+
+  /** Another delivery that is due, as if it came of an event of the time before. */
+  const addDue = async () => {
+    await sql`
+      with copy as (
+        insert into events (account_id, id, type, envelope, matched, taken_at)
+        select account_id, uuidv7(), type, envelope, 1, now() from events where account_id = ${account.id} limit 1
+        returning account_id, id, type
+      ), made as (
+        insert into deliveries (account_id, endpoint_id, event_id, event, url, status, next_try_at, created_at)
+        select account_id, ${endpoint.id}, id, type, '', 'pending', now(), now() from copy
+      )
+      update queues set due_at = now(), version = version + 1 where endpoint_id = ${endpoint.id}`;
+  };
+  await waitFor('nothing to be sent any more', async () => {
+    const before = receiver.received.length;
+    await addDue();
+    await look(other, witnessId);
+    return receiver.received.length === before;
+  });
+  const sent = receiver.received.length;
+  // The retry of the one that failed is due now too.
+  platform.clock.advance(6000);
+  await addDue();
+  await look(other, witnessId);
+  expect(receiver.received).toHaveLength(sent);
+  const states = () => sql<{ status: string; count: number }[]>`
+    select status, count(*)::int as count from deliveries
+    where account_id = ${account.id} and tries_made < 2 group by status order by status`;
+  const pending = (await states()).find((row) => row.status === 'pending')!.count;
+  expect(pending).toBeGreaterThanOrEqual(3);
+  expect((await states()).map((row) => row.status)).not.toContain('failed');
+
+  expect((await setStatus('active')).status).toBe(200);
+  await waitFor('all to be sent', () => receiver.received.length === sent + pending);
+  const tries = () => sql`select from tries where account_id = ${account.id} and status is distinct from 204`;
+  await waitFor('all to be delivered', async () => (await states()).every((row) => row.status === 'delivered'));
+  expect(await tries()).toHaveLength(1);
+});
