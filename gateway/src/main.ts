@@ -14,9 +14,11 @@ import { createAccount } from './accounts/create-account.ts';
 import { getAccount } from './accounts/get-account.ts';
 import { listAccounts } from './accounts/list-accounts.ts';
 import { updateAccount } from './accounts/update-account.ts';
+import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { controlPlane } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
 import { healthServer } from './docs/health.ts';
+import { type HookBounds, HookDoor } from './hooks/hook-door.ts';
 import { forgetOldRecords, saveKeyUses } from './jobs.ts';
 import { ChangeFeed } from './keys/change-feed.ts';
 import { createKey } from './keys/create-key.ts';
@@ -87,6 +89,11 @@ export async function startGateway(
   const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
+  const bodies = new BodyIntake(bodyBounds(config), log);
+  const hookWay = config.MESSAGING_URL
+    ? forwarder(config.MESSAGING_URL, 'messaging', log, hookWayBounds(config))
+    : undefined;
+  const hooks = hookWay && new HookDoor(hookWay, bodies, hookBounds(config));
   const handler = publicHandler({
     log,
     keys,
@@ -96,12 +103,14 @@ export async function startGateway(
     clock,
     routes: new RouteTable(operations),
     services,
+    bodies,
+    hooks,
     contextSecret: config.CONTEXT_SECRET,
     addressOf: clientAddressReader(config.TRUSTED_PROXIES),
     serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
     serveDocs,
   });
-  const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST);
+  const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST, 'watched');
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
     url: publicListener.url,
@@ -115,7 +124,8 @@ export async function startGateway(
         .save(sql)
         .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
       redis.disconnect();
-      for (const way of services.values()) way.close();
+      bodies.stop();
+      for (const way of [...services.values(), ...(hookWay ? [hookWay] : [])]) way.close();
       await stop();
     },
   };
@@ -132,8 +142,33 @@ function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName
     messaging: config.MESSAGING_URL,
     webhooks: config.WEBHOOKS_URL,
   };
+  const bounds = { sockets: config.SERVICE_SOCKETS };
   const named = Object.entries(urls) as [ServiceName, string | undefined][];
-  return new Map(named.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log)] as const] : [])));
+  return new Map(named.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log, bounds)] as const] : [])));
+}
+
+function bodyBounds(config: GatewayConfig): BodyBounds {
+  return {
+    memoryBytes: config.BODY_MEMORY_MIB * 1_048_576,
+    windowMs: config.BODY_WINDOW_SECONDS * 1_000,
+    bytesPerSecond: config.BODY_BYTES_PER_SECOND,
+    files: config.UPLOAD_FILES,
+    directory: config.UPLOAD_DIRECTORY,
+  };
+}
+
+/** Hooks wait little: their providers send again. */
+function hookWayBounds(config: GatewayConfig) {
+  return { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
+}
+
+function hookBounds(config: GatewayConfig): HookBounds {
+  return {
+    underWay: config.HOOK_REQUESTS_PER_ADDRESS,
+    perSecond: config.HOOK_RATE_PER_ADDRESS,
+    unknownPerSecond: config.HOOK_REFUSALS_PER_SECOND,
+    refusedPerSecond: config.HOOK_REFUSALS_PER_SECOND,
+  };
 }
 
 export { gatewayConfig } from './settings.ts';
