@@ -23,7 +23,7 @@ import { forgetOldRecords, saveKeyUses } from './jobs.ts';
 import { ChangeFeed } from './keys/change-feed.ts';
 import { createKey } from './keys/create-key.ts';
 import { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
-import { KeyCache, outageMs } from './keys/key-cache.ts';
+import { KeyCache } from './keys/key-cache.ts';
 import { listKeys } from './keys/list-keys.ts';
 import { revokeKey } from './keys/revoke-key.ts';
 import { rotateKey } from './keys/rotate-key.ts';
@@ -86,7 +86,15 @@ export async function startGateway(
   const work = { ...foundation, resources: undefined };
   answerRequests(bus, requests, work);
   const jobs = [saveKeyUses(uses), forgetOldRecords].map((job) => startJob(job, work));
-  const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
+  // Ready is who takes requests. Without the database all gateways answer alike, and better than a balancer without any.
+  let isStopping = false;
+  const isReady = () => !isStopping;
+  const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
+  const resources = { changes, eventsCommitted };
+  const adminApp = controlPlane(foundation, adminOperations, resources, {
+    serveHealth: healthServer(isReady),
+    addressOf,
+  });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
   const bodies = new BodyIntake(bodyBounds(config), log);
@@ -106,8 +114,8 @@ export async function startGateway(
     bodies,
     hooks,
     contextSecret: config.CONTEXT_SECRET,
-    addressOf: clientAddressReader(config.TRUSTED_PROXIES),
-    serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
+    addressOf,
+    serveHealth: healthServer(isReady, config.READY_FILE),
     serveDocs,
   });
   const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST, 'watched');
@@ -116,6 +124,7 @@ export async function startGateway(
     url: publicListener.url,
     adminUrl: admin.url,
     async stop() {
+      isStopping = true;
       const drainMs = config.DRAIN_SECONDS * 1_000;
       await Promise.all([publicListener.close(drainMs), admin.close(drainMs)]);
       gateways.stop();
