@@ -24,9 +24,11 @@ import { ChangeFeed } from './keys/change-feed.ts';
 import { createKey } from './keys/create-key.ts';
 import { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
 import { KeyCache } from './keys/key-cache.ts';
+import { listAddresses } from './keys/list-addresses.ts';
 import { listKeys } from './keys/list-keys.ts';
 import { revokeKey } from './keys/revoke-key.ts';
 import { rotateKey } from './keys/rotate-key.ts';
+import { unblockAddress } from './keys/unblock-address.ts';
 import { UseLog } from './keys/use-log.ts';
 import { addMember } from './members/add-member.ts';
 import { answerMember } from './members/answer-member.ts';
@@ -55,6 +57,8 @@ const adminOperations = [
   addMember,
   listMembers,
   removeMember,
+  listAddresses,
+  unblockAddress,
 ];
 
 /** What the gateway answers other services. */
@@ -77,7 +81,7 @@ export async function startGateway(
   const changes = new ChangeFeed(sql, bus, log, (accountIds) => keys.forget(accountIds));
   keys.follow(changes);
   const uses = new UseLog();
-  const guard = new InvalidKeyGuard(redis, bus, log);
+  const guard = new InvalidKeyGuard(redis, bus, log, clock);
   const gateways = new LiveGateways(bus);
   const limiter = new RateLimiter(redis, gateways, log);
   guard.start();
@@ -90,7 +94,7 @@ export async function startGateway(
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
-  const resources = { changes, eventsCommitted };
+  const resources = { changes, guard, eventsCommitted };
   const adminApp = controlPlane(foundation, adminOperations, resources, {
     serveHealth: healthServer(isReady),
     addressOf,

@@ -32,6 +32,9 @@ export interface KeyRecord {
   /** When it was last used, and whether that waits to be written. */
   usedAtMs: number;
   isUseUnsaved: boolean;
+  /** Where it came from last, and when that was noted, on the monotonic clock. */
+  seenFrom: string;
+  seenAtMs: number;
   signedContext: string;
   signedUntilMs: number;
 }
@@ -56,6 +59,8 @@ export function toKeyRecord(row: KeyWithAccount): KeyRecord {
     expiresAtMs: row.ends_at?.getTime() ?? Number.POSITIVE_INFINITY,
     usedAtMs: 0,
     isUseUnsaved: false,
+    seenFrom: '',
+    seenAtMs: 0,
     signedContext: '',
     signedUntilMs: 0,
   };
