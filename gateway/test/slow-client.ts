@@ -1,5 +1,4 @@
 import { connect, type Socket } from 'node:net';
-import { waitFor } from '@customer-platform/testkit';
 
 /** A connection on which a request is written piece by piece. */
 export class SlowClient {
@@ -38,8 +37,23 @@ export class SlowClient {
     this.#socket.write(text);
   }
 
-  async answer(): Promise<number> {
-    return await waitFor('an answer', () => this.status, 20_000);
+  /** The status of the answer; rejects where it is not there within 20 s, or the connection closes without one. */
+  answer(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const { status } = this;
+        if (status === undefined) return;
+        clearTimeout(timer);
+        resolve(status);
+      };
+      const fail = (why: string) => {
+        clearTimeout(timer);
+        reject(new Error(`${why}; so far: ${this.all}`));
+      };
+      const timer = setTimeout(() => fail('no answer within 20 s'), 20_000);
+      this.#socket.on('data', look).on('close', () => fail('closed without an answer'));
+      look();
+    });
   }
 
   end(): void {
