@@ -1,10 +1,12 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from '@customer-platform/service-kit';
 import type { ChangeFeed } from './keys/change-feed.ts';
+import type { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
 
 /** What admin operations share. */
 export interface AdminResources {
   changes: ChangeFeed;
+  guard: InvalidKeyGuard;
   eventsCommitted(): void;
 }
 

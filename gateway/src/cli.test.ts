@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { commands } from './cli/commands.ts';
 import { runCommand } from './cli.ts';
@@ -48,6 +48,8 @@ describe('the admin tool', () => {
       'members add',
       'members list',
       'members remove',
+      'addresses list',
+      'addresses unblock',
     ]);
     expect(commands.map((command) => command.operation)).toEqual(Object.values(adminOperations));
   });
@@ -102,6 +104,16 @@ describe('the admin tool', () => {
     const member = await json('members', 'add', account.id, '--name', 'Ada', '--email', 'ada@example.com');
     await json('members', 'remove', account.id, member.id);
     expect((await json('members', 'list', account.id)).data).toEqual([{ ...member, active: false }]);
+  });
+
+  it('shows and lifts blocks of addresses', async () => {
+    const wrong = `cp_live_${'0'.repeat(40)}`;
+    for (let count = 0; count < 20; count++) await rawRequest(platform.gatewayUrl, 'GET', '/v1/me', { key: wrong });
+    const { data } = await json('addresses', 'list');
+    expect(data).toMatchObject([{ address: '127.0.0.1', invalid_keys: 20, shared: false }]);
+    expect(await run('addresses', 'unblock', '127.0.0.1')).toEqual({ exitCode: 0, output: 'done' });
+    expect(await run('addresses', 'list')).toEqual({ exitCode: 0, output: 'none' });
+    expect((await run('addresses', 'unblock', '127.0.0.1')).output).toMatch(/^refused \(404 not_found\)/);
   });
 
   it('prints for people: a line a field, a table for lists', async () => {

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import {
   AnswerSeal,
-  addHealth,
   askAs,
   type BoundOperation,
   bindOperations,
@@ -14,6 +13,7 @@ import {
 } from '@customer-platform/service-kit';
 import type { AdminResources } from './admin-operation.ts';
 import type { GatewayConfig } from './settings.ts';
+import { WrongTokens } from './wrong-tokens.ts';
 
 /** Under which the control plane's keyed answers are stored: it acts for no account. */
 const operator: AccountContext = {
@@ -34,6 +34,11 @@ export function controlPlane(
   foundation: Foundation<GatewayConfig>,
   operations: readonly BoundOperation<AdminResources>[],
   resources: AdminResources,
+  options: {
+    /** Serves health, which needs no token; returns whether the path was its. */
+    serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
+    addressOf(request: IncomingMessage): string;
+  },
 ) {
   const { sql, log, clock, bus, config } = foundation;
   const app = createApp();
@@ -43,16 +48,20 @@ export function controlPlane(
     response.setHeader('Request-Id', requestId);
     next();
   });
-  addHealth(app, foundation.health, () => true);
-  // A stranger learns nothing here, not even which paths exist.
   app.use((request, response, next) => {
-    try {
-      authenticate(request.headers.authorization, config.ADMIN_TOKEN);
-    } catch (error) {
-      sendError(response, error, log);
+    if (!options.serveHealth(request, response)) next();
+  });
+  // A stranger learns nothing here, not even which paths exist.
+  const wrongTokens = new WrongTokens();
+  app.use((request, response, next) => {
+    const refusal = refusalOf(request.headers.authorization, config.ADMIN_TOKEN);
+    if (!refusal) {
+      next();
       return;
     }
-    next();
+    const address = options.addressOf(request);
+    if (refusal.code === 'invalid_key') wrongTokens.count(address);
+    wrongTokens.delay(address, response, () => sendError(response, refusal, log));
   });
   bindOperations(app, operations, {
     sql,
@@ -72,13 +81,14 @@ export function controlPlane(
   };
 }
 
-function authenticate(authorization: string | undefined, token: string): void {
+/** Why a request is not the admin token holder's; undefined where it is. */
+function refusalOf(authorization: string | undefined, token: string): ApiError | undefined {
   const headers = { 'WWW-Authenticate': 'Bearer' };
   const given = /^bearer +(\S.*)$/i.exec(authorization ?? '')?.[1];
   if (given === undefined) {
-    throw new ApiError('key_required', 'Send the admin token: Authorization: Bearer <ADMIN_TOKEN>', { headers });
+    return new ApiError('key_required', 'Send the admin token: Authorization: Bearer <ADMIN_TOKEN>', { headers });
   }
   // Hashes have one length: comparing them takes the same time for every guess.
   const isRight = timingSafeEqual(hash('sha256', given.trim(), 'buffer'), hash('sha256', token, 'buffer'));
-  if (!isRight) throw new ApiError('invalid_key', 'This is not the admin token', { headers });
+  return isRight ? undefined : new ApiError('invalid_key', 'This is not the admin token', { headers });
 }

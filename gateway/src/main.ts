@@ -15,17 +15,21 @@ import { createAccount } from './accounts/create-account.ts';
 import { getAccount } from './accounts/get-account.ts';
 import { listAccounts } from './accounts/list-accounts.ts';
 import { updateAccount } from './accounts/update-account.ts';
+import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { controlPlane } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
 import { healthServer } from './docs/health.ts';
+import { type HookBounds, HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { ChangeFeed } from './keys/change-feed.ts';
 import { createKey } from './keys/create-key.ts';
 import { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
-import { KeyCache, outageMs } from './keys/key-cache.ts';
+import { KeyCache } from './keys/key-cache.ts';
+import { listAddresses } from './keys/list-addresses.ts';
 import { listKeys } from './keys/list-keys.ts';
 import { revokeKey } from './keys/revoke-key.ts';
 import { rotateKey } from './keys/rotate-key.ts';
+import { unblockAddress } from './keys/unblock-address.ts';
 import { UseLog } from './keys/use-log.ts';
 import { addMember } from './members/add-member.ts';
 import { answerMember } from './members/answer-member.ts';
@@ -54,6 +58,8 @@ const adminOperations = [
   addMember,
   listMembers,
   removeMember,
+  listAddresses,
+  unblockAddress,
 ];
 
 /** What the gateway answers other services. */
@@ -76,7 +82,7 @@ export async function startGateway(
   const changes = new ChangeFeed(sql, bus, log, (accountIds) => keys.forget(accountIds));
   keys.follow(changes);
   const uses = new UseLog();
-  const guard = new InvalidKeyGuard(redis, bus, log);
+  const guard = new InvalidKeyGuard(redis, bus, log, clock);
   const gateways = new LiveGateways(bus);
   const limiter = new RateLimiter(redis, gateways, log);
   guard.start();
@@ -85,9 +91,22 @@ export async function startGateway(
   const work = { ...foundation, resources: undefined };
   answerRequests(bus, requests, work);
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
-  const adminApp = controlPlane(foundation, adminOperations, { changes, eventsCommitted });
+  // Ready is who takes requests. Without the database all gateways answer alike, and better than a balancer without any.
+  let isStopping = false;
+  const isReady = () => !isStopping;
+  const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
+  const resources = { changes, guard, eventsCommitted };
+  const adminApp = controlPlane(foundation, adminOperations, resources, {
+    serveHealth: healthServer(foundation.health, isReady),
+    addressOf,
+  });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
+  const bodies = new BodyIntake(bodyBounds(config), log);
+  const hookWay = config.MESSAGING_URL
+    ? forwarder(config.MESSAGING_URL, 'messaging', log, hookWayBounds(config))
+    : undefined;
+  const hooks = hookWay && new HookDoor(hookWay, bodies, hookBounds(config));
   const handler = publicHandler({
     log,
     keys,
@@ -97,17 +116,20 @@ export async function startGateway(
     clock,
     routes: new RouteTable(operations),
     services,
+    bodies,
+    hooks,
     contextKey: contextKey(config.CONTEXT_SECRET),
-    addressOf: clientAddressReader(config.TRUSTED_PROXIES),
-    serveHealth: healthServer(() => performance.now() - changes.lastGoodMs < outageMs, config.READY_FILE),
+    addressOf,
+    serveHealth: healthServer(foundation.health, isReady, config.READY_FILE),
     serveDocs,
   });
-  const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST);
+  const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST, 'watched');
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
     url: publicListener.url,
     adminUrl: admin.url,
     async stop() {
+      isStopping = true;
       const drainMs = config.DRAIN_SECONDS * 1_000;
       await Promise.all([publicListener.close(drainMs), admin.close(drainMs)]);
       gateways.stop();
@@ -116,7 +138,8 @@ export async function startGateway(
         .save(sql)
         .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
       redis.disconnect();
-      for (const way of services.values()) way.close();
+      bodies.stop();
+      for (const way of [...services.values(), ...(hookWay ? [hookWay] : [])]) way.close();
       await stop();
     },
   };
@@ -133,8 +156,33 @@ function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName
     messaging: config.MESSAGING_URL,
     webhooks: config.WEBHOOKS_URL,
   };
+  const bounds = { sockets: config.SERVICE_SOCKETS };
   const named = Object.entries(urls) as [ServiceName, string | undefined][];
-  return new Map(named.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log)] as const] : [])));
+  return new Map(named.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log, bounds)] as const] : [])));
+}
+
+function bodyBounds(config: GatewayConfig): BodyBounds {
+  return {
+    memoryBytes: config.BODY_MEMORY_MIB * 1_048_576,
+    windowMs: config.BODY_WINDOW_SECONDS * 1_000,
+    bytesPerSecond: config.BODY_BYTES_PER_SECOND,
+    files: config.UPLOAD_FILES,
+    directory: config.UPLOAD_DIRECTORY,
+  };
+}
+
+/** Hooks wait little: their providers send again. */
+function hookWayBounds(config: GatewayConfig) {
+  return { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
+}
+
+function hookBounds(config: GatewayConfig): HookBounds {
+  return {
+    underWay: config.HOOK_REQUESTS_PER_ADDRESS,
+    perSecond: config.HOOK_RATE_PER_ADDRESS,
+    unknownPerSecond: config.HOOK_REFUSALS_PER_SECOND,
+    refusedPerSecond: config.HOOK_REFUSALS_PER_SECOND,
+  };
 }
 
 export { gatewayConfig } from './settings.ts';

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { baseConfig, portSetting } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { type AddressRange, parseRange } from './proxy/client-address.ts';
@@ -6,6 +7,9 @@ const serviceUrl = z
   .url({ protocol: /^https?$/ })
   .optional()
   .meta({ description: 'Where this service answers; its operations are 503 while it is not set.' });
+
+const count = (value: number) => z.coerce.number().int().min(1).default(value);
+const positive = (value: number) => z.coerce.number().positive().default(value);
 
 /** The gateway's settings. */
 export const gatewayConfig = baseConfig.extend({
@@ -36,6 +40,42 @@ export const gatewayConfig = baseConfig.extend({
       }
     })
     .meta({ description: 'Proxies in front of the gateway, as CIDR ranges: X-Forwarded-For counts from these alone.' }),
+  SERVICE_SOCKETS: count(256).meta({
+    description:
+      'Most requests that are at one service at once; an account alone gets half of them, and always leaves some free.',
+  }),
+  BODY_MEMORY_MIB: count(64).meta({
+    description:
+      'Memory for bodies that are under way, in MiB; an account gets a quarter at most, hooks a quarter all together.',
+  }),
+  BODY_WINDOW_SECONDS: positive(10).meta({
+    description:
+      'How often it is looked how fast a body comes, in seconds; a hook has to send the whole body in one such window.',
+  }),
+  BODY_BYTES_PER_SECOND: count(4_096).meta({
+    description: 'How fast a body has to come in each window; a slower one is 408.',
+  }),
+  UPLOAD_FILES: count(24).meta({
+    description:
+      'Most bodies over 1 MiB that are kept in files at once, 20 MiB each at most; an account has four at once.',
+  }),
+  UPLOAD_DIRECTORY: z
+    .string()
+    .default(tmpdir())
+    .meta({ description: "Where these files are; default: the system's directory for temporary files." }),
+  HOOK_SOCKETS: count(64).meta({
+    description: 'Most calls of hooks that are at the service at once, apart from the API.',
+  }),
+  HOOK_REQUESTS_PER_ADDRESS: count(64).meta({
+    description: 'Calls of hooks that one client address (IPv6: its /64) may have under way; more are 429.',
+  }),
+  HOOK_RATE_PER_ADDRESS: count(500).meta({
+    description: 'Calls of hooks a second of one client address, twice as many at once; more are 429.',
+  }),
+  HOOK_REFUSALS_PER_SECOND: count(10).meta({
+    description:
+      'Calls with unknown tokens a second of one client address, and of one hook those that are refused; ten times as many at once.',
+  }),
   READY_FILE: z.string().optional().meta({
     description: "While this file is missing the public /readyz answers 503: a launcher's way to say when all is up.",
   }),

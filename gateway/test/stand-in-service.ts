@@ -32,6 +32,8 @@ export async function startStandIn(port = 0): Promise<StandInService> {
       service.answer(seen, response);
     });
   });
+  // As services have it: else it may close a socket into which the gateway is sending just then.
+  server.keepAliveTimeout = 75_000;
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const service: StandInService = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

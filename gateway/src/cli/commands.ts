@@ -25,13 +25,18 @@ export interface Command {
 export const commands: Command[] = Object.values<Operation>(adminOperations).map((operation) => {
   const [, verb, noun] = /^([a-z]+)([A-Z]\w*)$/.exec(operation.key)!;
   return {
-    noun: noun!.toLowerCase().replace(/s?$/, 's'),
+    noun: pluralOf(noun!.toLowerCase()),
     verb: verb!,
     operation,
     parameters: [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
     flags: flagsOf(operation.body ?? operation.query),
   };
 });
+
+function pluralOf(noun: string): string {
+  if (noun.endsWith('ss')) return `${noun}es`;
+  return noun.endsWith('s') ? noun : `${noun}s`;
+}
 
 /** A flag as it is written: `--allowed-addresses`. */
 export function flagName(field: string): string {

@@ -1,3 +1,4 @@
+import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, type Relay, rawRequest, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { describe, expect, it } from '@jest/globals';
 import { startGateway } from '../main.ts';
@@ -6,6 +7,10 @@ const wrong = 'cp_live_0000000000000000000000000000000000000000';
 
 const ask = (url: string, key: string | null, from?: string) =>
   rawRequest(url, 'GET', '/v1/me', { key, ...(from ? { headers: { 'x-forwarded-for': from } } : {}) });
+
+async function blockAt(url: string, from: string): Promise<void> {
+  for (let count = 0; count < 20; count++) expect((await ask(url, wrong, from)).status).toBe(401);
+}
 
 async function withPlatform(use: (platform: Platform, redis: Relay, second: { url: string }) => Promise<void>) {
   const redis = await startRelay(process.env.TEST_REDIS_URL!);
@@ -49,12 +54,127 @@ describe('an address that tries keys', () => {
     });
   });
 
+  it('of IPv6 is its /64', async () => {
+    await withPlatform(async (platform) => {
+      const { key } = await platform.account();
+      for (let count = 0; count < 20; count++)
+        expect((await ask(platform.gatewayUrl, wrong, `2001:db8:0:1::${count + 1}`)).status).toBe(401);
+      expect((await ask(platform.gatewayUrl, key, '2001:db8:0:1:ffff::1')).status).toBe(429);
+      expect((await ask(platform.gatewayUrl, key, '2001:db8:0:2::1')).status).toBe(200);
+    });
+  });
+
+  it('and from which three accounts came is shared: invalid keys alone are refused there, on every gateway', async () => {
+    await withPlatform(async (platform, _redis, second) => {
+      const keys = await Promise.all(Array.from({ length: 3 }, async () => (await platform.account()).key));
+      const urls = [platform.gatewayUrl, second.url];
+      const shared = '198.51.100.9';
+      for (const [index, key] of keys.entries()) expect((await ask(urls[index % 2]!, key, shared)).status).toBe(200);
+      await blockAt(platform.gatewayUrl, shared);
+      for (const url of urls) {
+        await waitFor('the block', async () => (await ask(url, wrong, shared)).status === 429);
+        for (const key of keys) await waitFor('a good key', async () => (await ask(url, key, shared)).status === 200);
+        const refused = await ask(url, wrong, shared);
+        expect([refused.status, refused.body.error.code]).toEqual([429, 'rate_limited']);
+        expect((await ask(url, null, shared)).status).toBe(401);
+      }
+      const { body } = await platform.admin('GET', '/admin/addresses');
+      expect(body.data).toMatchObject([{ address: shared, shared: true }]);
+    });
+  });
+
+  it('and from which two accounts came is not: they share its block', async () => {
+    await withPlatform(async (platform) => {
+      const [one, other] = [await platform.account(), await platform.account()];
+      for (const key of [one.key, one.testKey, other.key])
+        expect((await ask(platform.gatewayUrl, key, '198.51.100.10')).status).toBe(200);
+      await blockAt(platform.gatewayUrl, '198.51.100.10');
+      expect((await ask(platform.gatewayUrl, one.key, '198.51.100.10')).status).toBe(429);
+    });
+  });
+
   it('is refused while Redis is away too', async () => {
     await withPlatform(async (platform, redis) => {
       const { key } = await platform.account();
       redis.cut();
       for (let count = 0; count < 20; count++) expect((await ask(platform.gatewayUrl, wrong)).status).toBe(401);
       expect((await ask(platform.gatewayUrl, key)).status).toBe(429);
+    });
+  });
+});
+
+describe('blocked addresses on the control plane', () => {
+  it('are listed by every gateway, one that started since too, those that end last first', async () => {
+    await withPlatform(async (platform, _redis, second) => {
+      expect((await platform.admin('GET', '/admin/addresses')).body).toEqual({ data: [], has_more: false, next: null });
+      for (const from of ['198.51.100.1', '198.51.100.2', '2001:db8:0:7::1']) await blockAt(second.url, from);
+      const third = await startGateway(platform.env('gateway'));
+      try {
+        for (const { adminUrl } of [platform, third]) {
+          const list = (query: string) =>
+            rawRequest(adminUrl, 'GET', `/admin/addresses${query}`, { key: platform.adminToken });
+          const { body } = await waitFor('the blocks', async () => {
+            const answer = await list('?limit=2');
+            return answer.body.has_more && answer;
+          });
+          expect(body.data.map((each: { address: string }) => each.address)).toEqual([
+            '2001:db8:0:7::/64',
+            '198.51.100.2',
+          ]);
+          expect(body.data[1]).toEqual({
+            address: '198.51.100.2',
+            invalid_keys: 20,
+            blocked_until: expect.stringMatching(/\+00:00$/),
+            shared: false,
+          });
+          const rest = (await list(`?limit=2&starting_after=${encodeURIComponent(body.next)}`)).body;
+          expect([rest.data.length, rest.data[0].address, rest.has_more]).toEqual([1, '198.51.100.1', false]);
+          for (const cursor of ['', 'x', '203.0.113.1']) {
+            const refused = await list(`?starting_after=${cursor}`);
+            expect([refused.status, refused.body.error.field]).toEqual([400, 'starting_after']);
+          }
+        }
+      } finally {
+        await third.stop();
+      }
+    });
+  });
+
+  it('are unblocked everywhere, and their count begins again; what is not blocked is 404', async () => {
+    await withPlatform(async (platform, _redis, second) => {
+      const { key } = await platform.account();
+      for (const [from, path] of [
+        ['198.51.100.3', '198.51.100.3'],
+        ['2001:db8:0:8::1', '2001:db8:0:8::2'],
+        ['2001:db8:0:9::1', encodeURIComponent('2001:db8:0:9::/64')],
+      ] as const) {
+        await blockAt(second.url, from);
+        for (const { url } of [{ url: platform.gatewayUrl }, second])
+          await waitFor('the block', async () => (await ask(url, key, from)).status === 429);
+        const lift = () => platform.admin('DELETE', `/admin/addresses/${path}`);
+        const lifted = await lift();
+        expect([lifted.status, lifted.text]).toEqual([204, '']);
+        for (const { url } of [{ url: platform.gatewayUrl }, second])
+          await waitFor('the end of the block', async () => (await ask(url, key, from)).status === 200);
+        for (let count = 0; count < 19; count++) expect((await ask(second.url, wrong, from)).status).toBe(401);
+        expect((await ask(second.url, key, from)).status).toBe(200);
+        const again = await lift();
+        expect([again.status, again.body.error.code]).toEqual([404, 'not_found']);
+      }
+      expect((await platform.admin('DELETE', '/admin/addresses/none')).status).toBe(404);
+    });
+  });
+
+  it('stay what they are, whatever is said of them on the bus', async () => {
+    await withPlatform(async (platform) => {
+      const { NATS_URL, BUS_PREFIX } = platform.env('gateway') as { NATS_URL: string; BUS_PREFIX: string };
+      const log = createLogger('test', 'silent');
+      const bus = await Bus.connect(NATS_URL, { prefix: BUS_PREFIX, service: 'calendar', log });
+      for (const rubbish of ['', 'no JSON', '{}', '{"kind":"blocks","blocks":[{}],"isNew":true}', '{"kind":"unblock"}'])
+        bus.announce('gateway-addresses', rubbish);
+      await bus.close();
+      await blockAt(platform.gatewayUrl, '198.51.100.4');
+      expect((await platform.admin('GET', '/admin/addresses')).body.data).toHaveLength(1);
     });
   });
 });

@@ -1,83 +1,153 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, Logger } from '@customer-platform/service-kit';
+import { type Bus, type Logger, meter } from '@customer-platform/service-kit';
+import { networkOf } from '../proxy/client-address.ts';
 import { type GatewayRedis, redisTimeoutMs } from '../rate/redis.ts';
 import { within } from '../within.ts';
+import { type AddressBlock, BlockedAddresses } from './blocked-addresses.ts';
+import type { KeyRecord } from './key-record.ts';
 
-const topic = 'gateway-blocked';
 /** So many invalid keys within the window block the address that sent them, for as long as the window is. */
 const maxInvalidKeys = 20;
 const windowMs = 60_000;
 const maxAddresses = 20_000;
+/** How long it is not noted again that a key comes from where it came from before. */
+const renewMs = 5_000;
+/** Valid keys of so many accounts make an address a shared one. */
+const sharedFrom = 3;
 
 /**
- * Blocks addresses that try keys: after 20 invalid ones within a minute everything from there is refused for a minute.
- * The count is shared through Redis, and kept by this process alone while Redis is away; blocks are told to all
- * gateways.
+ * Blocks addresses that try keys: after 20 invalid ones within a minute everything from there is refused for a minute, or, where
+ * valid keys of three or more accounts came from it, the invalid ones alone. An IPv6 address counts as its /64. The count is shared
+ * through Redis, and kept by this process alone while Redis is unavailable; blocks are told to all gateways.
  */
 export class InvalidKeyGuard {
   readonly #redis: GatewayRedis;
-  readonly #bus: Bus;
   readonly #log: Logger;
-  readonly #blockedUntilMs = new Map<string, number>();
+  readonly #blocked: BlockedAddresses;
   readonly #counted = new Map<string, number[]>();
+  /** When a valid key of which account came from an address, the latest few of each. */
+  readonly #seen = new Map<string, Map<string, number>>();
 
-  constructor(redis: GatewayRedis, bus: Bus, log: Logger) {
+  constructor(redis: GatewayRedis, bus: Bus, log: Logger, clock: () => Date) {
     this.#redis = redis;
-    this.#bus = bus;
     this.#log = log;
+    this.#blocked = new BlockedAddresses(bus, log, clock, {
+      most: maxAddresses,
+      sharedFrom,
+      accountsAt: (network) => this.#accountsAt(network),
+      unblocked: (network) => void this.#counted.delete(network),
+    });
   }
 
   start(): void {
-    this.#bus.listen(topic, (address) => this.#block(address));
+    this.#blocked.start();
+    const gauges = [
+      meter.createObservableGauge('gateway.addresses.blocked', {
+        description: 'Client addresses that are refused for too many invalid keys.',
+      }),
+      meter.createObservableGauge('gateway.addresses.shared', {
+        description:
+          'Those of them from which valid keys of several accounts come: a proxy that TRUSTED_PROXIES does not name?',
+      }),
+    ] as const;
+    meter.addBatchObservableCallback(
+      (result) => {
+        const blocks = this.list();
+        result.observe(gauges[0], blocks.length);
+        result.observe(gauges[1], blocks.filter(({ accounts }) => accounts.size >= sharedFrom).length);
+      },
+      [...gauges],
+    );
   }
 
-  /** For how many more milliseconds an address is blocked; 0 where it is not. */
-  blockedForMs(address: string): number {
-    if (this.#blockedUntilMs.size === 0) return 0;
-    const untilMs = this.#blockedUntilMs.get(address);
-    if (untilMs === undefined) return 0;
-    const leftMs = untilMs - performance.now();
-    if (leftMs > 0) return leftMs;
-    this.#blockedUntilMs.delete(address);
-    return 0;
+  /** The block of an address; undefined where it is not blocked. */
+  blockOf(address: string): AddressBlock | undefined {
+    return this.#blocked.isEmpty ? undefined : this.#blocked.find(networkOf(address));
+  }
+
+  /** Whether a blocked address is a shared one, whose valid keys pass. */
+  isShared(block: AddressBlock): boolean {
+    return block.accounts.size >= sharedFrom;
+  }
+
+  /** Notes that a valid key came from an address. */
+  note(record: KeyRecord, address: string): void {
+    const nowMs = performance.now();
+    if (record.seenFrom === address && nowMs - record.seenAtMs < renewMs) return;
+    record.seenFrom = address;
+    record.seenAtMs = nowMs;
+    const network = networkOf(address);
+    const accounts = this.#seen.get(network) ?? new Map<string, number>();
+    accounts.delete(record.ownerId);
+    remember(accounts, record.ownerId, nowMs, sharedFrom);
+    this.#seen.delete(network);
+    remember(this.#seen, network, accounts, maxAddresses);
   }
 
   /** Counts one invalid key of an address; blocks the address with the twentieth. Never throws. */
   async count(address: string): Promise<void> {
-    if ((await this.#countOf(address)) < maxInvalidKeys) return;
-    this.#log.warn({ address }, 'an address tried too many invalid keys and is refused for a minute');
-    this.#block(address);
-    this.#bus.announce(topic, address);
+    const network = networkOf(address);
+    const count = await this.#countOf(network);
+    if (count < maxInvalidKeys) return;
+    const block = this.#blocked.add(network, count, windowMs);
+    const isShared = this.isShared(block);
+    this.#log.warn(
+      { address: network, shared: isShared },
+      isShared
+        ? 'too many invalid keys came from an address that several accounts use, and are refused for a minute; if it is a proxy of yours, name it in TRUSTED_PROXIES'
+        : 'an address tried too many invalid keys and is refused for a minute; if it is a proxy of yours, name it in TRUSTED_PROXIES',
+    );
   }
 
-  async #countOf(address: string): Promise<number> {
+  /** The blocks, those that end last first. */
+  list(): AddressBlock[] {
+    return this.#blocked.list();
+  }
+
+  /** Lifts a block on all gateways, and begins the count again; false where the address is not blocked. */
+  async unblock(address: string): Promise<boolean> {
+    const network = networkOf(address.replace(/\/64$/, ''));
+    if (!this.#blocked.remove(network)) return false;
+    try {
+      await within(redisTimeoutMs, this.#redis.del(countKey(network)));
+    } catch (error) {
+      this.#log.warn({ err: error }, 'invalid keys since the block still count, for Redis does not answer');
+    }
+    return true;
+  }
+
+  async #countOf(network: string): Promise<number> {
     try {
       const [windowUs, limit] = [String(windowMs * 1_000), String(maxInvalidKeys)];
-      const count = this.#redis.countWithin(`invalid:${address}`, windowUs, limit, randomUUID());
+      const count = this.#redis.countWithin(countKey(network), windowUs, limit, randomUUID());
       return await within(redisTimeoutMs, count);
     } catch (error) {
       this.#log.debug({ err: error }, 'invalid keys are counted by this process alone, for Redis does not answer');
-      return this.#countHere(address);
+      return this.#countHere(network);
     }
   }
 
-  #countHere(address: string): number {
+  #countHere(network: string): number {
     const nowMs = performance.now();
-    const recent = (this.#counted.get(address) ?? []).filter((atMs) => atMs > nowMs - windowMs);
+    const recent = (this.#counted.get(network) ?? []).filter((atMs) => atMs > nowMs - windowMs);
     recent.push(nowMs);
-    this.#counted.delete(address);
-    if (recent.length < maxInvalidKeys) remember(this.#counted, address, recent);
+    this.#counted.delete(network);
+    if (recent.length < maxInvalidKeys) remember(this.#counted, network, recent, maxAddresses);
     return recent.length;
   }
 
-  #block(address: string): void {
-    this.#blockedUntilMs.delete(address);
-    remember(this.#blockedUntilMs, address, performance.now() + windowMs);
+  #accountsAt(network: string): string[] {
+    const sinceMs = performance.now() - windowMs - renewMs;
+    return [...(this.#seen.get(network) ?? [])].flatMap(([account, atMs]) => (atMs > sinceMs ? [account] : []));
   }
 }
 
+function countKey(network: string): string {
+  return `invalid:${network}`;
+}
+
 /** Keeps a map bounded: what was set longest ago gives way. */
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  if (map.size >= maxAddresses) map.delete(map.keys().next().value!);
+function remember<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  if (map.size >= most) map.delete(map.keys().next().value!);
   map.set(key, value);
 }

@@ -31,6 +31,9 @@ export interface KeyRecord {
   isUseUnsaved: boolean;
   /** What of its signed contexts is the same for every request. */
   readonly contextPayload: string;
+  /** Where it came from last, and when that was noted, on the monotonic clock. */
+  seenFrom: string;
+  seenAtMs: number;
 }
 
 /** Makes the record of a key that was read. Its limits are its own, else its account's. */
@@ -54,6 +57,8 @@ export function toKeyRecord(row: KeyWithAccount): KeyRecord {
     usedAtMs: 0,
     isUseUnsaved: false,
     contextPayload: contextPayload(account),
+    seenFrom: '',
+    seenAtMs: 0,
   };
 }
 

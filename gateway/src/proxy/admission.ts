@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
+import type { AddressBlock } from '../keys/blocked-addresses.ts';
 import type { InvalidKeyGuard } from '../keys/invalid-key-guard.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
@@ -22,17 +23,16 @@ export interface AdmissionParts {
 
 const bearer = { 'WWW-Authenticate': 'Bearer' };
 
-/** Refuses everything from an address that tried too many keys. */
+/** Refuses everything from an address that tried too many keys, but where it is shared. */
 export function checkBlock(guard: InvalidKeyGuard, address: string): void {
-  const blockedForMs = guard.blockedForMs(address);
-  if (blockedForMs === 0) return;
-  throw new ApiError(
-    'rate_limited',
-    'Too many invalid keys came from this address; try again after Retry-After seconds',
-    {
-      headers: { 'Retry-After': String(Math.ceil(blockedForMs / 1_000)) },
-    },
-  );
+  const block = guard.blockOf(address);
+  if (block && !guard.isShared(block)) throw tooManyKeys(block);
+}
+
+function tooManyKeys({ untilMs }: AddressBlock): ApiError {
+  const message = 'Too many invalid keys came from this address; try again after Retry-After seconds';
+  const seconds = Math.max(1, Math.ceil((untilMs - performance.now()) / 1_000));
+  return new ApiError('rate_limited', message, { headers: { 'Retry-After': String(seconds) } });
 }
 
 /**
@@ -47,10 +47,8 @@ export async function admit(
 ): Promise<KeyRecord> {
   const record = await identify(parts, request, address);
   const nowMs = parts.clock().getTime();
-  if (record.expiresAtMs <= nowMs) {
-    await parts.guard.count(address);
-    throw invalidKey();
-  }
+  if (record.expiresAtMs <= nowMs) throw await invalidKey(parts, address);
+  parts.guard.note(record, address);
   parts.uses.note(record, nowMs);
   const refusal = refusalOf(record, address);
   const standing = await parts.limiter.take(record.rate, refusal ? 0 : 1);
@@ -75,11 +73,17 @@ async function identify(parts: AdmissionParts, request: IncomingMessage, address
   let record = parts.keys.peek(hash);
   if (record === undefined) record = isWellFormedKey(key) ? await parts.keys.find(hash) : null;
   if (record) return record;
-  await parts.guard.count(address);
-  throw invalidKey();
+  throw await invalidKey(parts, address);
 }
 
-function invalidKey(): ApiError {
+/** Counts an invalid key, and returns its refusal: 429 where its address is blocked as a shared one. */
+async function invalidKey({ guard }: AdmissionParts, address: string): Promise<ApiError> {
+  const block = guard.blockOf(address);
+  if (block) {
+    block.invalidKeys++;
+    return tooManyKeys(block);
+  }
+  await guard.count(address);
   return new ApiError('invalid_key', 'This API key is not valid: mistyped, revoked or expired', { headers: bearer });
 }
 

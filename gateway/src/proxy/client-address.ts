@@ -61,3 +61,15 @@ function addressOf(hop: string): string | undefined {
 function withoutMapping(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
+
+/** How many bits of an IPv6 address its network has: an operator of one has all addresses below it. */
+const networkBits = 64;
+
+/** Under which an address is counted: itself, or, of IPv6, its network, such as `2001:db8:0:1::/64`. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || !ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  const network = parsed.parts.map((part, index) => (index < networkBits / 16 ? part : 0));
+  return `${new ipaddr.IPv6(network).toString()}/${networkBits}`;
+}

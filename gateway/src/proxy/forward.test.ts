@@ -1,11 +1,19 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { contextReader, createLogger, listen } from '@customer-platform/service-kit';
-import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import {
+  type Platform,
+  type RawAnswer,
+  rawRequest,
+  startPlatform,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sendRaw } from '../../test/raw-http.ts';
 import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
+import { startGateway } from '../main.ts';
 import { forwarder } from './forward.ts';
 
 const path = '/v1/calendar/settings';
@@ -220,10 +228,130 @@ describe('what a client gets back', () => {
     expect((await account.request('GET', path)).status).toBe(200);
   });
 
+  it('nothing that may be kept or guessed at, whatever the service says', async () => {
+    const protectedBy = (answer: RawAnswer) =>
+      ['cache-control', 'x-content-type-options'].map((name) => answer.headers.get(name));
+    for (const status of [200, 204, 304, 404, 503]) {
+      service.answer = (_seen, response) => {
+        const headers = {
+          'content-type': 'application/json',
+          'cache-control': 'public',
+          'x-content-type-options': 'no',
+        };
+        response.writeHead(status, headers).end(status === 204 || status === 304 ? undefined : '{}');
+      };
+      const answer = await account.request('GET', path);
+      expect([answer.status, ...protectedBy(answer)]).toEqual([status, 'no-store', 'nosniff']);
+    }
+    expect(protectedBy(await account.request('GET', '/v1/me'))).toEqual(['no-store', 'nosniff']);
+    expect(protectedBy(await account.request('OPTIONS', path))).toEqual(['no-store', 'nosniff']);
+    const docs = await rawRequest(platform.gatewayUrl, 'GET', '/v1/openapi.json');
+    expect(protectedBy(docs)).toEqual(['no-cache', 'nosniff']);
+  });
+
+  it('503 as an envelope in place of a failure that is none, such as the page of a balancer', async () => {
+    const page = '<html>Bad gateway</html>';
+    for (const [status, headers] of [
+      [502, { 'content-type': 'text/html', 'content-length': String(page.length) }],
+      [504, {}],
+      [500, { 'content-type': 'text/html', 'transfer-encoding': 'chunked' }],
+    ] as [number, Record<string, string>][]) {
+      service.answer = (_seen, response) => response.writeHead(status, headers).end(page);
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await account.request(method, path);
+        expect([answer.status, answer.headers.get('retry-after'), answer.text.includes('html')]).toEqual([
+          503,
+          '1',
+          false,
+        ]);
+        if (method === 'GET') expect(answer.body.error.code).toBe('service_unavailable');
+      }
+    }
+    service.answer = (_seen, response) => {
+      response.writeHead(500, { 'content-type': 'application/json; charset=utf-8' });
+      response.end('{"error":{"code":"internal_error","message":"Ours."}}');
+    };
+    expect((await account.request('GET', path)).body.error.code).toBe('internal_error');
+  });
+
   it('answers over the same connection again and again', async () => {
     const two = head('GET', path, []) + head('GET', '/v1/me', ['Connection: close']);
     const reply = await sendRaw(platform.gatewayUrl, two);
     expect(reply.all.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+  });
+});
+
+describe('the sockets of a service', () => {
+  it('are shared: one account with its sandbox gets half of them and waits, a neighbour is answered', async () => {
+    const held: ServerResponse[] = [];
+    service.answer = (seen, response) => (seen.url === `${path}?hold` ? held.push(response) : echo(seen, response));
+    const gateway = await startGateway({ ...platform.env('gateway'), SERVICE_SOCKETS: '8', DRAIN_SECONDS: '0' });
+    try {
+      const neighbour = await platform.account();
+      const hold = (key: string) => rawRequest(gateway.url, 'GET', `${path}?hold`, { key });
+      const answers = [account.key, account.testKey, account.key, account.testKey].map(hold);
+      await waitFor('four at the service', () => held.length === 4);
+      answers.push(hold(account.key));
+      for (let count = 0; count < 10; count++) {
+        expect((await rawRequest(gateway.url, 'GET', path, { key: neighbour.key })).status).toBe(200);
+      }
+      expect(held).toHaveLength(4);
+      held[0]!.end('{}');
+      await waitFor('the fifth at the service', () => held.length === 5);
+      for (const response of held) response.end('{}');
+      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(5).fill(200));
+    } finally {
+      await gateway.stop();
+    }
+  });
+
+  it('that do not become free in time are 429 to whose requests take them up, and 503 to others', async () => {
+    const held: ServerResponse[] = [];
+    service.answer = (_seen, response) => held.push(response);
+    const way = forwarder(service.url, 'calendar', createLogger('test', 'silent'), {
+      sockets: 2,
+      waiting: 8,
+      waitMs: 20,
+    });
+    const { url, close } = await listen(
+      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, request.url!),
+      0,
+      '127.0.0.1',
+    );
+    const first = ['/a', '/b'].map((owner) => rawRequest(url, 'GET', owner));
+    await waitFor('both at the service', () => held.length === 2);
+    const outcome = async (owner: string) => {
+      const { status, body, headers } = await rawRequest(url, 'GET', owner);
+      return [status, body.error.code, headers.get('retry-after')];
+    };
+    expect(await outcome('/a')).toEqual([429, 'rate_limited', '1']);
+    expect(await outcome('/c')).toEqual([503, 'service_unavailable', '1']);
+    for (const response of held) response.end('{}');
+    await Promise.all(first);
+    await close(0);
+    way.close();
+  });
+
+  it('are let go where a client does not read its answer', async () => {
+    let letGo = false;
+    service.answer = (_seen, response) => {
+      response.once('close', () => (letGo = true));
+      response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(64_000_000));
+    };
+    const way = forwarder(service.url, 'calendar', createLogger('test', 'silent'), { timeoutMs: 100 });
+    const { url, close } = await listen(
+      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, 'somebody'),
+      0,
+      '127.0.0.1',
+    );
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () =>
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+    );
+    socket.pause();
+    await waitFor('the service to be let go', () => letGo);
+    socket.destroy();
+    await close(0);
+    way.close();
   });
 });
 
@@ -232,9 +360,9 @@ describe('a service that is silent', () => {
     let letGo = false;
     service.answer = (_seen, response) => response.once('close', () => (letGo = true));
     const log = createLogger('test', 'silent');
-    const way = forwarder(service.url, 'calendar', log, 100);
+    const way = forwarder(service.url, 'calendar', log, { timeoutMs: 100 });
     const { url, close } = await listen(
-      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response),
+      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, 'somebody'),
       0,
       '127.0.0.1',
     );

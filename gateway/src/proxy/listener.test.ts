@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RawReply, sendRaw } from '../../test/raw-http.ts';
@@ -18,6 +19,11 @@ function expectRefusal(reply: RawReply, status: number): void {
   expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(reply.headers['request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
   expect(reply.headers.connection).toBe('close');
+  expectProtected(reply);
+}
+
+function expectProtected({ headers }: RawReply): void {
+  expect([headers['cache-control'], headers['x-content-type-options']]).toEqual(['no-store', 'nosniff']);
 }
 
 describe.each([
@@ -35,6 +41,38 @@ describe.each([
     expectRefusal(await send('GET /healthz HTTP/1.1'), 400);
     expectRefusal(await send('POST /healthz HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 2'), 400);
     expect((await send('GET /healthz HTTP/1.0')).status).toBe(200);
+  });
+
+  it('answers a request with two Hosts likewise', async () => {
+    expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', 'X-Other: y', 'hOST: x'), 400);
+    expectRefusal(await send('GET /healthz HTTP/1.0', 'Host: x', 'Host: y'), 400);
+  });
+
+  it('lets a client read why its headers are too large, however much it sends', async () => {
+    const reply = await sendRaw(url(), `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(4_000_000)}`);
+    expectRefusal(reply, 431);
+    expect(reply.all.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
+  it('forbids to keep or to guess at any answer', async () => {
+    const get = (path: string, ...lines: string[]) =>
+      send(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines);
+    for (const path of ['/healthz', '/readyz', '/v1/me', '/none', '/v1/openapi.jsonx'])
+      expectProtected(await get(path));
+    expectProtected(await send('OPTIONS /healthz HTTP/1.1', 'Host: x', 'Connection: close'));
+    expectProtected(await send('POST /docs HTTP/1.1', 'Host: x', 'Connection: close', 'Content-Length: 0'));
+  });
+
+  it('says which version it is of', async () => {
+    const reply = await send('GET /healthz HTTP/1.1', 'Host: x', 'Connection: close');
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(JSON.parse(reply.body)).toEqual({ status: 'ok', service: 'gateway', version });
+  });
+
+  it('cuts a connection on which very many requests wait for the first', async () => {
+    const post = 'POST /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\nContent-Length: 0\r\n\r\n';
+    const reply = await sendRaw(url(), post.repeat(5_000));
+    expect((reply.all.match(/HTTP\/1\.1/g) ?? []).length).toBeLessThan(5_000);
   });
 
   it('answers an expectation that it does not know as if there was none', async () => {

@@ -1,20 +1,31 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { ApiError } from '@customer-platform/contracts/core';
+import type { Socket } from 'node:net';
 import { listen } from '@customer-platform/service-kit';
-import { sendJson } from './answer.ts';
+import { answerBrokenHttp, hostRefusal, refuseUnread, setProtectiveHeaders } from './broken-http.ts';
+
+/** How long a request's head may take; Node looks every 30 s. */
+const headMs = 20_000;
+/** Requests that may wait on one connection for those before them. */
+const maxQueued = 100;
+const queued = new WeakMap<Socket, number>();
 
 /** Takes one request; `continues` says that the client waits for 100 Continue before it sends the body. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, continues: boolean) => void;
 
 /**
- * Listens. What HTTP itself refuses, a request without Host included, is answered as an envelope with a Request-Id too;
- * an expectation other than 100-continue is ignored.
+ * Listens. What HTTP itself refuses, a request without Host or with two included, is answered as an envelope with a Request-Id too;
+ * an expectation other than 100-continue is ignored. `bodies` says that the handler itself bounds how long a body takes.
  */
-export async function listenWithEnvelopes(handle: RequestHandler, port: number, host: string) {
-  const take = (request: IncomingMessage, response: ServerResponse, continues = false) => {
-    if (request.headers.host === undefined && request.httpVersion === '1.1') refuseWithoutHost(response);
+export async function listenWithEnvelopes(handle: RequestHandler, port: number, host: string, bodies?: 'watched') {
+  const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
+    // One request of a connection at a time: what is sent behind it waits here, and takes nothing of anybody's.
+    if (response.socket === null) {
+      queue(request, () => take(request, response, continues), response);
+      return;
+    }
+    setProtectiveHeaders(response);
+    const refusal = hostRefusal(request);
+    if (refusal) refuseUnread(response, refusal);
     else handle(request, response, continues);
   };
   const listener = await listen(
@@ -23,38 +34,25 @@ export async function listenWithEnvelopes(handle: RequestHandler, port: number, 
     host,
   );
   const { server } = listener;
+  server.headersTimeout = headMs;
+  // Whoever watches how fast bodies come knows better than a deadline that is the same for 20 MiB and for a line.
+  if (bodies === 'watched') server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
   server.on('clientError', answerBrokenHttp);
   return listener;
 }
 
-function refuseWithoutHost(response: ServerResponse): void {
-  const refusal = new ApiError('invalid_request', 'A request of HTTP/1.1 must have the header Host');
-  response.setHeader('Request-Id', randomUUIDv7());
-  response.setHeader('Connection', 'close');
-  sendJson(response, refusal.status, JSON.stringify(refusal.toBody()));
-}
-
-function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+/** Has a request wait until those before it on its connection are answered; a connection on which too many wait is cut. */
+function queue({ socket }: IncomingMessage, take: () => void, response: ServerResponse): void {
+  const waiting = (queued.get(socket) ?? 0) + 1;
+  queued.set(socket, waiting);
+  if (waiting > maxQueued) {
     socket.destroy();
     return;
   }
-  const [status, reason] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout']
-        : [400, 'Bad Request'];
-  const message = `The request is not valid HTTP, or not complete: ${reason}`;
-  const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
-  const head = [
-    `HTTP/1.1 ${status} ${reason}`,
-    `Request-Id: ${randomUUIDv7()}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  response.once('socket', () => {
+    queued.set(socket, queued.get(socket)! - 1);
+    take();
+  });
 }

@@ -1,12 +1,15 @@
 import { type KeyObject, randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Operation, ServiceName } from '@customer-platform/contracts/core';
+import { ApiError, type Operation, type ServiceName } from '@customer-platform/contracts/core';
 import { type Logger, serviceUnavailable, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
 import { sendMe } from '../accounts/me.ts';
+import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
+import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import { ClientGone } from '../fair-permits.ts';
+import type { HookDoor } from '../hooks/hook-door.ts';
 import { contextOf } from '../keys/key-record.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { refuse } from './answer.ts';
-import { defaultBodyLimit, limitBody } from './body-limit.ts';
 import type { Forwarder } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHandler } from './listener.ts';
@@ -14,12 +17,18 @@ import { readRequestPath } from './request-path.ts';
 import type { RouteTable } from './route-table.ts';
 import { traceRequest } from './trace-request.ts';
 
+/** Longer than any hook's token: what is remembered of tokens stays small. */
+const maxTokenLength = 200;
+
 /** What the public listener is made of. */
 export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: RouteTable;
   /** The way to each service that has an address. */
   services: ReadonlyMap<ServiceName, Forwarder>;
+  bodies: BodyIntake;
+  /** Undefined where no messaging is set up. */
+  hooks: HookDoor | undefined;
   contextKey: KeyObject;
   addressOf(request: IncomingMessage): string;
   /** Serves health and documentation, which need no key; answers whether the path was one of theirs. */
@@ -51,7 +60,7 @@ async function serve(
     checkBlock(parts.guard, address);
     if (parts.serveDocs(request, response)) return undefined;
     if (request.url!.startsWith('/hooks/')) {
-      forwardHook(parts, request, response, requestId, continues);
+      await forwardHook(parts, request, response, { address, requestId, continues });
       return undefined;
     }
     const record = await admit(parts, request, response, address);
@@ -66,40 +75,46 @@ async function serve(
     if (operation.service === 'gateway') sendMe(request, response, record);
     else {
       const way = wayTo(parts, operation.service);
-      limitBody(request, response, operation.bodyLimit ?? defaultBodyLimit);
-      const { service } = operation;
+      const limit = operation.bodyLimit ?? defaultBodyLimit;
+      limitBody(request, limit);
+      const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
+      const isHere = !hasBody(request) || parts.bodies.takeAtOnce(request, response, terms);
+      const body = isHere ? undefined : await parts.bodies.take(request, response, terms);
       const { target } = path!;
-      const context = contextOf(record, parts.contextKey, { service, method: request.method!, target }, Date.now());
+      const signed = { service: operation.service, method: request.method!, target };
+      const context = contextOf(record, parts.contextKey, signed, Date.now());
       request.url = target;
-      send(way, request, response, { context, requestId }, continues);
+      setHeaders(request, { context, requestId });
+      way.forward(request, response, record.ownerId, body);
     }
     return operation;
   } catch (error) {
+    if (error instanceof ClientGone) return undefined;
     // The body that the client holds back will not come: the connection cannot be used on.
-    if (continues) response.setHeader('Connection', 'close');
+    if (continues && !response.headersSent) response.setHeader('Connection', 'close');
     refuse(response, error, parts.log);
     return undefined;
+  } finally {
+    if (hasBody(request)) parts.bodies.drain(request, response);
   }
 }
 
 /** Messages' providers call without a key; what they send is verified by the service. */
-function forwardHook(
+async function forwardHook(
   parts: PublicParts,
   request: IncomingMessage,
   response: ServerResponse,
-  requestId: string,
-  continues: boolean,
-): void {
+  call: { address: string; requestId: string; continues: boolean },
+): Promise<void> {
   const path = readRequestPath(request.url!);
   const [, module, token, ...more] = path?.segments ?? [];
-  const isHook = module === 'messages' && token !== undefined && more.length === 0;
-  const way = isHook && parts.services.get('messaging');
-  if (!way) operationAt(undefined, request.method!);
-  else {
-    limitBody(request, response, defaultBodyLimit);
-    request.url = path!.target;
-    send(way, request, response, { context: undefined, requestId }, continues);
-  }
+  const isHook = module === 'messages' && token !== undefined && token.length <= maxTokenLength && more.length === 0;
+  if (!isHook || !parts.hooks) throw new ApiError('not_found', 'There is no hook at this address');
+  const { target } = path!;
+  await parts.hooks.pass({ ...call, request, response, path: target.split('?', 1)[0]! }, () => {
+    request.url = target;
+    setHeaders(request, { context: undefined, requestId: call.requestId });
+  });
 }
 
 function wayTo(parts: PublicParts, service: ServiceName): Forwarder {
@@ -108,15 +123,7 @@ function wayTo(parts: PublicParts, service: ServiceName): Forwarder {
   return way;
 }
 
-function send(
-  way: Forwarder,
-  request: IncomingMessage,
-  response: ServerResponse,
-  ours: { context: string | undefined; requestId: string },
-  continues: boolean,
-): void {
+function setHeaders(request: IncomingMessage, ours: { context: string | undefined; requestId: string }): void {
   const trace = telemetryEnabled() ? traceHeaders() : undefined;
   request.headers = forwardedHeaders(request.headers, { ...ours, trace });
-  if (continues) response.writeContinue();
-  way.forward(request, response);
 }

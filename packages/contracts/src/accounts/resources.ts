@@ -139,6 +139,22 @@ export const accountPath = z.object({ account_id: uuid });
 export const keyPath = z.object({ key_id: uuid });
 export const memberPath = z.object({ account_id: uuid, member_id: uuid });
 
+/** A client address that is refused for too many invalid keys. */
+export const BlockedAddress = z
+  .object({
+    address: z.string().meta({ description: 'The address; of IPv6 its network, such as 2001:db8:0:1::/64.' }),
+    invalid_keys: z.int().meta({ description: 'Invalid keys that came from it.' }),
+    blocked_until: timestamp,
+    shared: z.boolean().meta({
+      description:
+        'Valid keys of three or more accounts came from it too: they pass, and invalid ones alone are refused.',
+    }),
+  })
+  .meta({ id: 'BlockedAddress' });
+
+/** The address may stand for its network; the network may be written with /64. */
+export const addressPath = z.object({ address: z.string() });
+
 /** What GET /v1/me answers. */
 export const Me = z
   .object({

@@ -1,0 +1,193 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { SlowClient } from '../../test/slow-client.ts';
+import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
+import { startGateway } from '../main.ts';
+
+const path = '/v1/calendar/settings';
+const booking = '/v1/calendar/appointments';
+const upload = '/v1/agents/knowledge/files';
+const mebibyte = 1_048_576;
+
+let service: StandInService;
+let platform: Platform;
+let account: TestAccount;
+let neighbour: TestAccount;
+let directory: string;
+const clients: SlowClient[] = [];
+
+beforeAll(async () => {
+  service = await startStandIn();
+  directory = mkdtempSync(join(tmpdir(), 'uploads-'));
+  const env = { CALENDAR_URL: service.url, AGENTS_URL: service.url, UPLOAD_DIRECTORY: directory };
+  // A slow body is only too slow where a test says so.
+  platform = await startPlatform({ services: [], env: { ...env, BODY_WINDOW_SECONDS: '600' } });
+});
+afterAll(async () => {
+  await platform?.stop();
+  await service?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  [account, neighbour] = [await platform.account(), await platform.account()];
+  service.seen.length = 0;
+});
+afterEach(() => {
+  for (const client of clients.splice(0)) client.end();
+});
+
+function post(length: number, key = account.key, target = booking, url = platform.gatewayUrl): SlowClient {
+  const client = SlowClient.post(url, target, length, key);
+  clients.push(client);
+  return client;
+}
+
+/** A gateway of the same platform with other settings. */
+async function withGateway(env: Record<string, string>, use: (url: string) => Promise<void>): Promise<void> {
+  const gateway = await startGateway({ ...platform.env('gateway'), DRAIN_SECONDS: '0', ...env });
+  try {
+    await use(gateway.url);
+  } finally {
+    for (const client of clients.splice(0)) client.end();
+    await gateway.stop();
+  }
+}
+
+const get = (key: string, url = platform.gatewayUrl) => rawRequest(url, 'GET', path, { key });
+
+describe('a body that does not come', () => {
+  it('takes nothing of a neighbour on the same module, however many there are', async () => {
+    const slow = Array.from({ length: 400 }, (_none, index) => post(100, index % 2 ? account.key : account.testKey));
+    await waitFor('the gateway to be ready for every body', () => slow.every((client) => client.isContinued), 20_000);
+    for (const client of slow) client.send('{');
+    const asked = Promise.all(Array.from({ length: 20 }, () => get(neighbour.key)));
+    const answers = await waitFor('the answers', () => Promise.race([asked, undefined]));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(service.seen.map(({ method }) => method)).toEqual(Array(20).fill('GET'));
+    for (const client of slow) client.send('x'.repeat(99));
+    await Promise.all(slow.map((client) => client.answer()));
+    expect(slow.filter(({ status }) => status === 200)).toHaveLength(400);
+  });
+
+  it('is 408 with Connection: close, in memory or in a file', async () => {
+    await withGateway({ BODY_WINDOW_SECONDS: '0.1' }, async (url) => {
+      for (const client of [
+        post(100, account.key, booking, url),
+        post(2 * mebibyte, account.key, upload, url),
+        new SlowClient(
+          url,
+          `POST ${booking} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+        ),
+      ]) {
+        clients.push(client);
+        client.send('{');
+        expect(await client.answer()).toBe(408);
+        expect(client.all).toMatch(/\r\nConnection: close\r\n/i);
+        expect(client.all).toMatch(/\{"error":\{"code":"invalid_request","message":"[^"]+","field":"body"\}\}$/);
+        await waitFor('the connection to be closed', () => client.isClosed);
+      }
+      expect(service.seen).toEqual([]);
+    });
+  });
+
+  it('of a request that is refused anyway holds its connection no longer', async () => {
+    await withGateway({ BODY_WINDOW_SECONDS: '0.1' }, async (url) => {
+      const client = new SlowClient(url, `POST ${booking} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
+      expect(await client.answer()).toBe(401);
+      await waitFor('the connection to be closed', () => client.isClosed);
+    });
+  });
+});
+
+describe('the memory for bodies', () => {
+  it('is shared: an account gets a quarter with its sandbox, then 429, and a neighbour its own', async () => {
+    await withGateway({ BODY_MEMORY_MIB: '1' }, async (url) => {
+      const slow = post(250_000, account.testKey, booking, url);
+      await waitFor('the gateway to be ready', () => slow.isContinued);
+      slow.send('x'.repeat(200_000));
+      const send = (key: string) => rawRequest(url, 'POST', booking, { key, rawBody: 'x'.repeat(100_000) });
+      const refused = await waitFor('a refusal', async () => {
+        const answer = await send(account.key);
+        return answer.status === 200 ? undefined : answer;
+      });
+      expect([refused.status, refused.body.error.code]).toEqual([429, 'rate_limited']);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await send(neighbour.key)).status).toBe(200);
+      expect((await get(account.key, url)).status).toBe(200);
+      slow.send('x'.repeat(50_000));
+      expect(await slow.answer()).toBe(200);
+      await waitFor('the memory to be free again', async () => (await send(account.key)).status === 200);
+    });
+  });
+
+  it('is free again after clients that went away amid their bodies', async () => {
+    await withGateway({ BODY_MEMORY_MIB: '1' }, async (url) => {
+      for (let round = 0; round < 5; round++) {
+        const gone = post(250_000, account.key, booking, url);
+        await waitFor('the gateway to be ready', () => gone.isContinued);
+        gone.send('x'.repeat(200_000));
+        gone.end();
+      }
+      const send = () => rawRequest(url, 'POST', booking, { key: account.key, rawBody: 'x'.repeat(250_000) });
+      await waitFor('the memory to be free', async () => (await send()).status === 200);
+    });
+  });
+});
+
+describe('a body', () => {
+  it('in many small chunks arrives byte for byte, with its length', async () => {
+    const text = Array.from({ length: 30_000 }, (_none, index) => String(index)).join(',');
+    const chunks = [...text].map((letter) => `1\r\n${letter}\r\n`).join('');
+    const head = `POST ${booking} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const client = new SlowClient(platform.gatewayUrl, `${head}${chunks}0\r\n\r\n`);
+    clients.push(client);
+    expect(await client.answer()).toBe(200);
+    const [seen] = service.seen;
+    expect(seen!.body === text).toBe(true);
+    expect([seen!.headers['content-length'], seen!.headers['transfer-encoding']]).toEqual([
+      String(text.length),
+      undefined,
+    ]);
+  });
+});
+
+describe('an upload', () => {
+  const content = Buffer.alloc(3 * mebibyte, 'file of three mebibytes ');
+
+  it('is kept in a file without a name until all of it is there', async () => {
+    const client = post(content.length, account.key, upload);
+    await waitFor('the gateway to be ready', () => client.isContinued);
+    client.send(content.subarray(0, 2 * mebibyte));
+    expect((await get(account.key)).status).toBe(200);
+    expect(service.seen.map(({ url }) => url)).toEqual([path]);
+    expect(readdirSync(directory)).toEqual([]);
+    client.send(content.subarray(2 * mebibyte));
+    expect(await client.answer()).toBe(200);
+    const seen = service.seen.at(-1)!;
+    expect([seen.url, seen.body === content.toString()]).toEqual([upload, true]);
+  });
+
+  it('waits where its account has four under way, and a neighbour does not', async () => {
+    const keys = [account.key, account.testKey, account.key, account.testKey];
+    const first = keys.map((key) => post(content.length, key, upload));
+    await waitFor('four to be taken in', () => first.every((client) => client.isContinued));
+    const fifth = post(content.length, account.key, upload);
+    const other = post(content.length, neighbour.key, upload);
+    await waitFor("the neighbour's to be taken in", () => other.isContinued);
+    expect(fifth.isContinued).toBe(false);
+    first[0]!.end();
+    await waitFor('the fifth to be taken in', () => fifth.isContinued);
+    for (const client of [fifth, other]) client.send(content);
+    for (const client of [fifth, other]) expect(await client.answer()).toBe(200);
+  });
+
+  it('is 503 where no file can be made', async () => {
+    await withGateway({ UPLOAD_DIRECTORY: join(directory, 'missing'), LOG_LEVEL: 'silent' }, async (url) => {
+      const answer = await rawRequest(url, 'POST', upload, { key: account.key, rawBody: content });
+      expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
+    });
+  });
+});

@@ -1,0 +1,234 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { ApiError } from '@customer-platform/contracts/core';
+import { type Logger, serviceUnavailable } from '@customer-platform/service-kit';
+import { busy, ClientGone, FairPermits, PermitQueue } from '../fair-permits.ts';
+import { BodyChunks } from './body-chunks.ts';
+import { BodyFile } from './body-file.ts';
+import { maxUnread, tooLarge } from './body-limit.ts';
+import { BodyPace, type Pace } from './body-pace.ts';
+
+const mebibyte = 1_048_576;
+/** How long a refused body is read on, so that its sender gets to read the answer. */
+const refusedBodyMs = 60_000;
+/** How long an upload waits until one of the files is free. */
+const fileWaitMs = 15_000;
+/** Uploads that wait for a file. */
+const fileWaiting = 100;
+/** What an account may hold of the files, times what is free: 4 of 24. */
+const fileShare = 1 / 5;
+/** A quarter of the memory is for hooks, of which one address may hold a quarter; of the whole an account may hold a quarter. */
+const [hookPart, hookShare, accountShare] = [1 / 4, 1 / 3, 1 / 2];
+
+/** The bounds of bodies that are under way. */
+export interface BodyBounds extends Pace {
+  /** Memory for all of them, in bytes. */
+  memoryBytes: number;
+  /** How many bodies over 1 MiB are kept in files at once, and where. */
+  files: number;
+  directory: string;
+}
+
+/** Whose body it is, and how large it may be. */
+export interface BodyTerms {
+  kind: 'account' | 'hook';
+  /** The account, or the address of a hook's caller. */
+  owner: string;
+  /** In bytes. */
+  limit: number;
+  /** The client waits for 100 Continue before it sends the body. */
+  continues: boolean;
+}
+
+type Kept = { add(chunk: Buffer): void | Promise<void>; stream(): Readable };
+
+/** Whether a request comes with a body. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
+}
+
+/**
+ * Takes bodies in, whole, before a service's socket is taken: in memory up to 1 MiB, in a file above. Memory and files are
+ * bounded and shared; a body that comes too slowly is refused.
+ */
+export class BodyIntake {
+  readonly #bounds: BodyBounds;
+  readonly #log: Logger;
+  readonly #memory: Record<BodyTerms['kind'], FairPermits>;
+  readonly #files: PermitQueue;
+  readonly #pace: BodyPace;
+
+  constructor(bounds: BodyBounds, log: Logger) {
+    this.#bounds = bounds;
+    this.#log = log;
+    this.#memory = {
+      account: new FairPermits(bounds.memoryBytes * (1 - hookPart), accountShare),
+      hook: new FairPermits(bounds.memoryBytes * hookPart, hookShare),
+    };
+    this.#files = new PermitQueue(new FairPermits(bounds.files, fileShare), fileWaiting, fileWaitMs);
+    this.#pace = new BodyPace(bounds);
+  }
+
+  /**
+   * Takes in a body that came with the head and waits in the request's own buffer, the common case; false where there is more to do.
+   * One in chunks may be many small pieces. Throws 429 or 503, and ClientGone.
+   */
+  takeAtOnce(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): boolean {
+    if (response.closed) throw new ClientGone();
+    if (!request.complete || request.headers['transfer-encoding'] !== undefined) return false;
+    this.#hold(request, response, terms);
+    if (terms.continues) response.writeContinue();
+    return true;
+  }
+
+  /**
+   * Takes in a body that `takeAtOnce` did not, and sets its length in the request's headers. Returns the stream to send in its place.
+   * Throws 408, 413, 429 or 503, and ClientGone.
+   */
+  async take(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
+    const { headers } = request;
+    const isLarge = terms.limit > mebibyte && !(Number(headers['content-length']) <= mebibyte);
+    return await (isLarge ? this.#inFile(request, response, terms) : this.#inMemory(request, response, terms));
+  }
+
+  /** Reads on what a refused request has not sent yet, within bounds; then the connection is cut. */
+  drain(request: IncomingMessage, response: ServerResponse): void {
+    if (request.complete || request.destroyed) return;
+    let unread = 0;
+    const cut = () => void request.socket.destroy();
+    const unwatch = this.#pace.watch(request, cut, refusedBodyMs);
+    request.once('close', unwatch);
+    request.on('data', (chunk: Buffer) => {
+      unread += chunk.length;
+      if (unread > maxUnread) response.destroy();
+    });
+    request.resume();
+  }
+
+  stop(): void {
+    this.#pace.stop();
+  }
+
+  async #inMemory(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
+    const memory = this.#memory[terms.kind];
+    const chunks = new BodyChunks();
+    let held = 0;
+    const letGo = () => {
+      memory.giveBack(terms.owner, held);
+      held = 0;
+    };
+    response.once('close', letGo);
+    const kept: Kept = {
+      add: (chunk) => {
+        if (!memory.tryTake(terms.owner, chunk.length)) throw noRoom(memory, terms);
+        held += chunk.length;
+        chunks.add(chunk);
+      },
+      stream: () => chunks.stream(),
+    };
+    try {
+      const stream = await this.#receive(request, response, terms, kept);
+      return stream.once('end', letGo);
+    } catch (error) {
+      letGo();
+      throw error;
+    }
+  }
+
+  async #inFile(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
+    if (!this.#files.tryTake(terms.owner)) await this.#files.wait(terms.owner, 'The upload of files', response);
+    const file = await BodyFile.create(this.#bounds.directory).catch((error: unknown) => {
+      this.#files.giveBack(terms.owner);
+      throw this.#noFile(error);
+    });
+    let isOpen = true;
+    const letGo = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      file
+        .close()
+        .catch((error: unknown) => this.#log.warn({ err: error }, "an upload's file could not be closed"))
+        .finally(() => this.#files.giveBack(terms.owner));
+    };
+    try {
+      if (response.closed) throw new ClientGone();
+      response.once('close', letGo);
+      const kept: Kept = {
+        add: (chunk) => file.add(chunk).catch((error: unknown) => Promise.reject(this.#noFile(error))),
+        stream: () => file.stream(),
+      };
+      return await this.#receive(request, response, terms, kept);
+    } catch (error) {
+      letGo();
+      throw error;
+    }
+  }
+
+  /** Reads the body to its end, piece by piece. */
+  async #receive(request: IncomingMessage, response: ServerResponse, terms: BodyTerms, kept: Kept): Promise<Readable> {
+    const { promise: whole, resolve, reject } = Promise.withResolvers<void>();
+    let received = 0;
+    const take = (chunk: Buffer) => {
+      received += chunk.length;
+      try {
+        if (received > terms.limit) throw tooLarge(terms.limit);
+        const written = kept.add(chunk);
+        if (!written) return;
+        request.pause();
+        written.then(() => request.resume(), reject);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const late = () => reject(tooSlow(this.#bounds));
+    // Hooks come from servers, which have no reason to take longer than one window.
+    const unwatch = this.#pace.watch(request, late, terms.kind === 'hook' ? this.#bounds.windowMs : undefined);
+    const gone = () => reject(new ClientGone());
+    request.on('data', take).once('end', resolve).once('close', gone);
+    if (terms.continues) response.writeContinue();
+    try {
+      await whole;
+    } finally {
+      unwatch();
+      request.off('data', take).off('close', gone);
+    }
+    setLength(request, received);
+    return kept.stream();
+  }
+
+  /** Counts what the request itself holds, until it is read or the response closes. */
+  #hold(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): void {
+    const bytes = request.readableLength;
+    const memory = this.#memory[terms.kind];
+    if (!memory.tryTake(terms.owner, bytes)) throw noRoom(memory, terms);
+    let held = bytes;
+    const letGo = () => {
+      if (held === 0) return;
+      memory.giveBack(terms.owner, held);
+      held = 0;
+    };
+    request.on('end', letGo);
+    response.on('close', letGo);
+  }
+
+  #noFile(error: unknown): ApiError {
+    this.#log.error({ err: error, directory: this.#bounds.directory }, 'an upload could not be kept in a file');
+    return serviceUnavailable('Files cannot be uploaded for the moment; try again shortly', error);
+  }
+}
+
+/** The body is forwarded with its length, no longer chunked. */
+function setLength(request: IncomingMessage, bytes: number): void {
+  delete request.headers['transfer-encoding'];
+  request.headers['content-length'] = String(bytes);
+}
+
+function noRoom(memory: FairPermits, { owner }: BodyTerms): ApiError {
+  return busy(memory.holds(owner), 'The memory for bodies');
+}
+
+function tooSlow({ windowMs, bytesPerSecond }: Pace): ApiError {
+  const message = `body must come at ${bytesPerSecond} bytes a second or faster, looked at every ${windowMs / 1_000} s`;
+  return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
+}

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '@customer-platform/contracts/core';
+
+const mebibyte = 1_048_576;
+/**
+ * So much of a body that was refused is still read, in bytes, so that its sender gets to read the answer; then the
+ * connection is cut.
+ */
+export const maxUnread = 32 * mebibyte;
+
+/** The largest body in bytes, where an operation says no other. */
+export const defaultBodyLimit = mebibyte;
+
+/** Throws 413 for a body whose stated length is over `limit` bytes, and 400 for a coding other than chunked. */
+export function limitBody(request: IncomingMessage, limit: number): void {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (coding !== undefined) {
+    if (coding.toLowerCase() !== 'chunked') {
+      throw new ApiError('invalid_request', 'body must be sent with no Transfer-Encoding other than chunked', {
+        field: 'body',
+      });
+    }
+  } else if (length !== undefined && Number(length) > limit) throw tooLarge(limit);
+}
+
+/** The refusal of a body over `limit` bytes. */
+export function tooLarge(limit: number): ApiError {
+  const message = `body must be at most ${limit / mebibyte} MiB`;
+  return new ApiError('invalid_request', message, { status: 413, field: 'body' });
+}

@@ -1,0 +1,67 @@
+import { ServerResponse } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
+
+const response = () => new ServerResponse({ method: 'GET' } as never);
+const noTimeMs = 600_000;
+
+function most(permits: FairPermits, owner: string): number {
+  let held = 0;
+  while (permits.tryTake(owner)) held++;
+  return held;
+}
+
+describe('permits', () => {
+  it('go by what is free: one owner gets half, the next half of the rest, and who has none finds one', () => {
+    const permits = new FairPermits(256);
+    expect(most(permits, 'a')).toBe(128);
+    expect(most(permits, 'b')).toBe(64);
+    for (let owner = 0; owner < 5; owner++) most(permits, `greedy-${owner}`);
+    expect(permits.tryTake('modest')).toBe(true);
+  });
+
+  it('of which an owner may hold a part of what is free are a quarter for one alone', () => {
+    expect(most(new FairPermits(400, 1 / 3), 'a')).toBe(100);
+    expect(new FairPermits(400, 1 / 3).tryTake('a', 134)).toBe(false);
+  });
+});
+
+describe('the queue for permits', () => {
+  it('gives what comes back to owners in turn', async () => {
+    const queue = new PermitQueue(new FairPermits(3), 100, noTimeMs);
+    expect([queue.tryTake('a'), queue.tryTake('b'), queue.tryTake('a')]).toEqual([true, true, false]);
+    const order: string[] = [];
+    const wait = async (owner: string, name: string) => {
+      await queue.wait(owner, 'it', response());
+      order.push(name);
+    };
+    const all = [wait('a', 'a1'), wait('a', 'a2'), wait('b', 'b1')];
+    queue.giveBack('a');
+    await all[0];
+    queue.giveBack('b');
+    await all[2];
+    queue.giveBack('a');
+    await all[1];
+    expect(order).toEqual(['a1', 'b1', 'a2']);
+  });
+
+  it('refuses with 429 whom its own requests hold up, with 503 whom others do, and forgets who went away', async () => {
+    const queue = new PermitQueue(new FairPermits(2), 4, noTimeMs);
+    expect(queue.tryTake('a')).toBe(true);
+    const gone = response();
+    const waiting = queue.wait('a', 'it', gone);
+    const second = queue.wait('a', 'it', response());
+    await expect(queue.wait('a', 'it', response())).rejects.toMatchObject({ status: 429, code: 'rate_limited' });
+    gone.emit('close');
+    await expect(waiting).rejects.toThrow(ClientGone);
+    queue.giveBack('a');
+    await second;
+    queue.giveBack('a');
+    expect(queue.tryTake('a')).toBe(true);
+
+    const late = new PermitQueue(new FairPermits(1), 4, 1);
+    expect(late.tryTake('a')).toBe(true);
+    await expect(late.wait('b', 'it', response())).rejects.toMatchObject({ status: 503 });
+    await expect(late.wait('a', 'it', response())).rejects.toMatchObject({ status: 429 });
+  });
+});

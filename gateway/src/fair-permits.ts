@@ -1,0 +1,127 @@
+import type { ServerResponse } from 'node:http';
+import { ApiError } from '@customer-platform/contracts/core';
+import { serviceUnavailable } from '@customer-platform/service-kit';
+
+/**
+ * A bounded number of permits (sockets, bytes, files) that owners share. An owner may hold at most `share` times what is
+ * free, so that something is left for who holds nothing: with share 1 one owner alone gets half, two in turn a third each; it takes
+ * eight that keep all they get to hold 256.
+ */
+export class FairPermits {
+  readonly #total: number;
+  readonly #share: number;
+  readonly #held = new Map<string, number>();
+  #free: number;
+
+  constructor(total: number, share = 1) {
+    this.#total = total;
+    this.#share = share;
+    this.#free = total;
+  }
+
+  /** Takes `count` permits; false where they are more than the owner may hold now. */
+  tryTake(owner: string, count = 1): boolean {
+    const held = (this.#held.get(owner) ?? 0) + count;
+    if (held > this.#free * this.#share) return false;
+    this.#held.set(owner, held);
+    this.#free -= count;
+    return true;
+  }
+
+  /** Gives back `count` permits that the owner holds. */
+  giveBack(owner: string, count = 1): void {
+    const left = (this.#held.get(owner) ?? 0) - count;
+    if (left > 0) this.#held.set(owner, left);
+    else this.#held.delete(owner);
+    this.#free = Math.min(this.#total, this.#free + count);
+  }
+
+  /** Whether an owner holds any. */
+  holds(owner: string): boolean {
+    return this.#held.has(owner);
+  }
+}
+
+/** The client went away: nobody waits for an answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client went away');
+  }
+}
+
+interface Waiter {
+  begin(): void;
+}
+
+/** Permits that are waited for, at most `waitMs` and in a queue that is shared as fairly as they are. */
+export class PermitQueue {
+  readonly #permits: FairPermits;
+  readonly #places: FairPermits;
+  readonly #waitMs: number;
+  readonly #waiting = new Map<string, Set<Waiter>>();
+
+  constructor(permits: FairPermits, places: number, waitMs: number) {
+    this.#permits = permits;
+    this.#places = new FairPermits(places);
+    this.#waitMs = waitMs;
+  }
+
+  /** Takes a permit where the owner may have one now. */
+  tryTake(owner: string): boolean {
+    return this.#permits.tryTake(owner);
+  }
+
+  /**
+   * Waits for a permit that `tryTake` refused. Rejects with 429 or 503, which name `whatIsBusy`, once the queue is full or the time is
+   * over, and with ClientGone once the response closes.
+   */
+  async wait(owner: string, whatIsBusy: string, response: ServerResponse): Promise<void> {
+    if (!this.#places.tryTake(owner)) throw this.refusal(owner, whatIsBusy);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const queue = this.#waiting.get(owner) ?? new Set();
+    const waiter = { begin: resolve };
+    this.#waiting.set(owner, queue.add(waiter));
+    // Who gave up leaves the queue at once, or the next permit would be given to nobody.
+    const fail = (error: Error) => {
+      queue.delete(waiter);
+      if (queue.size === 0 && this.#waiting.get(owner) === queue) this.#waiting.delete(owner);
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(this.refusal(owner, whatIsBusy)), this.#waitMs);
+    const leave = () => fail(new ClientGone());
+    response.once('close', leave);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      response.off('close', leave);
+      this.#places.giveBack(owner);
+    }
+  }
+
+  /** Gives a permit back, to whoever waits and may have it: owners take turns, and one owner's requests keep their order. */
+  giveBack(owner: string): void {
+    this.#permits.giveBack(owner);
+    if (this.#waiting.size === 0) return;
+    for (const [next, queue] of [...this.#waiting]) {
+      const [waiter] = queue;
+      if (waiter === undefined || !this.#permits.tryTake(next)) continue;
+      queue.delete(waiter);
+      this.#waiting.delete(next);
+      if (queue.size > 0) this.#waiting.set(next, queue);
+      waiter.begin();
+    }
+  }
+
+  /** The refusal of one more: 429 for an owner that holds others, 503 where other owners hold them. */
+  refusal(owner: string, whatIsBusy: string): ApiError {
+    return busy(this.#permits.holds(owner), whatIsBusy);
+  }
+}
+
+/** Refuses what finds no room: 429 where the caller's own requests take it up, else 503, both with Retry-After. */
+export function busy(isOwnDoing: boolean, whatIsBusy: string): ApiError {
+  if (!isOwnDoing) return serviceUnavailable(`${whatIsBusy} is busy; try again shortly`);
+  const message = `Too many of your requests are under way: ${whatIsBusy} is busy with them; try again shortly`;
+  return new ApiError('rate_limited', message, { headers: { 'Retry-After': '1' } });
+}

@@ -1,0 +1,194 @@
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SlowClient } from '../../test/slow-client.ts';
+import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
+
+const path = '/v1/messages/channels';
+let service: StandInService;
+let platform: Platform;
+let neighbour: TestAccount;
+let clients: SlowClient[];
+
+beforeEach(async () => {
+  clients = [];
+  service = await startStandIn();
+});
+afterEach(async () => {
+  for (const client of clients) client.end();
+  await platform?.stop();
+  await service?.stop();
+});
+
+async function start(env: Record<string, string> = {}): Promise<void> {
+  const common = { MESSAGING_URL: service.url, TRUSTED_PROXIES: '127.0.0.1', BODY_WINDOW_SECONDS: '600' };
+  platform = await startPlatform({ services: [], env: { ...common, ...env, DRAIN_SECONDS: '0' } });
+  neighbour = await platform.account();
+}
+
+function open(text: string): SlowClient {
+  const client = new SlowClient(platform.gatewayUrl, text);
+  clients.push(client);
+  return client;
+}
+
+const hook = (token: string, from = '203.0.113.1', text: string | undefined = '{}') =>
+  rawRequest(platform.gatewayUrl, 'POST', `/hooks/messages/${token}`, {
+    rawBody: text,
+    headers: { 'x-forwarded-for': from },
+  });
+
+async function expectNeighbourServed(): Promise<void> {
+  const asked = Promise.all(
+    Array.from({ length: 20 }, () => rawRequest(platform.gatewayUrl, 'GET', path, { key: neighbour.key })),
+  );
+  const answers = await waitFor('the answers', () => Promise.race([asked, undefined]), 20_000);
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+}
+
+/** The service finds these tokens alone, and answers their POSTs as told. */
+function serve(tokens: Record<string, number>): void {
+  const { answer } = service;
+  service.answer = (seen, response) => {
+    const token = /^\/hooks\/messages\/([^?]+)/.exec(seen.url)?.[1];
+    if (token === undefined) return answer(seen, response);
+    const status = tokens[token] ?? 404;
+    response.writeHead(seen.method === 'HEAD' && status !== 404 ? 200 : status, { 'content-type': 'text/plain' }).end();
+  };
+}
+
+/** The service takes POSTs of hooks and never answers them. */
+function hang(): void {
+  const { answer } = service;
+  service.answer = (seen, response) => {
+    if (seen.method === 'POST' && seen.url.startsWith('/hooks/')) return;
+    answer(seen, response);
+  };
+}
+
+describe('hooks that take long', () => {
+  it('take nothing of a neighbour on the same module, sent one behind another over four connections', async () => {
+    hang();
+    await start();
+    const call = 'POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}';
+    for (let count = 0; count < 4; count++) open(call.repeat(99));
+    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 4);
+    await expectNeighbourServed();
+    expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(4);
+  });
+
+  it('take nothing of it over very many connections of many addresses', async () => {
+    hang();
+    await start();
+    for (let count = 0; count < 600; count++) {
+      const from = `X-Forwarded-For: 203.0.113.${count % 20}`;
+      open(`POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\n${from}\r\nContent-Length: 2\r\n\r\n{}`);
+    }
+    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 60);
+    await expectNeighbourServed();
+    expect(service.seen.filter(({ method }) => method === 'POST').length).toBeLessThanOrEqual(64);
+  });
+
+  it('are 429 beyond 64 of one address, whose network counts in IPv6, and no body of them takes a socket', async () => {
+    await start();
+    const post = (count: number) => {
+      const from = `X-Forwarded-For: 2001:db8:0:1::${(count + 1).toString(16)}`;
+      const lines = ['POST /hooks/messages/token HTTP/1.1', 'Host: x', from, 'Content-Length: 100'];
+      return open([...lines, 'Expect: 100-continue', '', ''].join('\r\n'));
+    };
+    const slow = Array.from({ length: 200 }, (_none, count) => post(count));
+    await waitFor('every answer', () => slow.every((client) => client.isContinued || client.status), 20_000);
+    expect(slow.filter(({ isContinued }) => isContinued)).toHaveLength(64);
+    const refused = slow.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(136);
+    expect(refused[0]!.all).toMatch(/\r\nRetry-After: 1\r\n[\s\S]*"code":"rate_limited"/);
+    await expectNeighbourServed();
+    expect(service.seen.filter(({ method }) => method === 'POST')).toEqual([]);
+    expect((await hook('token', '2001:db8:0:2::1')).status).toBe(200);
+  });
+
+  it('are 408 where their body does not come', async () => {
+    await start({ BODY_WINDOW_SECONDS: '0.1' });
+    const client = open('POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    expect(await client.answer()).toBe(408);
+    expect(client.all).toMatch(/\r\nConnection: close\r\n/i);
+    expect(service.seen.map(({ method }) => method)).toEqual(['HEAD']);
+  });
+});
+
+describe('a token', () => {
+  it('that is unknown is 404 before the body is sent', async () => {
+    serve({ known: 200 });
+    await start();
+    const client = open('POST /hooks/messages/none?a=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n');
+    expect(await client.answer()).toBe(404);
+    expect(client.all).toContain('"code":"not_found"');
+    expect(service.seen.map(({ method, url }) => `${method} ${url}`)).toEqual(['HEAD /hooks/messages/none']);
+    expect((await hook(`${'x'.repeat(1_000)}`)).status).toBe(404);
+    expect(service.seen).toHaveLength(1);
+  });
+
+  it('that is known is asked for once, until the service does not find it', async () => {
+    const tokens: Record<string, number> = { known: 200 };
+    serve(tokens);
+    await start();
+    for (let count = 0; count < 3; count++) expect((await hook('known')).status).toBe(200);
+    expect(service.seen.map(({ method }) => method)).toEqual(['HEAD', 'POST', 'POST', 'POST']);
+    delete tokens.known;
+    expect((await hook('known')).status).toBe(404);
+    expect((await hook('known')).status).toBe(404);
+    expect(service.seen.slice(4).map(({ method }) => method)).toEqual(['POST', 'HEAD']);
+  });
+
+  it('that is tried among many unknown ones is 429 after some, and the known ones go on', async () => {
+    serve({ known: 200 });
+    await start({ HOOK_REFUSALS_PER_SECOND: '1' });
+    expect((await hook('known')).status).toBe(200);
+    let count = 0;
+    const refused = await waitFor('a refusal', async () => {
+      const answer = await hook(`guess-${count++}`);
+      expect([404, 429]).toContain(answer.status);
+      return answer.status === 429 ? answer : undefined;
+    });
+    expect(count).toBeGreaterThan(10);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await hook('known')).status).toBe(200);
+    expect((await hook('guess', '203.0.113.2')).status).toBe(404);
+  });
+
+  it('whose calls the service refuses is 429 for that address after some, and others are not', async () => {
+    serve({ wrong: 401, right: 200 });
+    await start({ HOOK_REFUSALS_PER_SECOND: '1' });
+    let count = 0;
+    await waitFor('a refusal', async () => {
+      count++;
+      return (await hook('wrong')).status === 429;
+    });
+    expect(count).toBeGreaterThan(10);
+    expect((await hook('right')).status).toBe(200);
+    expect((await hook('wrong', '203.0.113.2')).status).toBe(401);
+  });
+
+  it('is 503 where the service cannot say whether there is one', async () => {
+    service.answer = (_seen, response) => response.writeHead(500).end();
+    await start();
+    const answer = await hook('any');
+    expect([answer.status, answer.body.error.code, answer.headers.get('retry-after')]).toEqual([
+      503,
+      'service_unavailable',
+      '1',
+    ]);
+  });
+});
+
+describe('the calls of an address', () => {
+  it('have a rate; over it they are 429, and another address is not', async () => {
+    await start({ HOOK_RATE_PER_ADDRESS: '1' });
+    let count = 0;
+    await waitFor('a refusal', async () => {
+      count++;
+      return (await hook('token')).status === 429;
+    });
+    expect(count).toBeGreaterThan(2);
+    expect((await hook('token', '203.0.113.2')).status).toBe(200);
+  });
+});

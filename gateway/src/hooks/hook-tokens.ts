@@ -1,0 +1,61 @@
+import type { Forwarder } from '../proxy/forward.ts';
+
+const probeMs = 2_000;
+const knownMs = 60_000;
+/** Short, for a token may come to exist; long enough that who goes on calling a dead one costs the service nothing. */
+const unknownMs = 1_000;
+const maxTokens = 10_000;
+
+/** Which hooks exist, as the service says: asked with a HEAD, remembered for a minute, for a second where there is none. */
+export class HookTokens {
+  readonly #way: Forwarder;
+  readonly #known = new Map<string, number>();
+  readonly #unknown = new Map<string, number>();
+  readonly #asking = new Map<string, Promise<boolean>>();
+
+  constructor(way: Forwarder) {
+    this.#way = way;
+  }
+
+  /** Whether there is a hook at a path; undefined: ask. Never waits. */
+  peek(path: string): boolean | undefined {
+    const nowMs = performance.now();
+    if ((this.#known.get(path) ?? 0) > nowMs) return true;
+    if ((this.#unknown.get(path) ?? 0) > nowMs) return false;
+    return undefined;
+  }
+
+  /** Whether there was a hook at a path when the service was asked last, however long ago. */
+  wasKnown(path: string): boolean {
+    return this.#known.has(path);
+  }
+
+  /** Asks the service whether there is a hook at a path. Throws where it does not say within 2 s. */
+  ask(path: string, requestId: string): Promise<boolean> {
+    const under = this.#asking.get(path);
+    if (under !== undefined) return under;
+    const asking = this.#ask(path, requestId).finally(() => this.#asking.delete(path));
+    this.#asking.set(path, asking);
+    return asking;
+  }
+
+  /** Forgets a hook that the service did not find. */
+  forget(path: string): void {
+    this.#known.delete(path);
+  }
+
+  async #ask(path: string, requestId: string): Promise<boolean> {
+    const status = await this.#way.probe(path, requestId, probeMs);
+    if (status >= 500) throw new Error(`the service answered ${status} when asked for a hook`);
+    const isKnown = status !== 404;
+    this.#known.delete(path);
+    remember(isKnown ? this.#known : this.#unknown, path, performance.now() + (isKnown ? knownMs : unknownMs));
+    return isKnown;
+  }
+}
+
+function remember(map: Map<string, number>, path: string, untilMs: number): void {
+  map.delete(path);
+  if (map.size >= maxTokens) map.delete(map.keys().next().value!);
+  map.set(path, untilMs);
+}

@@ -1,0 +1,39 @@
+/** A token bucket per key in this process: `burst` at once, refilled with `perSecond`. At most `maxKeys` are remembered. */
+export class LocalRate {
+  readonly #intervalMs: number;
+  readonly #burst: number;
+  readonly #maxKeys: number;
+  readonly #spentUntilMs = new Map<string, number>();
+
+  constructor(perSecond: number, burst: number, maxKeys = 20_000) {
+    this.#intervalMs = 1_000 / perSecond;
+    this.#burst = burst;
+    this.#maxKeys = maxKeys;
+  }
+
+  /** Takes one of a key's bucket: returns 0, or in how many milliseconds one will be there. */
+  take(key: string): number {
+    const waitMs = this.waitMs(key);
+    if (waitMs === 0) this.charge(key);
+    return waitMs;
+  }
+
+  /** In how many milliseconds a key's bucket holds one; 0 where it does now. */
+  waitMs(key: string): number {
+    const spentUntilMs = this.#spentUntilMs.get(key);
+    if (spentUntilMs === undefined) return 0;
+    // A millionth of a second off is rounding, not one too many.
+    const waitMs = spentUntilMs - performance.now() - this.#intervalMs * (this.#burst - 1);
+    return waitMs > 0.001 ? waitMs : 0;
+  }
+
+  /** Takes one of a key's bucket whether it is there or not. */
+  charge(key: string): void {
+    const nowMs = performance.now();
+    const spentUntilMs = Math.max(this.#spentUntilMs.get(key) ?? 0, nowMs) + this.#intervalMs;
+    // Charged last, forgotten last.
+    this.#spentUntilMs.delete(key);
+    if (this.#spentUntilMs.size >= this.#maxKeys) this.#spentUntilMs.delete(this.#spentUntilMs.keys().next().value!);
+    this.#spentUntilMs.set(key, spentUntilMs);
+  }
+}

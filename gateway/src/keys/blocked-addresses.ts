@@ -1,0 +1,152 @@
+import type { Bus, Logger } from '@customer-platform/service-kit';
+import { z } from 'zod';
+
+const topic = 'gateway-addresses';
+/** Most blocks in one message, to a gateway that has just started. */
+const maxTold = 500;
+
+/** An address (IPv6: a network) that is blocked, and until when. */
+export interface AddressBlock {
+  address: string;
+  invalidKeys: number;
+  /** When it ends: as it is shown, and on the monotonic clock. */
+  until: Date;
+  untilMs: number;
+  /** Accounts of which valid keys came from it. */
+  accounts: Set<string>;
+}
+
+const ToldBlock = z.object({
+  address: z.string(),
+  invalidKeys: z.int(),
+  until: z.iso.datetime(),
+  leftMs: z.number(),
+  accounts: z.array(z.string()),
+});
+type ToldBlock = z.infer<typeof ToldBlock>;
+
+const Message = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ask') }),
+  z.object({ kind: z.literal('blocks'), blocks: z.array(ToldBlock).max(maxTold), isNew: z.boolean() }),
+  z.object({ kind: z.literal('unblock'), address: z.string() }),
+]);
+type Message = z.infer<typeof Message>;
+
+/** What this gateway knows about the addresses beside the blocks. */
+interface Knowledge {
+  most: number;
+  sharedFrom: number;
+  /** Accounts of which valid keys came from an address to this gateway lately. */
+  accountsAt(address: string): string[];
+  unblocked(address: string): void;
+}
+
+/** The blocked addresses, which are the same on all gateways: each tells the others what it blocks and lifts. */
+export class BlockedAddresses {
+  readonly #bus: Bus;
+  readonly #log: Logger;
+  readonly #clock: () => Date;
+  readonly #knowledge: Knowledge;
+  readonly #blocks = new Map<string, AddressBlock>();
+
+  constructor(bus: Bus, log: Logger, clock: () => Date, knowledge: Knowledge) {
+    this.#bus = bus;
+    this.#log = log;
+    this.#clock = clock;
+    this.#knowledge = knowledge;
+  }
+
+  /** Hears of others' blocks, and asks for those that there are already. */
+  start(): void {
+    this.#bus.listen(topic, (payload) => {
+      try {
+        this.#hear(Message.parse(JSON.parse(payload)));
+      } catch (error) {
+        this.#log.warn({ err: error }, 'what another gateway said of blocked addresses cannot be read');
+      }
+    });
+    this.#tell({ kind: 'ask' });
+  }
+
+  get isEmpty(): boolean {
+    return this.#blocks.size === 0;
+  }
+
+  find(address: string): AddressBlock | undefined {
+    const block = this.#blocks.get(address);
+    if (block === undefined || block.untilMs > performance.now()) return block;
+    this.#blocks.delete(address);
+    return undefined;
+  }
+
+  /** Blocks an address here and everywhere. */
+  add(address: string, invalidKeys: number, forMs: number): AddressBlock {
+    const until = new Date(this.#clock().getTime() + forMs).toISOString();
+    const told = { address, invalidKeys, until, leftMs: forMs, accounts: this.#knowledge.accountsAt(address) };
+    this.#tell({ kind: 'blocks', blocks: [told], isNew: true });
+    return this.#set(told);
+  }
+
+  /** Lifts a block here and everywhere; false where there is none. */
+  remove(address: string): boolean {
+    if (!this.find(address)) return false;
+    this.#blocks.delete(address);
+    this.#knowledge.unblocked(address);
+    this.#tell({ kind: 'unblock', address });
+    return true;
+  }
+
+  /** All of them, those that end last first. */
+  list(): AddressBlock[] {
+    const nowMs = performance.now();
+    for (const block of this.#blocks.values()) if (block.untilMs <= nowMs) this.#blocks.delete(block.address);
+    return [...this.#blocks.values()].sort((a, b) => b.untilMs - a.untilMs || (a.address < b.address ? -1 : 1));
+  }
+
+  #hear(message: Message): void {
+    if (message.kind === 'unblock') {
+      this.#blocks.delete(message.address);
+      this.#knowledge.unblocked(message.address);
+    } else if (message.kind === 'blocks') {
+      for (const told of message.blocks) this.#set(told);
+      if (message.isNew) this.#addAccounts(message.blocks);
+    } else if (!this.isEmpty) {
+      this.#tell({ kind: 'blocks', blocks: this.list().slice(0, maxTold).map(toTold), isNew: false });
+    }
+  }
+
+  /** Requests of one address are spread over the gateways: each adds the accounts that it has seen there. */
+  #addAccounts(blocks: readonly ToldBlock[]): void {
+    for (const { address, accounts } of blocks) {
+      const block = this.#blocks.get(address)!;
+      const more = this.#knowledge.accountsAt(address).filter((account) => !accounts.includes(account));
+      if (more.length === 0) continue;
+      for (const account of more) block.accounts.add(account);
+      this.#tell({ kind: 'blocks', blocks: [toTold(block)], isNew: false });
+    }
+  }
+
+  #set({ address, invalidKeys, until, leftMs, accounts }: ToldBlock): AddressBlock {
+    const known = this.find(address);
+    const block: AddressBlock = {
+      address,
+      invalidKeys: Math.max(invalidKeys, known?.invalidKeys ?? 0),
+      until: new Date(until),
+      untilMs: performance.now() + leftMs,
+      accounts: new Set([...new Set([...(known?.accounts ?? []), ...accounts])].slice(0, this.#knowledge.sharedFrom)),
+    };
+    this.#blocks.delete(address);
+    if (this.#blocks.size >= this.#knowledge.most) this.#blocks.delete(this.#blocks.keys().next().value!);
+    this.#blocks.set(address, block);
+    return block;
+  }
+
+  #tell(message: Message): void {
+    this.#bus.announce(topic, JSON.stringify(message));
+  }
+}
+
+function toTold({ address, invalidKeys, until, untilMs, accounts }: AddressBlock): ToldBlock {
+  const leftMs = untilMs - performance.now();
+  return { address, invalidKeys, until: until.toISOString(), leftMs, accounts: [...accounts] };
+}

@@ -1,0 +1,79 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ApiError } from '@customer-platform/contracts/core';
+import { sendJson } from './answer.ts';
+
+/** Sets what goes with every answer that is no page or file of the documentation. */
+export function setProtectiveHeaders(response: ServerResponse): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+}
+
+/** So long, and so many bytes, a refused client may go on sending before its connection is cut: it gets to read the answer. */
+const lingerMs = 2_000;
+const lingerBytes = 8 * 1_048_576;
+
+/** The refusal of a request by its header Host, of which HTTP/1.1 needs one and nobody may send two; undefined where it is right. */
+export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  if (headers.host === undefined) {
+    if (httpVersion !== '1.1') return undefined;
+    return new ApiError('invalid_request', 'A request of HTTP/1.1 must have the header Host');
+  }
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? new ApiError('invalid_request', 'The header Host must be sent once') : undefined;
+}
+
+/** Answers a request that no handler sees, and ends its connection. */
+export function refuseUnread(response: ServerResponse, refusal: ApiError): void {
+  response.setHeader('Request-Id', randomUUIDv7());
+  response.setHeader('Connection', 'close');
+  sendJson(response, refusal.status, JSON.stringify(refusal.toBody()));
+}
+
+/** Answers what is no HTTP, or too much of it, with an envelope, and closes the connection once the client has read it. */
+export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (lingering.has(socket)) {
+    // What still comes is read and dropped: a connection that is closed over unread data loses the answer.
+    if ((socket as Socket).bytesRead > lingering.get(socket)! + lingerBytes) socket.destroy();
+    return;
+  }
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  lingering.set(socket, (socket as Socket).bytesRead);
+  socket.end(envelopeFor(error.code));
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
+  socket.once('end', () => socket.destroy());
+}
+
+/** Connections that were answered, with what they had sent by then, in bytes. */
+const lingering = new WeakMap<Duplex, number>();
+
+function envelopeFor(code: string | undefined): string {
+  const [status, reason] =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request'];
+  const message = `The request is not valid HTTP, or not complete: ${reason}`;
+  const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    `Request-Id: ${randomUUIDv7()}`,
+    'Content-Type: application/json; charset=utf-8',
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
