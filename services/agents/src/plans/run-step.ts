@@ -12,6 +12,7 @@ export function refusalOfStep(
   { action, is_switched_on }: ClaimedStep,
   account: AccountContext | null,
 ): string | undefined {
+  if (account?.suspended) return 'account_suspended: The account is suspended';
   if (!account?.modules.includes('agents')) return 'AI agents is switched off';
   const needsDeals = action === 'add_note' || action === 'move_stage';
   if (needsDeals && !account.modules.includes('crm')) return 'Pipelines is switched off';

@@ -135,27 +135,34 @@ describe('a step that fails', () => {
 
   it('does so where what it needs is switched off when it is due, and does nothing', async () => {
     const change = (body: object) => platform.admin('PATCH', `/admin/accounts/${agency.account.id}`, body);
-    const later = async (action: 'add_note' | 'send_message' | 'follow_up') =>
-      (await agency.plan({ mode: 'none', steps: [{ action, run_at: in1h() }] })).id;
-    const note = await later('add_note');
+    const { id: note } = await agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: in1h() }] });
     expect((await change({ modules: { crm: { on: false } } })).status).toBe(200);
     platform.clock.advance(3_600_000);
     expect((await agency.until(note, 'failed')).last_error).toBe('Step 1: Pipelines is switched off');
-    const suspended = [await later('send_message'), await later('follow_up')];
-    await change({ modules: { crm: { on: true } }, status: 'suspended' });
+  });
+
+  it('does so where its account is suspended when it is due, and does nothing, then or later', async () => {
+    const change = (body: object) => platform.admin('PATCH', `/admin/accounts/${agency.account.id}`, body);
+    const actions = ['send_message', 'follow_up', 'add_note', 'move_stage'] as const;
+    const plans = await Promise.all(
+      actions.map((action) => agency.plan({ mode: 'none', steps: [{ action, run_at: in1h() }] })),
+    );
+    const suspended = plans.map(({ id }) => id);
+    await change({ status: 'suspended' });
     platform.clock.advance(3_600_000);
     await waitFor('their ends', async () => {
       const rows = await sql`select 1 from plans where id = any(${suspended}::bigint[]) and status = 'failed'`;
-      return rows.length === 2;
+      return rows.length === actions.length;
     });
     await change({ status: 'active' });
+    const error = 'account_suspended: The account is suspended';
     for (const id of suspended) {
-      expect((await agency.until(id, 'failed')).last_error).toBe('Step 1: AI agents is switched off');
+      const { last_error, steps } = await agency.until(id, 'failed');
+      expect([last_error, steps[0]!.result]).toEqual([`Step 1: ${error}`, { error }]);
       expect(await messagesOf(id)).toEqual([]);
     }
-    expect((await dealNow()).notes).toBe('');
-    const plans = await sql`select 1 from plans where account_id = ${agency.id}`;
-    expect(plans).toHaveLength(3);
+    expect(await dealNow()).toMatchObject({ notes: '', stage: { name: 'New' } });
+    expect(await sql`select 1 from plans where account_id = ${agency.id}`).toHaveLength(actions.length);
   });
 
   it('does so where its action was switched off for the agent after the plan was made, and does nothing', async () => {
