@@ -156,13 +156,10 @@ export const replayDeliveries = operation('replayDeliveries', {
   body: z.object({
     since: instant,
     until: instant.optional().meta({ description: 'Exclusive; default: now.' }),
-    status: z
-      .enum(['failed', 'all'])
-      .default('failed')
-      .meta({
-        description:
-          'failed takes skipped ones and those that wait after a failed try too; all takes every one, whatever its state.',
-      }),
+    status: z.enum(['failed', 'all']).default('failed').meta({
+      description:
+        'failed takes skipped ones and those that wait after a failed try too; all takes every one, whatever its state.',
+    }),
   }),
   status: 202,
   answer: Replay.pick({ id: true, matched: true }),
