@@ -1,4 +1,4 @@
-import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
+import type { EventData, EventDefinition, ServiceName } from '@customer-platform/contracts/core';
 import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from '@customer-platform/service-kit';
 import type { ChangeFeed } from './keys/change-feed.ts';
 import type { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
@@ -7,6 +7,8 @@ import type { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
 export interface AdminResources {
   changes: ChangeFeed;
   guard: InvalidKeyGuard;
+  /** Asks a service to publish its events since then again; answers how many that is. Throws 503. */
+  republish(service: ServiceName, since: Date): Promise<number>;
   eventsCommitted(): void;
 }
 

@@ -50,6 +50,7 @@ describe('the admin tool', () => {
       'members remove',
       'addresses list',
       'addresses unblock',
+      'events republish',
     ]);
     expect(commands.map((command) => command.operation)).toEqual(Object.values(adminOperations));
   });

@@ -74,11 +74,6 @@ describe('the control plane', () => {
     expectRefusal(await platform.admin('GET', '/v1/me'), 404, 'not_found');
   });
 
-  it('says without a token that it is ready', async () => {
-    for (const path of ['/healthz', '/readyz'])
-      expect((await rawRequest(platform.adminUrl, 'GET', path)).status).toBe(200);
-  });
-
   it('answers 404 for what does not exist and for ids that are none', async () => {
     for (const operation of Object.values<Operation>(adminOperations).filter((each) => each.path.includes('{'))) {
       for (const id of [nobody, 'none']) {

@@ -16,7 +16,7 @@ import type { GatewayConfig } from './settings.ts';
 import { WrongTokens } from './wrong-tokens.ts';
 
 /** Under which the control plane's keyed answers are stored: it acts for no account. */
-const operator: AccountContext = {
+export const operator: AccountContext = {
   id: '00000000-0000-0000-0000-000000000000',
   owner: '00000000-0000-0000-0000-000000000000',
   name: 'control plane',

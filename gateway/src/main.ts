@@ -1,7 +1,8 @@
 import { operations } from '@customer-platform/contracts';
-import type { ServiceName } from '@customer-platform/contracts/core';
+import { republishEvents as republishEventsOf, type ServiceName } from '@customer-platform/contracts/core';
 import {
   answerRequests,
+  type Bus,
   contextKey,
   type Foundation,
   type Running,
@@ -15,10 +16,12 @@ import { createAccount } from './accounts/create-account.ts';
 import { getAccount } from './accounts/get-account.ts';
 import { listAccounts } from './accounts/list-accounts.ts';
 import { updateAccount } from './accounts/update-account.ts';
+import type { AdminResources } from './admin-operation.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
-import { controlPlane } from './control-plane.ts';
+import { controlPlane, operator } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
 import { healthServer } from './docs/health.ts';
+import { republishEvents } from './events/republish-events.ts';
 import { type HookBounds, HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { ChangeFeed } from './keys/change-feed.ts';
@@ -55,6 +58,7 @@ const adminOperations = [
   listKeys,
   rotateKey,
   revokeKey,
+  republishEvents,
   addMember,
   listMembers,
   removeMember,
@@ -95,7 +99,7 @@ export async function startGateway(
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
-  const resources = { changes, guard, eventsCommitted };
+  const resources = { changes, guard, republish: republisher(bus), eventsCommitted };
   const adminApp = controlPlane(foundation, adminOperations, resources, {
     serveHealth: healthServer(foundation.health, isReady),
     addressOf,
@@ -142,6 +146,17 @@ export async function startGateway(
       for (const way of [...services.values(), ...(hookWay ? [hookWay] : [])]) way.close();
       await stop();
     },
+  };
+}
+
+/** How long a service may take to count what it published. */
+const republishTimeoutMs = 10_000;
+
+function republisher(bus: Bus): AdminResources['republish'] {
+  return async (service, since) => {
+    const request = republishEventsOf(service);
+    const { matched } = await bus.ask(request, operator.id, { since: since.toISOString() }, republishTimeoutMs);
+    return matched;
   };
 }
 

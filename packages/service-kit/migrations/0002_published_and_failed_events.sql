@@ -8,6 +8,7 @@ create table published (
   audience     text        not null,
   envelope     text        not null,
   trace        jsonb,
+  rounds       smallint    not null,
   created_at   timestamptz not null,
   published_at timestamptz not null default now(),
   primary key (account_id, sequence)
@@ -17,6 +18,8 @@ create index published_published_at on published (published_at);
 -- An event that the bus would not carry is tried again later, and the rest goes on.
 alter table outbox
   add column tries  smallint    not null default 0,
+  -- How often it was published before: the bus takes another round of an event for another message.
+  add column rounds smallint    not null default 0,
   add column due_at timestamptz not null default now(),
   add column reason text;
 

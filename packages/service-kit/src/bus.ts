@@ -38,6 +38,8 @@ export interface PublishedEvent {
   kind: string;
   audience: string;
   sequence: number;
+  /** How often it was published before, 0 where it is left out: the stream deduplicates within a round. */
+  rounds?: number;
   envelope: string;
   trace: TraceHeaders | undefined;
 }
@@ -94,7 +96,8 @@ export class Bus {
     const headers = newHeaders();
     headers.set('Event-Sequence', String(event.sequence));
     for (const [name, value] of Object.entries(event.trace ?? {})) headers.set(name, value);
-    const options = { msgID: event.id, headers, timeout: publishTimeoutMs };
+    const msgID = event.rounds ? `${event.id}.${event.rounds}` : event.id;
+    const options = { msgID, headers, timeout: publishTimeoutMs };
     try {
       await this.#jetstream!.publish(this.subjectOf(event), event.envelope, options);
     } catch (error) {

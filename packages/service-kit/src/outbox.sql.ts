@@ -11,7 +11,7 @@ export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<
     ), sized as (
       select account_id, sequence, sum(size) over (order by sequence) - size as bytes_before from due
     )
-    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.envelope, o.trace, o.tries, o.created_at
+    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.envelope, o.trace, o.tries, o.rounds, o.created_at
     from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;
 }
 
@@ -23,8 +23,8 @@ export async function movePublished(tx: Sql, rows: readonly StoredRow[]): Promis
       delete from outbox using unnest(${keysOf(rows).accounts}::uuid[], ${keysOf(rows).sequences}::bigint[]) as k (account_id, sequence)
       where outbox.account_id = k.account_id and outbox.sequence = k.sequence returning outbox.*
     )
-    insert into published (account_id, sequence, id, kind, audience, envelope, trace, created_at)
-    select account_id, sequence, id, kind, audience, envelope, trace, created_at from moved
+    insert into published (account_id, sequence, id, kind, audience, envelope, trace, rounds, created_at)
+    select account_id, sequence, id, kind, audience, envelope, trace, rounds, created_at from moved
     on conflict do nothing`;
 }
 
@@ -87,8 +87,9 @@ export async function republishSome(tx: Sql, most: number): Promise<boolean> {
       delete from published using chosen
       where published.account_id = chosen.account_id and published.sequence = chosen.sequence returning published.*
     )
-    insert into outbox (sequence, account_id, id, kind, audience, envelope, trace, created_at) overriding system value
-    select sequence, account_id, id, kind, audience, envelope, trace, created_at from moved`;
+    insert into outbox (sequence, account_id, id, kind, audience, envelope, trace, rounds, created_at)
+    overriding system value
+    select sequence, account_id, id, kind, audience, envelope, trace, least(rounds, 32766) + 1, created_at from moved`;
   if (moved.count > 0) return true;
   const [left] = await tx`select 1 from published where published_at between ${since} and ${until} limit 1`;
   if (!left) await tx`delete from republications where account_id = ${request.account_id} and id = ${request.id}`;

@@ -128,6 +128,7 @@ export async function writeOutboxOf(
 export interface StoredRow extends OutboxRow {
   sequence: number;
   tries: number;
+  rounds: number;
   created_at: Date;
 }
 

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { instant } from '../core/fields.ts';
+import { serviceNames } from '../core/modules.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import {
@@ -159,5 +161,20 @@ export const adminOperations = {
     params: addressPath,
     status: 204,
     errors: ['not_found'],
+  }),
+  republishEvents: operation('republishEvents', {
+    method: 'POST',
+    path: '/admin/events/republish',
+    scope: null,
+    summary: 'Publish events again',
+    description:
+      'Sends to the bus again what was published since then, bit by bit. Consumers take only what they lack. For a restore, see docs/deployment.md.',
+    body: z.object({
+      since: instant.meta({ description: 'At most 7 days ago: published events are kept as long.' }),
+      service: z.enum(serviceNames).optional().meta({ description: 'Whose events; all where it is left out.' }),
+    }),
+    status: 202,
+    answer: z.object({ matched: z.int().meta({ description: 'How many events that is.' }) }),
+    errors: [],
   }),
 } as const;

@@ -1,0 +1,63 @@
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+const dayMs = 86_400_000;
+let platform: Platform;
+let account: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm', 'webhooks'] });
+  account = await platform.account();
+});
+afterAll(async () => {
+  await platform?.stop();
+});
+
+const republish = (since: unknown, service?: string) =>
+  platform.admin('POST', '/admin/events/republish', { since, service });
+const ago = (ms: number) => new Date(platform.clock.now().getTime() - ms).toISOString();
+const heard = () => platform.events(account.id).filter(({ type }) => type === 'deal.created').length;
+
+it('sends what was published to the bus again, and consumers take only what they lack', async () => {
+  for (const title of ['one', 'two', 'three']) await account.client.createDeal({ body: { title } });
+  const { client } = account;
+  await waitFor(
+    'the events',
+    async () => (await client.listEvents({ query: { type: 'deal.created' } })).data.length === 3,
+  );
+  const webhooks = platform.database('webhooks');
+  await webhooks`delete from inbox where account_id = ${account.id}`;
+  await webhooks`delete from events where account_id = ${account.id} and envelope like '%"two"%'`;
+  const crm = platform.database('crm');
+  await waitFor('them published', async () => (await crm`select 1 from outbox`).length === 0);
+  const answer = await republish(ago(60_000), 'crm');
+  expect([answer.status, answer.body]).toEqual([202, { matched: 3 }]);
+  await waitFor('all on the bus again', () => heard() === 6);
+  const known = await waitFor('the lost one', async () => {
+    const { data } = await client.listEvents({ query: { type: 'deal.created' } });
+    return data.length === 3 && data;
+  });
+  const titles = known.map(({ data }) => (data as { deal: { title: string } }).deal.title);
+  expect(titles.sort()).toEqual(['one', 'three', 'two']);
+  await waitFor('the request done', async () => (await crm`select 1 from republications`).length === 0);
+});
+
+it('matches nothing ahead, and refuses what is too long ago or names no service', async () => {
+  expect((await republish(ago(-60_000), 'crm')).body).toEqual({ matched: 0 });
+  for (const [since, service, field] of [
+    [ago(7 * dayMs + 60_000), 'crm', 'since'],
+    [undefined, 'crm', 'since'],
+    ['yesterday', 'crm', 'since'],
+    [ago(0), 'billing', 'service'],
+  ] as const) {
+    const answer = await republish(since, service);
+    expect([answer.status, answer.body.error.code, answer.body.error.field]).toEqual([400, 'invalid_request', field]);
+  }
+  expect((await republish(ago(7 * dayMs - 60_000), 'crm')).status).toBe(202);
+});
+
+it('names the services that do not answer, for the rest to be asked again', async () => {
+  const answer = await republish(ago(60_000));
+  expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
+  expect(answer.body.error.message).toMatch(/^calendar, agents, cdp, catalogue, messaging did not answer/);
+}, 60_000);
