@@ -190,9 +190,10 @@ describe('rolling back', () => {
     await crew.putDraft(id, blocks);
     await publish(crew, id);
     expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/Version 1 is live already/));
-    for (const number of [2, 2_147_483_648, 9_007_199_254_740_991])
+    for (const number of [2, 2_147_483_647])
       expect(await rollBack(crew, id, number)).toMatchObject(conflict(/no version \d+; the latest is 1/));
-    for (const none of ['x', '0', '-1', '1.5']) expect(await rollBack(crew, id, none)).toMatchObject(missing);
+    for (const none of ['x', '0', '-1', '1.5', 2_147_483_648, 9_007_199_254_740_991])
+      expect(await rollBack(crew, id, none)).toMatchObject(missing);
     expect(await rollBack(crew, id + 1_000_000, 1)).toMatchObject(missing);
     expect((await versions(crew, id)).data).toHaveLength(1);
   });
