@@ -3,7 +3,6 @@ import { republishEvents as republishEventsOf, type ServiceName } from '@custome
 import {
   answerRequests,
   type Bus,
-  contextKey,
   type Foundation,
   type Running,
   readConfig,
@@ -82,7 +81,7 @@ export async function startGateway(
   const { sql, bus, log, eventsCommitted } = foundation;
   const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX);
   redis.on('error', (error) => log.debug({ err: error }, 'Redis'));
-  const keys = new KeyCache(sql);
+  const keys = new KeyCache(sql, config.CONTEXT_SECRET);
   const changes = new ChangeFeed(sql, bus, log, (accountIds) => keys.forget(accountIds));
   keys.follow(changes);
   const uses = new UseLog();
@@ -122,7 +121,6 @@ export async function startGateway(
     services,
     bodies,
     hooks,
-    contextKey: contextKey(config.CONTEXT_SECRET),
     addressOf,
     serveHealth: healthServer(foundation.health, isReady, config.READY_FILE),
     serveDocs,

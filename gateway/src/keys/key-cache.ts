@@ -24,13 +24,16 @@ interface Entry {
 /** Keys by the hash they are stored under. Bounded: the one read longest ago gives way. */
 export class KeyCache {
   readonly #sql: Database;
+  readonly #contextSecret: string;
   readonly #known = new Map<string, Entry>();
   readonly #absent = new Map<string, number>();
   readonly #reading = new Map<string, Promise<KeyRecord | null>>();
   #changes: ChangeFeed | undefined;
 
-  constructor(sql: Database) {
+  /** @param contextSecret signs the contexts of the accounts whose keys are read */
+  constructor(sql: Database, contextSecret: string) {
     this.#sql = sql;
+    this.#contextSecret = contextSecret;
   }
 
   /** Sets the feed by which readings are told to be out of date. */
@@ -80,7 +83,7 @@ export class KeyCache {
         return this.#knownThroughOutage(hash, error);
       }
       if (version === changes.version) return this.#remember(hash, row);
-      if (reading === maxReadings) return row && !row.revoked_at ? toKeyRecord(row) : null;
+      if (reading === maxReadings) return row && !row.revoked_at ? toKeyRecord(row, this.#contextSecret) : null;
     }
   }
 
@@ -100,7 +103,7 @@ export class KeyCache {
       this.#absent.set(hash, performance.now() + absentMs);
       return null;
     }
-    const record = toKeyRecord(row);
+    const record = toKeyRecord(row, this.#contextSecret);
     if (this.#known.size >= maxKnown) this.#known.delete(this.#known.keys().next().value!);
     this.#known.set(hash, { record, readAtMs: performance.now() });
     return record;

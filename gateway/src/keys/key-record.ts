@@ -1,7 +1,6 @@
-import type { KeyObject } from 'node:crypto';
 import type { RateLimit } from '@customer-platform/contracts/accounts';
 import type { AccountContext, ModuleName } from '@customer-platform/contracts/core';
-import { type ContextRequest, contextPayload, signContext } from '@customer-platform/service-kit';
+import { type ContextRequest, type ContextSigner, contextSigner, signContext } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
 import { type AddressRange, parseRange } from '../proxy/client-address.ts';
 import { type RatePolicy, ratePolicy } from '../rate/rate-policy.ts';
@@ -29,15 +28,14 @@ export interface KeyRecord {
   /** When it was last used, and whether that waits to be written. */
   usedAtMs: number;
   isUseUnsaved: boolean;
-  /** What of its signed contexts is the same for every request. */
-  readonly contextPayload: string;
+  readonly signer: ContextSigner;
   /** Where it came from last, and when that was noted, on the monotonic clock. */
   seenFrom: string;
   seenAtMs: number;
 }
 
 /** Makes the record of a key that was read. Its limits are its own, else its account's. */
-export function toKeyRecord(row: KeyWithAccount): KeyRecord {
+export function toKeyRecord(row: KeyWithAccount, contextSecret: string): KeyRecord {
   const account = toContext(row);
   const rateLimit = { per_minute: row.key_per_minute ?? row.per_minute, burst: row.key_burst ?? row.burst };
   return {
@@ -56,13 +54,13 @@ export function toKeyRecord(row: KeyWithAccount): KeyRecord {
     expiresAtMs: row.ends_at?.getTime() ?? Number.POSITIVE_INFINITY,
     usedAtMs: 0,
     isUseUnsaved: false,
-    contextPayload: contextPayload(account),
+    signer: contextSigner(contextSecret, account),
     seenFrom: '',
     seenAtMs: 0,
   };
 }
 
 /** Returns the context that is forwarded with one request of this key: it is good for that request alone. */
-export function contextOf(record: KeyRecord, key: KeyObject, request: ContextRequest, nowMs: number): string {
-  return signContext(key, record.contextPayload, request, nowMs + contextLifetimeMs);
+export function contextOf(record: KeyRecord, request: ContextRequest, nowMs: number): string {
+  return signContext(record.signer, request, nowMs + contextLifetimeMs);
 }

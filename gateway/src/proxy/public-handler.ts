@@ -1,4 +1,4 @@
-import { type KeyObject, randomUUIDv7 } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation, type ServiceName } from '@customer-platform/contracts/core';
 import { type Logger, serviceUnavailable, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
@@ -29,7 +29,6 @@ export interface PublicParts extends AdmissionParts {
   bodies: BodyIntake;
   /** Undefined where no messaging is set up. */
   hooks: HookDoor | undefined;
-  contextKey: KeyObject;
   addressOf(request: IncomingMessage): string;
   /** Serves health and documentation, which need no key; answers whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
@@ -82,7 +81,7 @@ async function serve(
       const body = isHere ? undefined : await parts.bodies.take(request, response, terms);
       const { target } = path!;
       const signed = { service: operation.service, method: request.method!, target };
-      const context = contextOf(record, parts.contextKey, signed, Date.now());
+      const context = contextOf(record, signed, Date.now());
       request.url = target;
       setHeaders(request, { context, requestId });
       way.forward(request, response, record.ownerId, body);

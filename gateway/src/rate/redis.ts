@@ -61,6 +61,8 @@ export function openRedis(url: string, prefix: string): GatewayRedis {
     connectTimeout: 1_000,
     disconnectTimeout: 200,
     maxRetriesPerRequest: 0,
+    // A connection that was asked and says nothing is dialled again.
+    socketTimeout: 2_000,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (times) => Math.min(50 * times, 500),
     scripts: {

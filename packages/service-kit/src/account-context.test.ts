@@ -1,6 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { expect, it } from '@jest/globals';
-import { AccountDirectory, contextKey, contextPayload, contextReader, signContext } from './account-context.ts';
+import { AccountDirectory, contextReader, contextSigner, signContext } from './account-context.ts';
 
 const secret = 's'.repeat(32);
 const account: AccountContext = {
@@ -18,7 +18,7 @@ const account: AccountContext = {
 const target = '/v1/calendar/settings?x=1';
 const request = { service: 'calendar', method: 'PATCH', target } as const;
 const read = contextReader(secret, 'calendar');
-const signed = (by = secret) => signContext(contextKey(by), contextPayload(account), request, 1_500);
+const signed = (by = secret) => signContext(contextSigner(by, account), request, 1_500);
 
 it('reads what was signed with the same secret, until it is over', () => {
   expect(read(signed(), 'PATCH', target, 1_000)).toEqual(account);
@@ -40,7 +40,7 @@ it('refuses a context that was made for another service, method, path or query',
 
 it('refuses what is missing, forged, changed or no context at all', () => {
   const [payload, expiry, mac] = signed().split('.') as [string, string, string];
-  const other = contextPayload({ ...account, id: crypto.randomUUID() });
+  const other = contextSigner('t'.repeat(32), { ...account, id: crypto.randomUUID() }).payload;
   const forged = signed('t'.repeat(32));
   const wrong = [undefined, '', '.', '..', 'x', payload, `${payload}.${expiry}`, `${payload}.${expiry}.`, forged];
   wrong.push(`${other}.${expiry}.${mac}`, `${payload}.9999999.${mac}`, `${payload}.NaN.${mac}`, `${signed()}x`);

@@ -15,22 +15,24 @@ export interface ContextRequest {
   target: string;
 }
 
-/** Makes the part of a signed context that stays the same for all requests of an account: its base64url JSON. */
-export function contextPayload(account: AccountContext): string {
-  return Buffer.from(JSON.stringify(account)).toString('base64url');
+/** What signs the contexts of one account: its JSON in base64url, and a key that the shared secret gives for exactly that text. */
+export interface ContextSigner {
+  readonly payload: string;
+  readonly key: KeyObject;
 }
 
-/** Turns the shared secret into a key once, so that signing does not repeat it. */
-export function contextKey(secret: string): KeyObject {
-  return createSecretKey(secret, 'utf8');
+/** Makes the signer of an account, once for all of its requests: so the HMAC of each request is over a short text. */
+export function contextSigner(secret: string, account: AccountContext): ContextSigner {
+  const payload = Buffer.from(JSON.stringify(account)).toString('base64url');
+  return { payload, key: keyOf(secret, payload) };
 }
 
 /**
- * Signs a payload of `contextPayload` for one request: payload, expiry in unix ms and an HMAC-SHA256 over both and the request, joined
- * by dots. Whoever sees it can repeat that request until `expiresAtMs` and nothing else.
+ * Signs an account for one request: payload, expiry in unix ms and an HMAC-SHA256 over the expiry and the request, joined by dots. Whoever
+ * sees it can repeat that request until `expiresAtMs` and nothing else.
  */
-export function signContext(key: KeyObject, payload: string, request: ContextRequest, expiresAtMs: number): string {
-  return `${payload}.${expiresAtMs}.${macOf(key, payload, String(expiresAtMs), request)}`;
+export function signContext({ payload, key }: ContextSigner, request: ContextRequest, expiresAtMs: number): string {
+  return `${payload}.${expiresAtMs}.${macOf(key, String(expiresAtMs), request)}`;
 }
 
 /**
@@ -38,27 +40,23 @@ export function signContext(key: KeyObject, payload: string, request: ContextReq
  * forged, expired or made for another request: a service answers nobody but the gateway.
  */
 export function contextReader(secret: string, service: ServiceName) {
-  const key = contextKey(secret);
-  const parsed = new Map<string, AccountContext>();
-  const accountOf = (payload: string): AccountContext => {
-    const known = parsed.get(payload);
-    if (known) return known;
+  const known = new Map<string, { key: KeyObject; account: AccountContext }>();
+  const remember = (payload: string, key: KeyObject): AccountContext => {
     const account = AccountContext.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
-    if (parsed.size >= maxParsedPayloads) parsed.delete(parsed.keys().next().value!);
-    parsed.set(payload, account);
+    if (known.size >= maxParsedPayloads) known.delete(known.keys().next().value!);
+    known.set(payload, { key, account });
     return account;
   };
   return (header: string | undefined, method: string, target: string, nowMs: number): AccountContext => {
     const [payload, expiry, mac, ...more] = header?.split('.') ?? [];
-    const isWhole = payload !== undefined && expiry !== undefined && mac !== undefined && more.length === 0;
-    if (
-      !isWhole ||
-      !isSame(mac, macOf(key, payload, expiry, { service, method, target })) ||
-      !(Number(expiry) >= nowMs)
-    ) {
-      throw new ApiError('key_required', 'This service answers the gateway only; call the public address.');
+    if (payload !== undefined && expiry !== undefined && mac !== undefined && more.length === 0) {
+      const signer = known.get(payload);
+      const key = signer?.key ?? keyOf(secret, payload);
+      const isSigned = isSame(mac, macOf(key, expiry, { service, method, target }));
+      // Only what is signed is read, or kept.
+      if (isSigned && Number(expiry) >= nowMs) return signer?.account ?? remember(payload, key);
     }
-    return accountOf(payload);
+    throw new ApiError('key_required', 'This service answers the gateway only; call the public address.');
   };
 }
 
@@ -67,8 +65,12 @@ function isSame(given: string, expected: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function macOf(key: KeyObject, payload: string, expiry: string, { service, method, target }: ContextRequest): string {
-  return createHmac('sha256', key).update(`${payload}.${expiry}.${service} ${method} ${target}`).digest('base64url');
+function keyOf(secret: string, payload: string): KeyObject {
+  return createSecretKey(createHmac('sha256', secret).update(payload).digest());
+}
+
+function macOf(key: KeyObject, expiry: string, { service, method, target }: ContextRequest): string {
+  return createHmac('sha256', key).update(`${expiry} ${service} ${method} ${target}`).digest('base64url');
 }
 
 /** How long an account is known without being asked for again, where no event told that it changed. */
