@@ -52,6 +52,7 @@ type JsonSchema = {
   anyOf?: JsonSchema[];
   properties?: Record<string, JsonSchema>;
   required?: string[];
+  minItems?: number;
   items?: JsonSchema;
   prefixItems?: JsonSchema[];
   additionalProperties?: JsonSchema | boolean;
