@@ -25,7 +25,7 @@ it.each([
 it('finds topics in texts and constants, in the same file or exported by another', () => {
   const shared = { file: 'packages/a.ts', text: "export const accounts = 'account-news';" };
   const text =
-    "const topic = 'gateway-alive';\nthis.#bus.announce(topic, '');\nbus.announce('plain', '');\nbus.announce(accounts, id);";
+    "const topic = 'gateway-alive';\nclass A { #bus; b() { this.#bus.announce(topic, ''); } }\nbus.announce('plain', '');\nbus.announce(accounts, id);";
   expect(topicsIn('announce', { file: 'b.ts', text }, [shared])).toEqual(['gateway-alive', 'plain', 'account-news']);
   expect(topicsIn('listen', { file: 'b.ts', text }, [shared])).toEqual([]);
 });

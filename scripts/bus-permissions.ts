@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventDefinition, InternalRequest, ServiceName } from '@customer-platform/contracts/core';
 import { services } from '@customer-platform/deploy/deployables';
+import { type Node, nodesOf } from './syntax.ts';
 
 /** The subjects one service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
 export interface BusPermissions {
@@ -141,35 +142,53 @@ function isOthers(name: ServiceName, file: string): (request: InternalRequest) =
 
 /** The requests that a source imports by name, or takes out of an import of all that a contract exports. */
 export function requestsNamedIn(text: string, requests: ReadonlyMap<string, InternalRequest>): InternalRequest[] {
-  const imports = [
-    ...text.matchAll(
-      /^(?:import|export)\s+(?!type\b)([^'"`;]*?)\bfrom\s*['"]@customer-platform\/contracts[^'"]*['"]/gm,
-    ),
-  ];
-  const imported = imports.flatMap(([, clause]) => {
-    const everything = /\*\s*as\s+(\w+)/.exec(clause!);
-    if (everything) return [...text.matchAll(new RegExp(`\\b${everything[1]}\\.(\\w+)`, 'g'))].map(([, name]) => name!);
-    return [...clause!.matchAll(/(type\s+)?(\w+)/g)].flatMap(([, type, name]) => (type ? [] : [name!]));
+  const nodes = nodesOf(text);
+  const specifiers = nodes
+    .filter(({ source }) => isText(source) && source.value.startsWith('@customer-platform/contracts'))
+    .filter(({ importKind, exportKind }) => importKind !== 'type' && exportKind !== 'type')
+    .flatMap((node) => (node.specifiers as Node[] | undefined) ?? []);
+  const named = specifiers.flatMap((specifier) => {
+    if (specifier.importKind === 'type' || specifier.exportKind === 'type') return [];
+    if (specifier.type !== 'ImportNamespaceSpecifier') return nameOf(specifier.imported ?? specifier.local);
+    const everything = nameOf(specifier.local);
+    return nodes.filter((node) => nameOf(node.object) === everything).map((node) => nameOf(node.property));
   });
-  return imported.flatMap((name) => requests.get(name) ?? []);
+  return named.flatMap((name) => requests.get(name ?? '') ?? []);
 }
 
 /** The topics that a source announces or listens to on the bus. */
 export function topicsIn(method: 'announce' | 'listen', { file, text }: Source, sources: readonly Source[]): string[] {
-  return [...text.matchAll(new RegExp(`\\bbus\\s*\\.${method}\\(\\s*([^,)]+)`, 'g'))].map(([, argument]) => {
-    const given = argument!.trim();
-    const literal = /^'([\w-]+)'$/.exec(given);
-    const constant = new RegExp(`\\bconst ${given.replace(/\W/g, '\\$&')} = '([\\w-]+)'`);
-    const topic = literal?.[1] ?? constant.exec(text)?.[1] ?? exportedConstant(given, sources);
+  const nodes = nodesOf(text);
+  const calls = nodes.filter(({ callee }) => {
+    const { object, property } = (callee as Partial<Node> | undefined) ?? {};
+    return nameOf(property) === method && (nameOf(object) ?? nameOf((object as Partial<Node>)?.property)) === 'bus';
+  });
+  return calls.map((call) => {
+    const [given] = call.arguments as Node[];
+    if (isText(given)) return given.value;
+    const name = nameOf(given);
+    const topic = constantIn(nodes, name) ?? sources.map((one) => constantIn(nodesOf(one.text), name)).find(Boolean);
     if (topic === undefined)
       throw new Error(
-        `${file}: the topic of bus.${method}(${given}) must be a text or a constant with one, so that permissions can be derived`,
+        `${file}: the topic of bus.${method}(${name}) must be a text or a constant with one, so that permissions can be derived`,
       );
     return topic;
   });
 }
 
-function exportedConstant(name: string, sources: readonly Source[]): string | undefined {
-  const declaration = new RegExp(`^export const ${name.replace(/\W/g, '\\$&')} = '([\\w-]+)'`, 'm');
-  return sources.flatMap(({ text }) => declaration.exec(text)?.[1] ?? [])[0];
+/** The name of an identifier, private ones without their mark. */
+function nameOf(node: unknown): string | undefined {
+  const { type, name, id } = (node as Partial<Node> | null | undefined) ?? {};
+  return type === 'PrivateName' ? nameOf(id) : (name as string | undefined);
+}
+
+function isText(node: unknown): node is Node & { value: string } {
+  return (node as Node | null | undefined)?.type === 'StringLiteral';
+}
+
+function constantIn(nodes: readonly Node[], name: string | undefined): string | undefined {
+  const declared = nodes.find(
+    ({ type, id, init }) => type === 'VariableDeclarator' && nameOf(id) === name && isText(init),
+  );
+  return declared && (declared.init as Node & { value: string }).value;
 }

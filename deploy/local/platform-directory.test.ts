@@ -146,7 +146,8 @@ describe('what a process is told', () => {
       expect(told).not.toContain('admin-token');
       expect(told).not.toContain('superuser-password');
       expect(told).not.toContain('redis-password');
-      expect(told.match(/\w+-bus-password/g)).toEqual([`${name}-bus-password`]);
+      expect(told.split('-bus-password')).toHaveLength(2);
+      expect(told).toContain(`${name}-bus-password`);
       expect(told.includes('webhooks-key')).toBe(name === 'webhooks');
       expect(told.includes('agents-key')).toBe(name === 'agents');
       expect(told.includes('messaging-key')).toBe(name === 'messaging');

@@ -100,7 +100,8 @@ describe('hooks that take long', () => {
     expect(slow.filter(({ isContinued }) => isContinued)).toHaveLength(64);
     const refused = slow.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(136);
-    expect(refused[0]!.all).toMatch(/\r\nRetry-After: 1\r\n[\s\S]*"code":"rate_limited"/);
+    expect(refused[0]!.all).toContain('\r\nRetry-After: 1\r\n');
+    expect(refused[0]!.all).toContain('"code":"rate_limited"');
     await expectNeighbourServed();
     expect(service.seen.filter(({ method }) => method === 'POST')).toEqual([]);
     expect((await hook('token', '2001:db8:0:2::1')).status).toBe(200);

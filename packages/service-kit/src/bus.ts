@@ -12,8 +12,8 @@ import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.t
 const retentionMs = 7 * 24 * 3_600_000;
 /** How long the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
-/** How long an asker waits for an internal answer, where it says no other. */
-const requestTimeoutMs = 500;
+/** How long an asker waits for an internal answer, where neither the bus nor the call says another time. */
+const defaultRequestTimeoutMs = 5_000;
 /** How long a consumer has before its message is given to another: how late an event comes that a killed process had taken. */
 const ackWaitMs = 10_000;
 /** How long the stream may take to store an event. */
@@ -30,6 +30,8 @@ export interface BusOptions {
   prefix: string;
   service: string;
   log: Logger;
+  /** How long `ask` waits for an answer; 5 s where it is left out. */
+  requestTimeoutMs?: number;
   files?: BusFiles;
 }
 
@@ -57,6 +59,7 @@ export class Bus {
   readonly #prefix: string;
   readonly #service: string;
   readonly #log: Logger;
+  readonly #requestTimeoutMs: number;
   #jetstream: JetStreamClient | undefined;
   #streamEnsured: Promise<void> | undefined;
 
@@ -70,10 +73,11 @@ export class Bus {
     return bus;
   }
 
-  private constructor(urls: string, { prefix, service, log, files = {} }: BusOptions) {
+  private constructor(urls: string, { prefix, service, log, requestTimeoutMs, files = {} }: BusOptions) {
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
+    this.#requestTimeoutMs = requestTimeoutMs ?? defaultRequestTimeoutMs;
     this.#connection = new BusConnection(urls, files, service, log);
     this.#connection.onConnection((connection) => {
       this.#jetstream = jetstream(connection);
@@ -160,12 +164,12 @@ export class Bus {
     };
   }
 
-  /** Asks the service that owns the answer. Throws 503 service_unavailable where it does not answer within `timeoutMs` (500). */
+  /** Asks the service that owns the answer. Throws 503 service_unavailable where it does not answer within `timeoutMs`. */
   async ask<Request extends InternalRequest>(
     request: Request,
     accountId: string,
     input: z.input<Request['input']>,
-    timeoutMs = requestTimeoutMs,
+    timeoutMs = this.#requestTimeoutMs,
   ): Promise<z.output<Request['answer']>> {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
     return await inSpan(`ask ${request.key}`, { kind: SpanKind.CLIENT }, async () => {

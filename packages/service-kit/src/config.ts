@@ -30,6 +30,13 @@ export const baseConfig = z.object({
     .optional()
     .meta({ description: 'PEM file of the certificate that this process shows to NATS.' }),
   NATS_TLS_KEY_FILE: z.string().optional().meta({ description: 'PEM file of the key of that certificate.' }),
+  BUS_REQUEST_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(50)
+    .max(30_000)
+    .default(500)
+    .meta({ description: 'How long this process waits for the answer of another service, in milliseconds.' }),
   BUS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]+$/)

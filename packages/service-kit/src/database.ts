@@ -26,7 +26,13 @@ const usualStatementMs = 5_000;
 /** What a transaction may be idle between two statements. */
 const idleTransactionMs = 15_000;
 
-const watches = new WeakMap<object, StatementWatch>();
+/** What is kept of a pool, found by the pool and by what its statements have in common. */
+interface Pool {
+  statements: StatementWatch;
+  waitingToBegin: DeadlineWatch<WaitingToBegin>;
+  statementMs: number;
+}
+const pools = new WeakMap<object, Pool>();
 
 /**
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
@@ -37,7 +43,7 @@ export function openDatabase(
   options: { pool: number; service: string; statementMs?: number | undefined },
 ): Database {
   const statementMs = options.statementMs ?? usualStatementMs;
-  const watch = new StatementWatch(statementMs);
+  const statements = new StatementWatch(statementMs);
   const sql = postgres(url, {
     max: options.pool,
     connect_timeout: 5,
@@ -55,16 +61,19 @@ export function openDatabase(
       // Statements are short: compiling one takes longer than running it, and the planner decides it by what it guesses.
       jit: 'off',
     },
-    socket: watch.dial,
+    socket: statements.dial,
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
-  watches.set(sql, watch);
-  watchStatements(sql, watch);
+  const waitingToBegin = new DeadlineWatch<WaitingToBegin>(statementMs, 500, (waiting) => {
+    waiting.isOver = true;
+    waiting.giveUp(new StatementTimeout(statementMs));
+  });
+  watchStatements(sql, { statements, waitingToBegin, statementMs });
   return sql;
 }
 
 /** For how many milliseconds a pool's statements have gone without any answer; 0 where all is well. */
 export function standsStillMs(sql: Database): number {
-  return watches.get(sql)?.standsStillMs ?? 0;
+  return pools.get(sql)?.statements.standsStillMs ?? 0;
 }
 
 /** A transaction that waits for a connection. */
@@ -72,16 +81,9 @@ interface WaitingToBegin extends Timed {
   giveUp(error: Error): void;
 }
 
-/** How long a transaction waits for a connection. */
-const longestWaitMs = 5_000;
-const waitingToBegin = new DeadlineWatch<WaitingToBegin>(longestWaitMs, 500, (waiting) => {
-  waiting.isOver = true;
-  waiting.giveUp(new StatementTimeout(longestWaitMs));
-});
-
 /**
  * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws. Throws a StatementTimeout where
- * no connection is free for 5 s; `work` is not run then.
+ * no connection is free for as long as a statement may take; `work` is not run then.
  *
  * Where the connection breaks, postgres.js rejects `begin` by itself, but would also send a rollback into the closed socket
  * if `work` ended, and that write ends the process (its issues 1154 and 1208). So work that failed by a broken connection
@@ -90,10 +92,11 @@ const waitingToBegin = new DeadlineWatch<WaitingToBegin>(longestWaitMs, 500, (wa
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
   const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
   const waiting: WaitingToBegin = { startedAtMs: performance.now(), isOver: false, giveUp };
-  waitingToBegin.watch(waiting);
+  const pool = pools.get(sql)!;
+  pool.waitingToBegin.watch(waiting);
   const begun = sql.begin((tx) => {
     // Its turn came after it was given up: there is nobody to work for.
-    if (waiting.isOver) throw new StatementTimeout(longestWaitMs);
+    if (waiting.isOver) throw new StatementTimeout(pool.statementMs);
     waiting.isOver = true;
     return work(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
@@ -244,17 +247,17 @@ async function migrationFiles(directories: URL[]): Promise<{ name: string; file:
  * Has every statement watched, and gives it a client span where telemetry is on. postgres.js has no hook for this, so its query
  * prototype is wrapped once a process; `canceller` tells whose pool a statement is of.
  */
-function watchStatements(sql: Database, watch: StatementWatch): void {
+function watchStatements(sql: Database, pool: Pool): void {
   const probe = sql`select 1` as unknown as RunningStatement;
-  watches.set(probe.canceller as object, watch);
-  watch.knowPool(probe.handler);
+  pools.set(sql, pool).set(probe.canceller as object, pool);
+  pool.statements.knowPool(probe.handler);
   const prototype = Object.getPrototypeOf(probe) as RunningStatement & { isWatched?: true };
   if (prototype.isWatched) return;
   prototype.isWatched = true;
   const { handle } = prototype;
   prototype.handle = function watched(this: RunningStatement) {
     if (this.executed) return handle.call(this);
-    watches.get(this.canceller as object)?.watch(this);
+    pools.get(this.canceller as object)?.statements.watch(this);
     if (telemetryEnabled()) traceStatement(this);
     return handle.call(this);
   };

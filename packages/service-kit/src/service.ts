@@ -78,7 +78,13 @@ export async function startFoundation<Config extends BaseConfig>(
     log.warn(waiting, 'a migration waits for a lock; it is tried again'),
   );
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name });
-  const bus = await Bus.connect(config.NATS_URL, { prefix: config.BUS_PREFIX, service: name, log, files: config });
+  const bus = await Bus.connect(config.NATS_URL, {
+    prefix: config.BUS_PREFIX,
+    service: name,
+    log,
+    requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
+    files: config,
+  });
   const relay = new OutboxRelay(sql, bus, log);
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(

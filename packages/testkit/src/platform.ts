@@ -120,7 +120,7 @@ export async function startPlatform(
     clock,
     env: (service) => ({ ...env(service), ...(service === 'gateway' ? urls : {}) }),
     database(service) {
-      const database = openDatabase(env(service).DATABASE_URL!, { pool: 4, service });
+      const database = openDatabase(env(service).DATABASE_URL!, { pool: 4, service, statementMs: 60_000 });
       databases.push(database);
       return database;
     },
@@ -151,6 +151,8 @@ async function environment(names: string[], extra: Record<string, string>) {
     BUS_PREFIX: `test-${id}`,
     CONTEXT_SECRET: `test-context-secret-${id}-${'x'.repeat(16)}`,
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
+    // A machine that runs tests is slow at times: no answer is lost for that.
+    BUS_REQUEST_TIMEOUT_MS: '10000',
     DRAIN_SECONDS: '2',
     REDIS_URL: TEST_REDIS_URL!,
     REDIS_PREFIX: `test-${id}`,

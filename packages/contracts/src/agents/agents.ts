@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integerId, text, timestamp } from '../core/fields.ts';
+import { integerId, maxIntegerId, text, timestamp } from '../core/fields.ts';
 
 export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']);
 export type AgentStatus = z.infer<typeof agentStatus>;
@@ -85,7 +85,10 @@ const tokens = z.int().min(1);
 const price = z.number().min(0).max(1_000_000);
 const Price = z.object({ prompt: price, completion: price });
 const baseUrl = text(2_048);
-const pipelineKey = z.string().regex(/^[1-9]\d{0,14}$/, { error: 'must be the id of a pipeline' });
+const pipelineKey = z
+  .string()
+  .regex(/^[1-9]\d{0,9}$/, { error: 'must be the id of a pipeline', abort: true })
+  .refine((key) => Number(key) <= maxIntegerId, { error: 'must be the id of a pipeline' });
 const modelKey = text(200, 1);
 
 export const AgentSettings = z
