@@ -79,7 +79,7 @@ export async function startGateway(
   const clock = options.clock ?? (() => new Date());
   const { foundation, stop } = await startFoundation('gateway', config, migrations, clock);
   const { sql, bus, log, eventsCommitted } = foundation;
-  const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX);
+  const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX, config.REDIS_TIMEOUT_MS);
   redis.on('error', (error) => log.debug({ err: error }, 'Redis'));
   const keys = new KeyCache(sql, config.CONTEXT_SECRET);
   const changes = new ChangeFeed(sql, bus, log, (accountIds) => keys.forget(accountIds));

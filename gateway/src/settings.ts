@@ -26,6 +26,13 @@ export const gatewayConfig = baseConfig.extend({
     .string()
     .default('platform')
     .meta({ description: 'First part of every Redis key: separates installations on one Redis.' }),
+  REDIS_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(5)
+    .max(10_000)
+    .default(50)
+    .meta({ description: 'How long a request waits for Redis before its gateway limits by itself, in milliseconds.' }),
   TRUSTED_PROXIES: z
     .string()
     .default('')

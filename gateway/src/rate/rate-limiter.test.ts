@@ -108,9 +108,7 @@ describe('while Redis is away', () => {
       expect(await left()).toBe(399);
       redis[how]();
       try {
-        const began = performance.now();
         const answers = await statuses(key, 20);
-        expect(performance.now() - began).toBeLessThan(2_000);
         const allowed = answers.filter((status) => status === 200).length;
         expect(allowed).toBe(8);
         expect(answers.slice(10)).toEqual(Array.from({ length: 10 }, () => 429));
@@ -129,3 +127,12 @@ describe('while Redis is away', () => {
     },
   );
 });
+
+it('dials a connection to Redis again that has fallen silent', async () => {
+  redis.silence();
+  await waitFor(
+    'the limit to be shared again',
+    async () => (await statuses(await keyOf(1, 3), 3)).every((status) => status === 200),
+    30_000,
+  );
+}, 60_000);

@@ -1,6 +1,6 @@
 import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
 import type { RatePolicy, Standing } from './rate-policy.ts';
-import { type GatewayRedis, redisTimeoutMs } from './redis.ts';
+import type { GatewayRedis } from './redis.ts';
 
 /** Most requests in one script: Redis does nothing else while it runs. */
 const maxBatch = 100;
@@ -24,9 +24,7 @@ interface Batch extends Timed {
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;
-  readonly #underWay = new DeadlineWatch<Batch>(redisTimeoutMs, lookEveryMs, (batch) => {
-    this.#giveUp(batch, new Error(`Redis did not answer within ${redisTimeoutMs} ms`));
-  });
+  readonly #underWay: DeadlineWatch<Batch>;
   #waiting: Waiting[] = [];
   readonly #flush = () => {
     const all = this.#waiting;
@@ -36,9 +34,12 @@ export class RedisLimiter {
 
   constructor(redis: GatewayRedis) {
     this.#redis = redis;
+    this.#underWay = new DeadlineWatch(redis.answerMs, lookEveryMs, (batch) => {
+      this.#giveUp(batch, new Error(`Redis did not answer within ${redis.answerMs} ms`));
+    });
   }
 
-  /** Takes `cost` requests of a key's bucket. Rejects where Redis does not answer within 50 ms. */
+  /** Takes `cost` requests of a key's bucket. Rejects where Redis does not answer in its time. */
   take(policy: RatePolicy, cost: 0 | 1): Promise<Standing> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ policy, cost, resolve, reject }) === 1) setImmediate(this.#flush);

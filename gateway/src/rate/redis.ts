@@ -45,16 +45,15 @@ export type GatewayRedis = Redis & {
   /** How many buckets, their names, then interval, burst and cost of each. */
   takeRequests(count: number, ...bucketsAndArguments: string[]): Promise<number[]>;
   countWithin(key: string, windowUs: string, limit: string, distinct: string): Promise<number>;
+  /** How long Redis has to answer, in milliseconds: then each gateway goes on by itself. */
+  answerMs: number;
 };
 
-/** How long Redis has to answer. */
-export const redisTimeoutMs = 50;
-
 /**
- * Connects without waiting. A command that cannot be sent now, or is not answered within 50 ms, fails and is not sent
+ * Connects without waiting. A command that cannot be sent now, or is not answered within `answerMs`, fails and is not sent
  * again: a request never waits for Redis. The connection itself is taken up again for ever.
  */
-export function openRedis(url: string, prefix: string): GatewayRedis {
+export function openRedis(url: string, prefix: string, answerMs: number): GatewayRedis {
   const redis = new Redis(url, {
     keyPrefix: `${prefix}:`,
     enableOfflineQueue: false,
@@ -70,5 +69,5 @@ export function openRedis(url: string, prefix: string): GatewayRedis {
       countWithin: { lua: countScript, numberOfKeys: 1 },
     },
   });
-  return redis as GatewayRedis;
+  return Object.assign(redis, { answerMs }) as GatewayRedis;
 }
