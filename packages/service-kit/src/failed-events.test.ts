@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { jetstream } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { AccountDirectory } from './account-context.ts';
 import { Bus } from './bus.ts';
@@ -129,6 +129,23 @@ describe('what comes from the bus and is no event', () => {
       },
     );
   });
+
+  it('is never sent again, so that it fills no window and is recorded once', async () => {
+    await withConsumer(
+      'rubbish.ended',
+      () => undefined,
+      async () => {
+        for (let index = 0; index < 20; index++) await publish('rubbish.ended', 'no JSON');
+        await waitFor('all rubbish', async () => (await failedOf('rubbish.ended')).length === 20);
+        const manager = await jetstreamManager(nats);
+        await waitFor('the bus to wait for none of it', async () => {
+          const { num_pending, num_ack_pending } = await manager.consumers.info(prefix, 'crm-rubbish-ended');
+          return num_pending + num_ack_pending === 0;
+        });
+        expect(await failedOf('rubbish.ended')).toHaveLength(20);
+      },
+    );
+  }, 30_000);
 });
 
 describe('an event that a consumer cannot take', () => {
