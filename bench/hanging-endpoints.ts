@@ -2,8 +2,8 @@ import { type Account, atPace, type HostileSetting, type Hostility, send, type T
 
 /** The most an account may have. */
 export const endpointsOfAccount = 20;
-const eventsPerSecond = 1;
-const remadePerSecond = 2;
+const eventsPerSecond = 0.5;
+const remadePerSecond = 1;
 
 async function makeEndpoint(setting: HostileSetting, { key }: Account, signal: AbortSignal): Promise<string> {
   const body = JSON.stringify({ url: `${setting.hangingUrl}/hang`, events: ['contact.*'] });

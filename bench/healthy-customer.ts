@@ -10,7 +10,8 @@ const phone = '+4930901820';
 export const requestsPerSecond = 20;
 /** Of Catalogue alone, whose connections fall silent: they are measured apart. */
 const catalogueRequestsPerSecond = 2;
-const connections = 8;
+/** One that answers slowly keeps none of the others waiting for a connection. */
+const connections = 32;
 /** At a catalogue that answers nothing for 10 s, none of them waits for a connection. */
 const catalogueConnections = 30;
 

@@ -58,7 +58,7 @@ async function keepOpen(setting: HostileSetting, count: number, body: SlowBody, 
   const keepOne = async () => {
     while (!signal.aborted) {
       tally.add(await sendSlowly(setting, body, signal));
-      await pause(500, signal);
+      await pause(2_000, signal);
     }
   };
   await Promise.all(Array.from({ length: count }, keepOne));
@@ -92,7 +92,7 @@ export const unknownHooks: Hostility = {
   name: 'hooks with unknown tokens',
   async run(setting, signal, tally) {
     const body = { length: 2, piece: Buffer.from('{}'), everyMs: 1, headers: json, localAddress: hostileAddress };
-    await atPace(50, signal, async (index) => {
+    await atPace(20, signal, async (index) => {
       tally.add(await sendSlowly(setting, { ...body, path: `/hooks/messages/unknown-${index}` }, signal));
     });
   },
