@@ -5,6 +5,7 @@ import type postgres from 'postgres';
 import type { Child } from './child-process.ts';
 import { type Answer, openLoop, requestBytes } from './load.ts';
 import { inboundRequest, type MessageProvider } from './message-provider.ts';
+import { watchProcessors } from './process-usage.ts';
 
 const phone = '+4930901820';
 export const requestsPerSecond = 20;
@@ -31,6 +32,8 @@ export interface Round {
   refusals: string[];
   /** From an event's timestamp to its arrival at the endpoint. */
   delaysMs: number[];
+  /** The part of the processors' time that was used while requests were sent, by whomever: near 1, the figures are the machine's. */
+  busy: number;
   /** Webhooks that are to come. */
   expected: number;
   /** Each answer of Catalogue in their order: its status, when it came in ms since the round began, and how long it took. */
@@ -117,7 +120,15 @@ export async function steadyRound(
   const beganAt = new Date();
   const began = performance.now();
   const withEvent = new WeakSet<Buffer>();
-  const round: Round = { latenciesMs: [], statuses: {}, refusals: [], delaysMs: [], expected: 0, catalogue: [] };
+  const round: Round = {
+    busy: 0,
+    latenciesMs: [],
+    statuses: {},
+    refusals: [],
+    delaysMs: [],
+    expected: 0,
+    catalogue: [],
+  };
   const next = () => {
     const { request, hasEvent } = customer.next();
     if (hasEvent) withEvent.add(request);
@@ -129,6 +140,7 @@ export async function steadyRound(
     else if (withEvent.has(request)) round.expected++;
   };
   const ofCatalogue = { next: customer.nextOfCatalogue, connections: catalogueConnections };
+  const processors = watchProcessors();
   const [result] = await Promise.all([
     openLoop({ url: gatewayUrl, connections, next, onAnswer }, requestsPerSecond, forMs),
     openLoop(
@@ -141,6 +153,7 @@ export async function steadyRound(
       forMs,
     ),
   ]);
+  round.busy = processors.stop();
   round.latenciesMs = result.latenciesMs;
   round.statuses = result.statuses;
   round.delaysMs = await webhookDelays(sql, receiver, customer, beganAt, round.expected);

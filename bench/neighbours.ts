@@ -127,8 +127,10 @@ function figuresOf(alone: Round, beside: Awaited<ReturnType<typeof hostileRound>
     told(`${what}, alone: p50`, p(alone.latenciesMs, 0.5), 'ms'),
     told(`${what}, alone: p99`, p(alone.latenciesMs, 0.99), 'ms'),
     told('event to its webhook, alone: p99', p(alone.delaysMs, 0.99), 'ms'),
+    told('processors busy meanwhile', 100 * alone.busy, '%'),
     told(`${what}, beside all that follows: p50`, p(round.latenciesMs, 0.5), 'ms'),
     atMost(`${what}, beside all that follows: p99`, p(round.latenciesMs, 0.99), 250, 'ms'),
+    told('processors busy meanwhile, of all on the machine', 100 * round.busy, '%'),
     told('the slowest of them', Math.max(...round.latenciesMs), 'ms'),
     atMost(`of ${answers} requests, answered with a 5xx`, failed, 0),
     exactly(
