@@ -22,8 +22,8 @@ export interface Load {
   url: string;
   connections: number;
   next(): Buffer | undefined;
-  /** Called with every answer. */
-  onAnswer?(answer: Answer): void;
+  /** Called with every answer and the request that it answers. */
+  onAnswer?(answer: Answer, request: Buffer): void;
 }
 
 /** An HTTP/1.1 request as bytes: made once where it is sent often, so that the load costs its machine little. */
@@ -51,7 +51,7 @@ export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINI
     while (performance.now() - began < durationMs) {
       const request = load.next();
       if (request === undefined) return;
-      note(result, load, await line.send(request, performance.now()));
+      note(result, load, await line.send(request, performance.now()), request);
     }
   };
   await Promise.all(lines.map(worker));
@@ -86,7 +86,7 @@ export async function openLoop(load: Load, perSecond: number, durationMs: number
     const sent: Promise<void> = line.send(request, dueAt).then((answer) => {
       under.delete(sent);
       free.push(line);
-      note(result, load, answer);
+      note(result, load, answer, request);
       sendDue();
     });
     under.add(sent);
@@ -105,11 +105,11 @@ function emptyResult(): LoadResult {
   return { seconds: 0, answers: 0, statuses: {}, latenciesMs: [] };
 }
 
-function note(result: LoadResult, load: Load, answer: Answer): void {
+function note(result: LoadResult, load: Load, answer: Answer, request: Buffer): void {
   result.answers++;
   result.statuses[answer.status] = (result.statuses[answer.status] ?? 0) + 1;
   result.latenciesMs.push(answer.ms);
-  load.onAnswer?.(answer);
+  load.onAnswer?.(answer, request);
 }
 
 async function openLines({ url, connections }: Load): Promise<Line[]> {

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { startChild } from './child-process.ts';
+import { requestBytes } from './load.ts';
 
 /** A message that the provider was called for; `at` in ms. */
 export interface Arrival {
@@ -32,4 +35,22 @@ export async function startMessageProvider(): Promise<MessageProvider> {
     release: async () => void (await ask('/release')),
     stop,
   };
+}
+
+/** A request to a channel's hook with what a customer wrote from `phone`, signed now as the channel's provider does. */
+export function inboundRequest(
+  gatewayUrl: string,
+  { hookUrl, secret }: { hookUrl: string; secret: string },
+  phone: string,
+): Buffer {
+  const at = new Date();
+  const id = randomUUID();
+  const body = JSON.stringify({ type: 'inbound', from: phone, body: 'When does it come?', id, at: at.toISOString() });
+  const seconds = Math.floor(at.getTime() / 1_000);
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatureHeader(id, seconds, body, [signingKeyOf(secret)]),
+  };
+  return requestBytes(gatewayUrl, 'POST', new URL(hookUrl).pathname, headers, body);
 }

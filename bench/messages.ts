@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { createClient } from '@customer-platform/client';
-import { signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import { manyReminders } from './due-reminders.ts';
 import { atLeast, atMost, type Bench, exactly, type Figure, median, percentile, told } from './figures.ts';
 import { closedLoop, openLoop, requestBytes } from './load.ts';
-import { type MessageProvider, startMessageProvider } from './message-provider.ts';
+import { inboundRequest, type MessageProvider, startMessageProvider } from './message-provider.ts';
 import { startPlatform } from './platform.ts';
 import { cpuSeconds, cpuSecondsWithChildren, parentOf, untilIdle } from './process-usage.ts';
 
@@ -74,20 +72,7 @@ async function sender(platform: ProcessPlatform, provider: MessageProvider, inde
     return { send, hookUrl: channelSet.hook_url, secret: String(channelSet.settings.secret) };
   };
   const [sms, whatsapp] = [await sendOn('sms'), await sendOn('whatsapp')];
-  return { id, sms: sms.send, whatsapp: whatsapp.send, inbound: () => inboundRequest(platform.gatewayUrl, sms) };
-}
-
-function inboundRequest(gatewayUrl: string, { hookUrl, secret }: { hookUrl: string; secret: string }): Buffer {
-  const at = new Date();
-  const id = randomUUID();
-  const body = JSON.stringify({ type: 'inbound', from: phone, body: 'When does it come?', id, at: at.toISOString() });
-  const seconds = Math.floor(at.getTime() / 1_000);
-  const headers = {
-    'webhook-id': id,
-    'webhook-timestamp': String(seconds),
-    'webhook-signature': signatureHeader(id, seconds, body, [signingKeyOf(secret)]),
-  };
-  return requestBytes(gatewayUrl, 'POST', new URL(hookUrl).pathname, headers, body);
+  return { id, sms: sms.send, whatsapp: whatsapp.send, inbound: () => inboundRequest(platform.gatewayUrl, sms, phone) };
 }
 
 /** What customers write at a steady rate, until each of it is answered and has become an event. */

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
@@ -14,6 +15,25 @@ function statOf(pid: number): string[] {
 export function cpuSeconds(pid: number): number {
   const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** Begins to look at the machine's processors; `stop` returns the part of their time, 0 to 1, that was used since, by whomever. */
+export function watchProcessors(): { stop(): number } {
+  const sums = () => {
+    let [busy, idle] = [0, 0];
+    for (const { times } of cpus()) {
+      busy += times.user + times.nice + times.sys + times.irq;
+      idle += times.idle;
+    }
+    return { busy, idle };
+  };
+  const before = sums();
+  return {
+    stop() {
+      const { busy, idle } = sums();
+      return (busy - before.busy) / Math.max(1, busy - before.busy + idle - before.idle);
+    },
+  };
 }
 
 /** The process that started this one. */

@@ -9,13 +9,14 @@ import { gatewayBench } from './gateway.ts';
 import { knowledgeBench } from './knowledge.ts';
 import { listsBench } from './lists.ts';
 import { messagesBench } from './messages.ts';
+import { neighboursBench } from './neighbours.ts';
 import { ordersBench } from './orders.ts';
 import { stopPlatforms } from './platform.ts';
 import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
   ...[gatewayBench, bookingBench, freeTimesBench, webhooksBench],
-  ...[customerDataBench, listsBench, ordersBench, messagesBench, knowledgeBench],
+  ...[customerDataBench, listsBench, ordersBench, messagesBench, knowledgeBench, neighboursBench],
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

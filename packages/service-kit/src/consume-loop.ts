@@ -28,7 +28,7 @@ export interface ReceivedMessage extends MessageContent {
   /** Gives it back to the bus, to come again after `delayMs`. */
   giveBack(delayMs: number): void;
   /** Tells the bus never to send it again. */
-  terminate(reason: string): void;
+  terminate(): void;
 }
 
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
@@ -117,7 +117,8 @@ function receivedMessage(message: JsMsg): ReceivedMessage {
     event: readEvent(content),
     acknowledge: () => message.ack(),
     giveBack: (delayMs) => message.nak(delayMs),
-    terminate: (reason) => message.term(reason),
+    // Without a reason: NATS 2.9, which Debian has, ignores a termination with one and sends the message again for ever.
+    terminate: () => message.term(),
   };
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { jetstream } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { AccountDirectory } from './account-context.ts';
 import { Bus } from './bus.ts';
@@ -129,6 +129,26 @@ describe('what comes from the bus and is no event', () => {
       },
     );
   });
+
+  it('is never sent again: more of it than a window holds is recorded once, and the event after it is taken', async () => {
+    const taken: number[] = [];
+    const many = 1_200;
+    await withConsumer(
+      'rubbish.ended',
+      (event) => taken.push(event.data.n),
+      async () => {
+        await Promise.all(Array.from({ length: many }, () => publish('rubbish.ended', 'no JSON')));
+        await publish('rubbish.ended', JSON.stringify(envelope('rubbish.ended', { n: 1 })));
+        await waitFor('the event after the rubbish', () => taken.includes(1), 30_000);
+        const manager = await jetstreamManager(nats);
+        await waitFor('the bus to wait for none of it', async () => {
+          const { num_pending, num_ack_pending } = await manager.consumers.info(prefix, 'crm-rubbish-ended');
+          return num_pending + num_ack_pending === 0;
+        });
+        expect(await failedOf('rubbish.ended')).toHaveLength(many);
+      },
+    );
+  }, 60_000);
 });
 
 describe('an event that a consumer cannot take', () => {

@@ -61,7 +61,7 @@ export async function buryRubbish(
   await insertFailedEvents(context.sql, queue, messages, { reason, tries: 1, dueAt: null }, context.clock());
   dead.add(messages.length, { queue });
   context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, reason);
-  for (const message of messages) message.terminate('no event');
+  for (const message of messages) message.terminate();
 }
 
 /** Sets an event aside that could not be taken, to be tried again out of the others' way. Throws where it cannot be written. */

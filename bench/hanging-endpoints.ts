@@ -1,0 +1,44 @@
+import { type Account, atPace, type HostileSetting, type Hostility, send, type Tally } from './hostility.ts';
+
+/** The most an account may have. */
+export const endpointsOfAccount = 20;
+const eventsPerSecond = 0.5;
+const remadePerSecond = 1;
+
+async function makeEndpoint(setting: HostileSetting, { key }: Account, signal: AbortSignal): Promise<string> {
+  const body = JSON.stringify({ url: `${setting.hangingUrl}/hang`, events: ['contact.*'] });
+  const made = await send(setting, key, 'POST', '/v1/webhooks', signal, body);
+  if (made.status !== 201) throw new Error(`an endpoint was answered ${made.status}: ${JSON.stringify(made.body)}`);
+  return (made.body as { id: string }).id;
+}
+
+async function keepHanging(setting: HostileSetting, account: Account, signal: AbortSignal, tally: Tally) {
+  const endpoints: string[] = [];
+  for (let made = 0; made < endpointsOfAccount; made++) endpoints.push(await makeEndpoint(setting, account, signal));
+  tally.add('made', endpointsOfAccount);
+  const makeEvents = atPace(eventsPerSecond, signal, async () => {
+    const { status } = await send(setting, account.key, 'POST', '/v1/cdp/contacts', signal, '{"name":"Hung"}');
+    tally.add(status === 201 ? 'events' : `contact ${status}`);
+  });
+  const remake = atPace(
+    remadePerSecond,
+    signal,
+    async () => {
+      const oldest = endpoints.shift()!;
+      const { status } = await send(setting, account.key, 'DELETE', `/v1/webhooks/${oldest}`, signal);
+      if (status !== 204) throw new Error(`deleting an endpoint was answered ${status}`);
+      endpoints.push(await makeEndpoint(setting, account, signal));
+      tally.add('made again');
+    },
+    1,
+  );
+  await Promise.all([makeEvents, remake]);
+}
+
+/** Endpoints that take every request and answer none; the oldest is deleted and made again all the time, so that it is new ever after. */
+export const hangingEndpoints: Hostility = {
+  name: 'hanging endpoints',
+  async run(setting, signal, tally) {
+    await Promise.all(setting.hanging.map((account) => keepHanging(setting, account, signal, tally)));
+  },
+};

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from '@nats-io/transport-node';
+import postgres from 'postgres';
+import { atPace, type Hostility, pause, send } from './hostility.ts';
+
+const oversizedBytes = 1_500_000;
+const oversizedAtOnce = 20;
+const rubbishAtOnce = 1_000;
+const rubbishEveryMs = 12_000;
+
+/** A contact at its bounds whose every field and tag changes each time: the event carries all of it twice. */
+export const growingContact: Hostility = {
+  name: 'PATCHes of a contact at its bounds',
+  async run(setting, signal, tally) {
+    const { key, contact } = setting.growing;
+    const bodies = ['a', 'b'].map((letter) => {
+      const fields = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, letter.repeat(990)]));
+      const tags = Array.from({ length: 100 }, (_, index) => `${letter.repeat(95)}${index}`);
+      return JSON.stringify({ fields, tags });
+    });
+    await atPace(2, signal, async (index) => {
+      tally.add((await send(setting, key, 'PATCH', `/v1/cdp/contacts/${contact}`, signal, bodies[index % 2]!)).status);
+    });
+  },
+};
+
+/** Events in the outboxes of two services that are larger than the bus takes, all at once: each is tried again and again. */
+export const oversizedEvents: Hostility = {
+  name: 'events over the limit of the bus, put into two outboxes',
+  async run(setting, _signal, tally) {
+    const sql = postgres(setting.databaseUrl, { max: 1, onnotice: () => undefined });
+    const insert = async (schema: string, kind: string, count: number) => {
+      const text = 'x'.repeat(oversizedBytes);
+      await sql`
+        insert into ${sql(schema)}.outbox (account_id, id, kind, audience, envelope)
+        select ${setting.growing.id}::uuid, id, ${kind}, 'public', json_build_object('id', id, 'type', ${kind}::text,
+          'timestamp', now(), 'account', ${setting.growing.id}::text, 'mode', 'live',
+          'data', json_build_object('text', ${text}::text))::text
+        from (select uuidv7() as id from generate_series(1, ${count}::int)) as made`;
+      tally.add('rows', count);
+    };
+    try {
+      await insert('cdp', 'contact.updated', oversizedAtOnce);
+      await insert('crm', 'deal.updated', oversizedAtOnce);
+    } finally {
+      await sql.end();
+    }
+  },
+};
+
+/** Messages that are no JSON, JSON that is no event, and events that no consumer can take, a third each, under a subject that many take. */
+export const rubbishOnTheBus: Hostility = {
+  name: 'rubbish and events that nobody can take, published to the bus',
+  async run(setting, signal, tally) {
+    const { hostname, port, username, password } = new URL(setting.busUrl);
+    const bus = await connect({
+      servers: `${hostname}:${port}`,
+      user: username,
+      pass: decodeURIComponent(password),
+      reconnect: false,
+    });
+    const kind = 'contact.updated';
+    const contents = [
+      () => 'no JSON',
+      () => JSON.stringify({ type: kind, data: null }),
+      () => {
+        const head = { id: randomUUID(), type: kind, timestamp: new Date().toISOString(), account: randomUUID() };
+        return JSON.stringify({ ...head, mode: 'live', data: { contact: { id: 'nobody', name: 1 } } });
+      },
+    ];
+    try {
+      while (!signal.aborted) {
+        for (let index = 0; index < rubbishAtOnce; index++) {
+          bus.publish(`platform.event.public.cdp.${kind}`, contents[index % contents.length]!());
+        }
+        await bus.flush();
+        tally.add('messages', rubbishAtOnce);
+        await pause(rubbishEveryMs, signal);
+      }
+    } finally {
+      await bus.close();
+    }
+  },
+};

@@ -1,0 +1,43 @@
+import { atPace, type Hostility, send } from './hostility.ts';
+
+/** Of each of the two; a body of unknown keys takes some 70 ms of a service's processor time. */
+const perSecond = 2;
+const unknownKeys = 90_000;
+
+/** Texts that a pattern with backtracking reads for minutes: within the bound, over it, and as long as a body may be. */
+const hostileTexts = [
+  `{{${' '.repeat(3_000)}`,
+  '{{'.repeat(2_000),
+  `{{${' '.repeat(8_000)}`,
+  `{{${' '.repeat(1_000_000)}`,
+];
+
+/** A body of nearly 1 MiB, of keys that no operation knows. */
+function bodyOfUnknownKeys(): string {
+  const keys = Array.from({ length: unknownKeys }, (_, index) => `"k${index}":0`);
+  return `{${keys.join(',')}}`;
+}
+
+export const hostileTemplates: Hostility = {
+  name: 'template texts',
+  async run(setting, signal, tally) {
+    const bodies = hostileTexts.map((body) => JSON.stringify({ appointment_booked: { body } }));
+    await atPace(perSecond, signal, async (index) => {
+      const body = bodies[index % bodies.length]!;
+      tally.add((await send(setting, setting.texts.key, 'PATCH', '/v1/messages/templates', signal, body)).status);
+    });
+  },
+};
+
+/** To three modules that the healthy customer uses. */
+export const hostileBodies: Hostility = {
+  name: `bodies of ${unknownKeys.toLocaleString('en-GB')} unknown keys`,
+  async run(setting, signal, tally) {
+    const body = bodyOfUnknownKeys();
+    const paths = ['/v1/cdp/contacts', '/v1/crm/deals', '/v1/messages'];
+    await atPace(perSecond, signal, async (index) => {
+      const path = paths[index % paths.length]!;
+      tally.add((await send(setting, setting.texts.key, 'POST', path, signal, body)).status);
+    });
+  },
+};
