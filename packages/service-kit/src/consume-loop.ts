@@ -111,10 +111,11 @@ export class ConsumeLoop {
 }
 
 function receivedMessage(message: JsMsg): ReceivedMessage {
-  const content = { subject: message.subject, bytes: message.data, headers: headersOf(message.headers) };
+  const headers = headersOf(message);
+  const content = { subject: message.subject, bytes: message.data, headers: headers ?? {} };
   return {
     ...content,
-    event: readEvent(content),
+    event: headers && readEvent(content),
     acknowledge: () => message.ack(),
     giveBack: (delayMs) => message.nak(delayMs),
     terminate: (reason) => message.term(reason),
@@ -159,9 +160,14 @@ function isOwners(subject: string, type: string): boolean {
   return kind.join('.') === type && (ownerOf(type) ?? service) === service;
 }
 
-function headersOf(headers: MsgHdrs | undefined): Record<string, string> {
-  if (!headers) return {};
-  return Object.fromEntries(headers.keys().map((name) => [name, headers.get(name)]));
+/** Returns a message's headers; undefined where they cannot be read: the client reads them only now, and throws then. */
+function headersOf(message: JsMsg): Record<string, string> | undefined {
+  try {
+    const { headers } = message;
+    return headers ? Object.fromEntries(headers.keys().map((name) => [name, headers.get(name)])) : {};
+  } catch {
+    return undefined;
+  }
 }
 
 /** The trace that a message carries. */

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
-import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
+import { connect, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { AccountDirectory } from './account-context.ts';
 import { Bus } from './bus.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import type { Database } from './database.ts';
+import { noAccount } from './failed-events.sql.ts';
 import type { WorkContext } from './jobs.ts';
 import { createLogger } from './logging.ts';
 
@@ -126,6 +127,36 @@ describe('what comes from the bus and is no event', () => {
         expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('no event'))).toBe(true);
         const bytesOf = (text: string | Uint8Array) => Buffer.from(text as string).toString('hex');
         expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(rubbish.map(bytesOf).sort());
+      },
+    );
+  });
+});
+
+describe('headers that no client of ours writes', () => {
+  /** Publishes as whoever speaks the protocol can: with any bytes for headers. */
+  const publishRaw = (kind: string, text: string, header: string) => {
+    const encode = () => Buffer.from(`NATS/1.0\r\n${header}\r\n\r\n`);
+    nats.publish(`${prefix}.event.internal.cdp.${kind}`, text, { headers: { encode } as unknown as MsgHdrs });
+  };
+  const strange = ['bad name: x', 'Broken: a\nb', ' : ', 'Escape: \\u0000', 'Escape\\u0000: x', 'Nul: \0', 'Back: \\'];
+
+  it('end no consumer: what cannot be read is dead, and the events after it are taken', async () => {
+    const taken: number[] = [];
+    await withConsumer(
+      'headers.made',
+      (event) => taken.push(event.data.n),
+      async () => {
+        for (const header of strange) publishRaw('headers.made', 'no JSON', header);
+        publishRaw('headers.made', JSON.stringify(envelope('headers.made', { n: 1 })), strange[0]!);
+        await nats.flush();
+        await publish('headers.made', JSON.stringify(envelope('headers.made', { n: 2 })));
+        await waitFor('the event after them', () => taken.includes(2));
+        const dead = await waitFor('all that is no event', async () => {
+          const rows = await failedOf('headers.made');
+          return rows.length === strange.length + 1 && rows;
+        });
+        expect(dead.every(({ dead_at, account_id }) => dead_at !== null && account_id === noAccount)).toBe(true);
+        expect(taken).toEqual([2]);
       },
     );
   });
