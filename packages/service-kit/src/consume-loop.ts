@@ -4,6 +4,9 @@ import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Logger } from './logging.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
+/** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
+const batchBytes = 4_194_304;
+
 /** One event as a consumer gets it. */
 export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
   /** Order of the publishing service's events; of two events of one resource, the later change has the greater. */
@@ -93,7 +96,7 @@ export class ConsumeLoop {
     let taking: Promise<void> | undefined;
     const takeAll = async () => {
       while (waiting.length > 0) {
-        const batch = waiting.splice(0, this.#batchSize).map(receivedMessage);
+        const batch = waiting.splice(0, this.#sizeOfNext(waiting)).map(receivedMessage);
         // What was not acknowledged comes again after the consumer's time to acknowledge.
         await this.#take(batch).catch((error: unknown) =>
           this.#log.error({ err: error }, 'a batch could not be taken'),
@@ -108,13 +111,24 @@ export class ConsumeLoop {
     }
     await taking;
   }
+
+  /** How many of the messages that wait make the next batch: one at least. */
+  #sizeOfNext(waiting: readonly JsMsg[]): number {
+    let bytes = 0;
+    const tooMany = waiting.findIndex(({ data }, index) => {
+      bytes += data.length;
+      return index > 0 && (index === this.#batchSize || bytes > batchBytes);
+    });
+    return tooMany === -1 ? waiting.length : tooMany;
+  }
 }
 
 function receivedMessage(message: JsMsg): ReceivedMessage {
-  const content = { subject: message.subject, bytes: message.data, headers: headersOf(message.headers) };
+  const headers = headersOf(message);
+  const content = { subject: message.subject, bytes: message.data, headers: headers ?? {} };
   return {
     ...content,
-    event: readEvent(content),
+    event: headers && readEvent(content),
     acknowledge: () => message.ack(),
     giveBack: (delayMs) => message.nak(delayMs),
     // Without a reason: NATS 2.9, which Debian has, ignores a termination with one and sends the message again for ever.
@@ -160,9 +174,14 @@ function isOwners(subject: string, type: string): boolean {
   return kind.join('.') === type && (ownerOf(type) ?? service) === service;
 }
 
-function headersOf(headers: MsgHdrs | undefined): Record<string, string> {
-  if (!headers) return {};
-  return Object.fromEntries(headers.keys().map((name) => [name, headers.get(name)]));
+/** Returns a message's headers; undefined where they cannot be read: the client reads them only now, and throws then. */
+function headersOf(message: JsMsg): Record<string, string> | undefined {
+  try {
+    const { headers } = message;
+    return headers ? Object.fromEntries(headers.keys().map((name) => [name, headers.get(name)])) : {};
+  } catch {
+    return undefined;
+  }
 }
 
 /** The trace that a message carries. */

@@ -36,13 +36,17 @@ export async function insertFailedEvents(
       ${messages.map(({ event }) => event?.account ?? noAccount)}::uuid[],
       ${messages.map(({ subject }) => storable(subject))}::text[],
       ${messages.map(({ event }) => (event ? storable(event.type) : null))}::text[],
-      ${messages.map(({ headers }) => JSON.stringify(headers).replaceAll('\\u0000', ''))}::text[],
+      ${messages.map(({ headers }) => JSON.stringify(storableHeaders(headers)))}::text[],
       ${messages.map(({ bytes }) => Buffer.from(bytes).toString('hex'))}::text[]
     ) as failed (account_id, subject, kind, headers, hex)`;
 }
 
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
+}
+
+function storableHeaders(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [storable(name), storable(value)]));
 }
 
 /**

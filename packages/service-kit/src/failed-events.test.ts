@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
+import { connect, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { AccountDirectory } from './account-context.ts';
 import { Bus } from './bus.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import type { Database } from './database.ts';
+import { noAccount } from './failed-events.sql.ts';
 import type { WorkContext } from './jobs.ts';
 import { createLogger } from './logging.ts';
 
@@ -47,7 +48,7 @@ async function publish(kind: string, bytes: string | Uint8Array): Promise<void> 
 /** Runs one consumer of `kind` that does what `take` says, with a clock of its own. */
 async function withConsumer(
   kind: string,
-  take: (event: ReceivedEvent<{ n: number }>) => void,
+  take: (events: ReceivedEvent<{ n: number }>[]) => void | Promise<void>,
   test: (tick: (ms: number) => void) => Promise<void>,
 ) {
   let nowMs = Date.now();
@@ -58,7 +59,7 @@ async function withConsumer(
     filter: { audience: 'internal', service: 'cdp', kind },
     batchSize: 50,
     async take(_call, events) {
-      for (const event of events) take(event as ReceivedEvent<{ n: number }>);
+      await take(events as ReceivedEvent<{ n: number }>[]);
     },
   };
   const work: WorkContext<undefined> = {
@@ -77,10 +78,17 @@ async function withConsumer(
       retries.wake();
     });
   } finally {
-    for (const each of [running, retries]) await each.stop();
+    for (const one of [running, retries]) await one.stop();
     await sql`delete from failed_events where queue = ${kind}`;
     await bus.close();
   }
+}
+
+/** What takes a batch one event after the other. */
+function each(take: (event: ReceivedEvent<{ n: number }>) => unknown) {
+  return (events: ReceivedEvent<{ n: number }>[]) => {
+    for (const event of events) take(event);
+  };
 }
 
 const failedOf = (queue: string) =>
@@ -114,7 +122,7 @@ describe('what comes from the bus and is no event', () => {
     const taken: number[] = [];
     await withConsumer(
       'rubbish.made',
-      (event) => taken.push(event.data.n),
+      each((event) => taken.push(event.data.n)),
       async () => {
         for (const bytes of rubbish) await publish('rubbish.made', bytes);
         await publish('rubbish.made', JSON.stringify(envelope('rubbish.made', { n: 1 })));
@@ -151,6 +159,61 @@ describe('what comes from the bus and is no event', () => {
   }, 60_000);
 });
 
+describe('headers that no client of ours writes', () => {
+  /** Publishes as whoever speaks the protocol can: with any bytes for headers. */
+  const publishRaw = (kind: string, text: string, header: string) => {
+    const encode = () => Buffer.from(`NATS/1.0\r\n${header}\r\n\r\n`);
+    nats.publish(`${prefix}.event.internal.cdp.${kind}`, text, { headers: { encode } as unknown as MsgHdrs });
+  };
+  const strange = ['bad name: x', 'Broken: a\nb', ' : ', 'Escape: \\u0000', 'Escape\\u0000: x', 'Nul: \0', 'Back: \\'];
+
+  it('end no consumer: what cannot be read is dead, and the events after it are taken', async () => {
+    const taken: number[] = [];
+    await withConsumer(
+      'headers.made',
+      each((event) => taken.push(event.data.n)),
+      async () => {
+        for (const header of strange) publishRaw('headers.made', 'no JSON', header);
+        publishRaw('headers.made', JSON.stringify(envelope('headers.made', { n: 1 })), strange[0]!);
+        await nats.flush();
+        await publish('headers.made', JSON.stringify(envelope('headers.made', { n: 2 })));
+        await waitFor('the event after them', () => taken.includes(2));
+        const dead = await waitFor('all that is no event', async () => {
+          const rows = await failedOf('headers.made');
+          return rows.length === strange.length + 1 && rows;
+        });
+        expect(dead.every(({ dead_at, account_id }) => dead_at !== null && account_id === noAccount)).toBe(true);
+        expect(taken).toEqual([2]);
+      },
+    );
+  });
+});
+
+describe('large messages', () => {
+  it('are taken a few at a time, however many wait: none needs more memory or time than there is', async () => {
+    const batches: number[] = [];
+    const large = 1_000_000;
+    const gate = Promise.withResolvers<void>();
+    const take = async (events: ReceivedEvent[]) => {
+      batches.push(events.reduce((sum, { text }) => sum + text.length, 0));
+      await gate.promise;
+    };
+    await withConsumer('large.made', take, async () => {
+      for (let n = 0; n <= 12; n++) {
+        await publish('large.made', JSON.stringify(envelope('large.made', { n, filler: n ? 'x'.repeat(large) : '' })));
+      }
+      const manager = await jetstreamManager(nats);
+      await waitFor('all of them to have come', async () => {
+        const { num_pending } = await manager.consumers.info(prefix, 'crm-large-made');
+        return batches.length === 1 && num_pending === 0;
+      });
+      gate.resolve();
+      await waitFor('all of them to be taken', () => batches.reduce((sum, bytes) => sum + bytes, 0) > 12 * large);
+      expect(Math.max(...batches)).toBeLessThan(5 * large);
+    });
+  });
+});
+
 describe('an event that a consumer cannot take', () => {
   it('delays no other, however many there are: a thousand of them fill no window', async () => {
     const taken: number[] = [];
@@ -159,7 +222,7 @@ describe('an event that a consumer cannot take', () => {
       taken.push(data.n);
     };
     const many = 1_200;
-    await withConsumer('many.failed', take, async () => {
+    await withConsumer('many.failed', each(take), async () => {
       const bad = Array.from({ length: many }, () =>
         publish('many.failed', JSON.stringify(envelope('many.failed', { n: -1 }))),
       );
@@ -177,7 +240,7 @@ describe('an event that a consumer cannot take', () => {
       if (!works) throw new Error('not yet');
       taken.push(data.n, sequence);
     };
-    await withConsumer('late.taken', take, async (tick) => {
+    await withConsumer('late.taken', each(take), async (tick) => {
       const text = JSON.stringify(envelope('late.taken', { n: 5 }));
       await publish('late.taken', text);
       await waitFor('it is set aside', async () => (await failedOf('late.taken')).length === 1);
@@ -197,7 +260,7 @@ describe('an event that a consumer cannot take', () => {
     const take = () => {
       throw new Error(`try ${++tries} failed`);
     };
-    await withConsumer('ever.failed', take, async (tick) => {
+    await withConsumer('ever.failed', each(take), async (tick) => {
       const event = envelope('ever.failed', { n: 1 });
       await publish('ever.failed', JSON.stringify(event));
       const dead = await waitFor(

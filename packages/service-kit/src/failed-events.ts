@@ -20,6 +20,8 @@ const slowestRetryMs = 300_000;
 const patienceMs = 24 * 3_600_000;
 /** How often it is looked for what is due: what waits here has waited already. */
 const pollMs = 1_000;
+/** After so many tries that fail the loop rests until it looks again. */
+const maxFailuresInARound = 10;
 /** How long a process that died keeps an event from its next try. */
 const leaseMs = 30_000;
 
@@ -77,9 +79,13 @@ export async function setAside(
   message.acknowledge();
 }
 
-/** Takes failed events again, one after the other, until stopped. */
+/**
+ * Takes failed events again, one after the other, until stopped: those that can be taken as fast as it goes, those that fail again ten a
+ * second at most, so that thousands of them cost the others nothing.
+ */
 export function retryFailedEvents(context: WorkContext<unknown>, takeAgain: TakeAgain): WakeLoop {
   const { sql, log, clock } = context;
+  let failures = 0;
   const retryOne = async (): Promise<boolean> => {
     const now = clock();
     const row = await claimFailedEvent(sql, now, new Date(now.getTime() + leaseMs));
@@ -89,10 +95,11 @@ export function retryFailedEvents(context: WorkContext<unknown>, takeAgain: Take
       const event = readEvent(row);
       if (!event) throw new Error('the bytes are no event');
       await takeAgain(row.queue, event, row);
+      return true;
     } catch (error) {
       await noteFailure(context, row, error);
+      return ++failures % maxFailuresInARound !== 0;
     }
-    return true;
   };
   return new WakeLoop('failed-events', { everyMs: pollMs, slowestRetryMs: pollMs, log }, retryOne);
 }

@@ -77,6 +77,55 @@ describe('an input', () => {
     expect(parse(given)).toEqual({ name: 'abc', kind: 'a' });
   });
 
+  it('has nothing looked at in what is too long or of the wrong type, nor unknown keys where there are several shapes', () => {
+    const trap = Object.defineProperty({ kind: 'a' }, 'other', {
+      enumerable: true,
+      get() {
+        throw new Error('was looked at');
+      },
+    });
+    const field = z.object({ other: z.string().optional() });
+    const bounded = inputParser(
+      z.object({
+        text: z.string().optional(),
+        at: instant.optional(),
+        maybe: z.string().or(z.literal('')).optional(),
+        map: z.record(z.string(), z.unknown()).optional(),
+        any: z.unknown().optional(),
+        list: z.array(field).min(1).max(3).optional(),
+        piped: z.array(field).max(3).transform(String).optional(),
+        either: z.union([z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]).optional(),
+      }),
+      'json',
+    );
+    for (const [name, value, rule] of [
+      ['text', trap, 'must be a string'],
+      ['text', [trap], 'must be a string'],
+      ['at', trap, 'must be an ISO 8601 date-time'],
+      ['maybe', trap, 'must be'],
+      ['map', [trap], 'must be an object'],
+      ['list', trap, 'must be an array'],
+      ['list', [trap, trap, trap, trap], 'must have at most 3 entries'],
+      ['piped', [trap, trap, trap, trap], 'must have at most 3 entries'],
+      ['any', Array.from({ length: 10_001 }, () => trap), 'must have at most 10000 entries'],
+      ['map', Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [n, n])), 'must have at most 10000 keys'],
+    ] as const) {
+      expect(refusalOf(() => bounded({ [name]: value })).message).toContain(`${name} ${rule}`);
+    }
+    expect(bounded({ either: trap })).toEqual({ either: { kind: 'a' } });
+  });
+
+  it('is refused for what cannot be stored where there are several shapes', () => {
+    const either = z.union([z.object({ name: z.string() }), z.object({ names: z.array(z.string()).max(2) })]);
+    const read = inputParser(z.object({ either }), 'json');
+    expect(refusalOf(() => read({ either: { name: '\0' } })).message).toBe(
+      'either.name must not contain the character NUL',
+    );
+    expect(refusalOf(() => read({ either: { names: ['a', 'b', 'c'] } })).message).toBe(
+      'either.names must have at most 2 entries',
+    );
+  });
+
   it('is held to the length of texts and lists before any other rule', () => {
     let asked = 0;
     const rule = (value: unknown) => {

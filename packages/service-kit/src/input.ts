@@ -59,37 +59,44 @@ function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
   const rule = unstorable(value);
   if (rule) throw invalidAt(path, rule);
   if (typeof value !== 'object' || value === null) return;
-  for (const [key, entry] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    path.push(key);
+  const isList = Array.isArray(value);
+  for (const key of Object.keys(value)) {
+    path.push(isList ? Number(key) : key);
     const keyRule = unstorable(key);
     if (keyRule) throw invalidAt(path, keyRule);
-    refuseUnstorable(entry, path);
+    refuseUnstorable((value as Record<string, unknown>)[key], path);
     path.pop();
   }
 }
 
+/** Maximum number of keys or entries of what the caller shapes. */
+const maxFreeSize = 10_000;
+/** Schemas that refuse every object: there is nothing to look at in one. */
+const scalars = new Set<string>([
+  'string',
+  'number',
+  'boolean',
+  'enum',
+  'literal',
+] satisfies z.core.$ZodTypeDef['type'][]);
+
 /**
  * What a schema is asked about: the keys that it knows, without optional ones that are null, which counts as left out at every level whose
- * shape is known. Before any rule of a schema runs, lists are held to their bounds and values that cannot be stored are refused; keys that
- * nobody knows are not even looked at.
+ * shape is known. Before any rule of a schema runs, lists and objects are held to their bounds and values that cannot be stored are
+ * refused; keys that nobody knows are not even looked at, nor is anything in a value of the wrong type.
  */
 function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): unknown {
-  const type = schema && unwrapped(schema);
+  const type = schema && inputOf(schema);
   if (typeof value !== 'object' || value === null) {
     refuseUnstorable(value, path);
     return value;
   }
   if (type instanceof z.ZodUnion) return preparedUnion(type, value, path);
-  if (Array.isArray(value)) {
-    if (!(type instanceof z.ZodArray)) return preparedUnknown(value, path);
-    const { maximum } = type._zod.bag as { maximum?: number };
-    if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${maximum} entries`);
-    const element = type.element as z.ZodType;
-    // Entries that are read one by one are prepared then.
-    if (element instanceof z.ZodUnknown) return value;
-    return value.map((entry, index) => prepared(element, entry, [...path, index]));
-  }
-  if (!(type instanceof z.ZodObject) || type.def.catchall) return preparedUnknown(value, path);
+  if (type && scalars.has(type.def.type)) return value;
+  if (type instanceof z.ZodArray) return Array.isArray(value) ? preparedList(type, value, path) : value;
+  const isObject = type instanceof z.ZodObject;
+  if ((isObject || type instanceof z.ZodRecord) && Array.isArray(value)) return value;
+  if (!isObject || type.def.catchall) return preparedUnknown(value, path);
   const known: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(type.shape as Record<string, z.ZodType>)) {
     if (!Object.hasOwn(value, name)) continue;
@@ -100,22 +107,48 @@ function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyK
   return known;
 }
 
+/** The schema that a value meets first. */
+function inputOf(schema: z.ZodType): z.ZodType {
+  const type = unwrapped(schema);
+  return type instanceof z.ZodPipe ? inputOf(type.in as z.ZodType) : type;
+}
+
+function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): unknown[] {
+  const maximum = mostEntries(type);
+  if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${maximum} entries`);
+  const element = type.element as z.ZodType;
+  // Entries that are read one by one are prepared then.
+  if (element instanceof z.ZodUnknown) return value;
+  return value.map((entry, index) => prepared(element, entry, [...path, index]));
+}
+
+/** The maximum that the schema of a list states. */
+function mostEntries(type: z.ZodArray): number | undefined {
+  const rules = (type.def.checks ?? []).map((check) => check._zod.def);
+  const isMaximum = (rule: z.core.$ZodCheckDef): rule is z.core.$ZodCheckMaxLengthDef => rule.check === 'max_length';
+  return rules.find(isMaximum)?.maximum;
+}
+
 function preparedUnknown(value: object, path: PropertyKey[]): object {
+  const [size, unit] = Array.isArray(value) ? [value.length, 'entries'] : [Object.keys(value).length, 'keys'];
+  if (size > maxFreeSize) throw invalidAt(path, `must have at most ${maxFreeSize} ${unit}`);
   refuseUnstorable(value, [...path]);
   return value;
 }
 
 /** Of several shapes the first that fits; the value as it is where none does, for the schema to say what is wrong. */
 function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey[]): unknown {
-  refuseUnstorable(value, [...path]);
+  let refusal: ApiError | undefined;
   for (const option of options as z.ZodType[]) {
     try {
       const candidate = prepared(option, value, path);
       if (option.safeParse(candidate).success) return candidate;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
+      refusal ??= error;
     }
   }
+  if (refusal) throw refusal;
   return value;
 }
 

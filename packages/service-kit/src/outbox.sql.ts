@@ -59,7 +59,10 @@ export async function measureOutbox(sql: Sql): Promise<{ pending: number; age: n
   return row!;
 }
 
-/** Asks for everything to be sent again that was published since `since`, up to now; returns how many events that is. */
+/**
+ * Asks for everything to be sent again that was published since `since`, up to now; returns how many events that is, those included that
+ * were sent again before and are too old for another time.
+ */
 export async function requestRepublication(tx: Sql, since: Date): Promise<number> {
   const [row] = await tx<{ matched: number }[]>`
     with requested as (
@@ -72,16 +75,18 @@ export async function requestRepublication(tx: Sql, since: Date): Promise<number
 
 /**
  * Moves a part of what was asked for back to the outbox, where no more than `most` events wait: what is new must not wait long behind what
- * is old. Returns whether more may be asked for.
+ * is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
+ * took it. Returns whether more may be asked for.
  */
-export async function republishSome(tx: Sql, most: number): Promise<boolean> {
+export async function republishSome(tx: Sql, most: number, oldest: Date): Promise<boolean> {
   const [request] = await tx<{ account_id: string; id: number; since: Date; until: Date }[]>`
     select account_id, id, since, until from republications order by id limit 1 for update skip locked`;
   if (!request) return false;
   const { since, until } = request;
+  const isAskedFor = tx`published_at between ${since} and ${until} and (rounds = 0 or created_at >= ${oldest})`;
   const moved = await tx`
     with chosen as (
-      select account_id, sequence from published where published_at between ${since} and ${until}
+      select account_id, sequence from published where ${isAskedFor}
       order by published_at limit (select greatest(0, ${most} - count(*)) from (select 1 from outbox limit ${most}) as waiting)
     ), moved as (
       delete from published using chosen
@@ -91,7 +96,7 @@ export async function republishSome(tx: Sql, most: number): Promise<boolean> {
     overriding system value
     select sequence, account_id, id, kind, audience, envelope, trace, least(rounds, 32766) + 1, created_at from moved`;
   if (moved.count > 0) return true;
-  const [left] = await tx`select 1 from published where published_at between ${since} and ${until} limit 1`;
+  const [left] = await tx`select 1 from published where ${isAskedFor} limit 1`;
   if (!left) await tx`delete from republications where account_id = ${request.account_id} and id = ${request.id}`;
   return false;
 }

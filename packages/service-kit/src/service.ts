@@ -177,11 +177,14 @@ function openPatientDatabase(jobs: readonly Job<never>[], url: string, service: 
   return openDatabase(url, { pool: patient.length, service, statementMs: Math.max(...patient) });
 }
 
+/** How long a process in which something unexpected was thrown may take to end in order. */
+const failedEndMs = 60_000;
+
 /**
  * Runs a process until SIGTERM or SIGINT, then drains it; one that is still starting ends at once. A start that fails ends the
- * process with 1 and says why.
+ * process with 1 and says why, and so does what is thrown and nobody awaits: in order where that takes `failedEndMs` (60 s) at most.
  */
-export async function runProcess(start: () => Promise<Running>): Promise<void> {
+export async function runProcess(start: () => Promise<Running>, options: { failedEndMs?: number } = {}): Promise<void> {
   // Else V8 may decide, by what survived the start, to put objects of requests among the old ones for good: one start in some
   // then takes up to twice the processor time and memory under load, all of it for garbage collection.
   setFlagsFromString('--no-allocation-site-pretenuring');
@@ -211,6 +214,8 @@ export async function runProcess(start: () => Promise<Running>): Promise<void> {
       }),
     );
     process.exitCode = 1;
+    // What it waits for may be what broke, and nobody else would end it: it takes no more requests.
+    setTimeout(() => process.exit(1), options.failedEndMs ?? failedEndMs);
     stop();
   };
   process.on('uncaughtException', fail).on('unhandledRejection', fail);

@@ -89,18 +89,36 @@ it('a migration behind a long transaction lets others through until it can go on
   }
 }, 60_000);
 
-it('a process in which something is thrown that nobody awaits ends in order, and says why', async () => {
+/** Runs a process that throws what nobody awaits; `stop` and `options` are code. Returns its output and exit code. */
+async function runAndThrow(stop: string, options = '{}') {
   const service = pathToFileURL(join(import.meta.dirname, 'service.ts')).href;
   const program = `
     const { runProcess } = await import(${JSON.stringify(service)});
-    await runProcess(async () => ({ url: '', stop: async () => console.log('stopped in order') }));
+    await runProcess(async () => ({ url: '', stop: ${stop} }), ${options});
     Promise.reject(new Error('nobody awaits this'));
     setInterval(() => undefined, 1_000);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  expect(output).toContain('nobody awaits this');
-  expect(output).toContain('stopped in order');
-  expect(code).toBe(1);
+  try {
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    return { output, code };
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+describe('a process in which something is thrown that nobody awaits', () => {
+  it('ends in order, and says why', async () => {
+    const { output, code } = await runAndThrow("async () => console.log('stopped in order')");
+    expect(output).toContain('nobody awaits this');
+    expect(output).toContain('stopped in order');
+    expect(code).toBe(1);
+  });
+
+  it('ends although what it has under way never does: its supervisor starts another', async () => {
+    const { output, code } = await runAndThrow('() => new Promise(() => undefined)', '{ failedEndMs: 10 }');
+    expect(output).toContain('nobody awaits this');
+    expect(code).toBe(1);
+  });
 });

@@ -6,13 +6,13 @@ import { forgetPublished, republishSome, requestRepublication } from './outbox.s
 import { answerRequest } from './requests.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Longer than the bus keeps the events that an inbox row recognises. */
-const inboxRetentionMs = 8 * dayMs;
 /** How long published events are kept, to be sent again. */
 export const publishedRetentionMs = 7 * dayMs;
+/** Longer than the bus keeps the events that an inbox row recognises, those included that were sent again on their last day. */
+const inboxRetentionMs = publishedRetentionMs + 8 * dayMs;
 const deadRetentionMs = 30 * dayMs;
 
-/** Keyed answers after 24 hours, published events after 7 days, inbox rows after 8, dead events after 30. */
+/** Keyed answers after 24 hours, published events after 7 days, inbox rows after 15, dead events after 30. */
 export const forgetOldRecords: Job<unknown> = {
   name: 'forget-old-records',
   everyMs: 60_000,
@@ -40,7 +40,7 @@ const mostWaiting = 1_000;
 export const sendAgain: Job<unknown> = {
   name: 'republish-events',
   everyMs: 1_000,
-  run: async ({ tx }) => await republishSome(tx, mostWaiting),
+  run: async ({ tx, now }) => await republishSome(tx, mostWaiting, new Date(now.getTime() - publishedRetentionMs)),
 };
 
 /** Takes the gateway's request to publish events of one service again. */
