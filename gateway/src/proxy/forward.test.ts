@@ -355,6 +355,28 @@ describe('the sockets of a service', () => {
   });
 });
 
+describe('probes', () => {
+  it('hold up no request, however many the service leaves without an answer', async () => {
+    const held: ServerResponse[] = [];
+    service.answer = (seen, response) => (seen.method === 'HEAD' ? held.push(response) : echo(seen, response));
+    const way = forwarder(service.url, 'messaging', createLogger('test', 'silent'), { sockets: 2 });
+    const { url, close } = await listen(
+      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, 'somebody'),
+      0,
+      '127.0.0.1',
+    );
+    const probes = Promise.allSettled(Array.from({ length: 200 }, () => way.probe('/hooks/a', 'id', 120_000)));
+    await waitFor('the service to be asked', () => held.length >= 32);
+    const asked = rawRequest(url, 'GET', '/');
+    expect((await waitFor('the answer', () => Promise.race([asked, undefined]))).status).toBe(200);
+    service.answer = echo;
+    for (const response of held) response.end();
+    expect(await probes).toEqual(Array(200).fill({ status: 'fulfilled', value: 200 }));
+    await close(0);
+    way.close();
+  });
+});
+
 describe('a service that is silent', () => {
   it('is answered for with 503 once its time is over, and let go', async () => {
     let letGo = false;

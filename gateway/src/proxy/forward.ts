@@ -51,14 +51,11 @@ export function forwarder(
   const { timeoutMs, sockets, waiting, waitMs } = { ...defaultBounds, ...bounds };
   const url = new URL(target);
   const Agent = url.protocol === 'https:' ? HttpsAgent : HttpAgent;
-  const agent = new Agent({
-    keepAlive: true,
-    // Room for probes, and for sockets that an answer has left but that are not free yet.
-    maxSockets: sockets + 32,
-    maxFreeSockets: 64,
-    scheduling: 'lifo',
-    timeout: idleSocketMs,
-  });
+  const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
+  // Room for sockets that an answer has left but that are not free yet.
+  const agent = new Agent({ ...idle, maxSockets: sockets + 32 });
+  // Nobody needs a permit for a probe: however many there are, no request waits behind them.
+  const probeAgent = new Agent({ ...idle, maxSockets: 32 });
   const bodies = new WeakMap<IncomingMessage, Readable>();
   const options: Options = {
     target: url,
@@ -112,8 +109,11 @@ export function forwarder(
       else void sendLater(request, response, owner, body);
     },
     probe: (path, requestId, limitMs) =>
-      probe(new URL(url.pathname.replace(/\/$/, '') + path, url), agent, requestId, limitMs),
-    close: () => agent.destroy(),
+      probe(new URL(url.pathname.replace(/\/$/, '') + path, url), probeAgent, requestId, limitMs),
+    close: () => {
+      agent.destroy();
+      probeAgent.destroy();
+    },
   };
 }
 

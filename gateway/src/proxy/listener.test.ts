@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import type { IncomingMessage } from 'node:http';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RawReply, sendRaw } from '../../test/raw-http.ts';
+import { SlowClient } from '../../test/slow-client.ts';
+import { listenWithEnvelopes } from './listener.ts';
 
 let platform: Platform;
 
@@ -78,6 +81,18 @@ describe.each([
   it('answers an expectation that it does not know as if there was none', async () => {
     expect((await send('GET /healthz HTTP/1.1', 'Host: x', 'Expect: foo', 'Connection: close')).status).toBe(200);
   });
+});
+
+it('a connection on which very much waits for the first request is cut before much of it is in memory', async () => {
+  const requests: IncomingMessage[] = [];
+  const listener = await listenWithEnvelopes((request) => void requests.push(request), 0, '127.0.0.1');
+  const post = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`;
+  const client = new SlowClient(listener.url, `GET / HTTP/1.1\r\nHost: x\r\n\r\n${post.repeat(90)}`);
+  await waitFor('the end, or all of it', () => client.isClosed || requests[0]!.socket.bytesRead > 5_000_000);
+  expect(requests).toHaveLength(1);
+  expect(requests[0]!.socket.bytesRead).toBeLessThan(1_048_576);
+  client.end();
+  await listener.close(0);
 });
 
 describe('the control plane', () => {

@@ -5,9 +5,11 @@ import { answerBrokenHttp, hostRefusal, refuseUnread, setProtectiveHeaders } fro
 
 /** How long a request's head may take; Node looks every 30 s. */
 const headMs = 20_000;
-/** Requests that may wait on one connection for those before them. */
+/** Requests that may wait on one connection for those before them, and bytes that may come meanwhile. */
 const maxQueued = 100;
-const queued = new WeakMap<Socket, number>();
+const maxQueuedBytes = 262_144;
+/** How many wait on a connection, and how much had come on it when the first of them began to. */
+const queued = new WeakMap<Socket, { waiting: number; fromBytes: number }>();
 
 /** Takes one request; `continues` says that the client waits for 100 Continue before it sends the body. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, continues: boolean) => void;
@@ -43,16 +45,21 @@ export async function listenWithEnvelopes(handle: RequestHandler, port: number, 
   return listener;
 }
 
-/** Has a request wait until those before it on its connection are answered; a connection on which too many wait is cut. */
+/**
+ * Has a request wait until those before it on its connection are answered. A connection on which too many wait, or too much, is cut: what
+ * waits has no owner yet, whose share of the memory for bodies it could count against.
+ */
 function queue({ socket }: IncomingMessage, take: () => void, response: ServerResponse): void {
-  const waiting = (queued.get(socket) ?? 0) + 1;
-  queued.set(socket, waiting);
-  if (waiting > maxQueued) {
+  const { waiting, fromBytes } = queued.get(socket) ?? { waiting: 0, fromBytes: socket.bytesRead };
+  if (waiting >= maxQueued || socket.bytesRead - fromBytes > maxQueuedBytes) {
     socket.destroy();
     return;
   }
+  queued.set(socket, { waiting: waiting + 1, fromBytes });
   response.once('socket', () => {
-    queued.set(socket, queued.get(socket)! - 1);
+    const now = queued.get(socket)!;
+    if (now.waiting > 1) queued.set(socket, { ...now, waiting: now.waiting - 1 });
+    else queued.delete(socket);
     take();
   });
 }

@@ -4,14 +4,14 @@ import { Readable, Writable } from 'node:stream';
 
 /**
  * Takes from the process that reads documents what Node's permissions leave to it: sockets, name look-ups, databases (which open files
- * that no permission covers) and signals. Imported before anything else, so that no package keeps a function from before. Files,
- * processes, threads, addons and the inspector are barred by the permissions that the process is started with.
+ * that no permission covers), V8's flags (some have it write files) and signals. Imported before anything else, so that no package keeps a
+ * function from before. Files, processes, threads, addons and the inspector are barred by the permissions that the process is started with.
  */
 
 /** Builtin modules of which nothing works any more. */
 export const closedModules = [
   ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises', 'inspector', 'inspector/promises'],
-  ...['_http_agent', '_http_client', '_http_server', '_tls_common', '_tls_wrap', 'sqlite', 'trace_events'],
+  ...['_http_agent', '_http_client', '_http_server', '_tls_common', '_tls_wrap', 'sqlite', 'trace_events', 'v8'],
 ];
 const closedGlobals = ['fetch', 'WebSocket', 'EventSource'];
 /** Signals to other processes, of which one opens an inspector there, and ways to native code. */
