@@ -143,7 +143,9 @@ describe('what comes from the bus and is no event', () => {
     const many = 1_200;
     await withConsumer(
       'rubbish.ended',
-      (event) => taken.push(event.data.n),
+      (events) => {
+        taken.push(...events.map(({ data }) => data.n));
+      },
       async () => {
         await Promise.all(Array.from({ length: many }, () => publish('rubbish.ended', 'no JSON')));
         await publish('rubbish.ended', JSON.stringify(envelope('rubbish.ended', { n: 1 })));
