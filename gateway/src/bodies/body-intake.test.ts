@@ -1,11 +1,14 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLogger, listen } from '@customer-platform/service-kit';
 import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SlowClient } from '../../test/slow-client.ts';
 import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
 import { startGateway } from '../main.ts';
+import { BodyIntake } from './body-intake.ts';
 
 const path = '/v1/calendar/settings';
 const booking = '/v1/calendar/appointments';
@@ -182,6 +185,21 @@ describe('an upload', () => {
     await waitFor('the fifth to be taken in', () => fifth.isContinued);
     for (const client of [fifth, other]) client.send(content);
     for (const client of [fifth, other]) expect(await client.answer()).toBe(200);
+  });
+
+  it('ends alone where its file cannot be read', async () => {
+    const bounds = { memoryBytes: mebibyte, files: 5, directory, windowMs: 600_000, bytesPerSecond: 1 };
+    const intake = new BodyIntake(bounds, createLogger('test', 'silent'));
+    const terms = { kind: 'account', owner: 'somebody', limit: 20 * mebibyte, continues: false } as const;
+    const { url, close } = await listen(
+      async (request: IncomingMessage, response: ServerResponse) =>
+        void (await intake.take(request, response, terms)).destroy(new Error('EIO')),
+      0,
+      '127.0.0.1',
+    );
+    await expect(rawRequest(url, 'POST', '/', { rawBody: content })).rejects.toThrow();
+    intake.stop();
+    await close(0);
   });
 
   it('is 503 where no file can be made', async () => {

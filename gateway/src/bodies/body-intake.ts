@@ -156,7 +156,12 @@ export class BodyIntake {
       response.once('close', letGo);
       const kept: Kept = {
         add: (chunk) => file.add(chunk).catch((error: unknown) => Promise.reject(this.#noFile(error))),
-        stream: () => file.stream(),
+        // Whoever pipes a stream on does not hear its errors, and one that nobody hears ends the process.
+        stream: () =>
+          file.stream().once('error', (error) => {
+            this.#log.error({ err: error }, "an upload's file could not be read");
+            response.destroy();
+          }),
       };
       return await this.#receive(request, response, terms, kept);
     } catch (error) {
