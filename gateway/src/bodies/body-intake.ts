@@ -17,7 +17,7 @@ const fileWaitMs = 15_000;
 const fileWaiting = 100;
 /** What an account may hold of the files, times what is free: 4 of 24. */
 const fileShare = 1 / 5;
-/** A quarter of the memory is for hooks, of which one address may hold a quarter; of the whole an account may hold a quarter. */
+/** A quarter of the memory is for hooks, of which one may hold a quarter; of the whole an account may hold a quarter. */
 const [hookPart, hookShare, accountShare] = [1 / 4, 1 / 3, 1 / 2];
 
 /** The bounds of bodies that are under way. */
@@ -32,7 +32,7 @@ export interface BodyBounds extends Pace {
 /** Whose body it is, and how large it may be. */
 export interface BodyTerms {
   kind: 'account' | 'hook';
-  /** The account, or the address of a hook's caller. */
+  /** The account, or the path of a hook. */
   owner: string;
   /** In bytes. */
   limit: number;

@@ -70,12 +70,13 @@ export class HookDoor {
     this.#enter(from, response);
     await this.#check(call, from);
     limitBody(request, defaultBodyLimit);
-    const terms = { kind: 'hook', owner: from, limit: defaultBodyLimit, continues } as const;
+    // A hook is one customer's, who may have many addresses; a provider's address is many customers'.
+    const terms = { kind: 'hook', owner: path, limit: defaultBodyLimit, continues } as const;
     const isHere = !hasBody(request) || this.#bodies.takeAtOnce(request, response, terms);
     const body = isHere ? undefined : await this.#bodies.take(request, response, terms);
     response.once('finish', () => this.#learn(response.statusCode, path, from));
     prepare();
-    this.#way.forward(request, response, from, body);
+    this.#way.forward(request, response, path, body);
   }
 
   #enter(from: string, response: ServerResponse): void {
