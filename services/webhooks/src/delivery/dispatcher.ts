@@ -160,45 +160,61 @@ export class Dispatcher {
     }));
     const busyIds = wanting.flatMap((held) => [...held.busy, ...held.ready.map((delivery) => delivery.id)]);
     // What becomes due during the read raises the version again and is noticed at the next look.
-    for (const held of wanting) held.mayHaveMore = false;
+    // Until it is taken in nobody knows whether a queue has run dry: what was seen before is not written, nor the queue given back.
+    for (const held of wanting) {
+      held.mayHaveMore = false;
+      held.drained = undefined;
+    }
     const states = await readQueues(sql, wanted, busyIds, clock()).catch((error: unknown) => {
       for (const held of wanting) held.mayHaveMore = true;
       throw error;
     });
     const byEndpoint = new Map(states.map((state) => [state.endpointId, state]));
+    const ending: [HeldEndpoint, QueueState][] = [];
     for (const [index, held] of wanting.entries()) {
       this.#queues.moveBehind(held);
       const state = byEndpoint.get(held.endpointId);
-      if (state) await this.#takeIn(held, state, wanted[index]!.limit);
+      if (state && !this.#takeIn(held, state, wanted[index]!.limit)) ending.push([held, state]);
     }
+    await this.#endPending(ending);
     if (states.some((state) => state.due.length > 0)) this.#look.wake();
   }
 
-  async #takeIn(held: HeldEndpoint, state: QueueState, limit: number): Promise<void> {
+  /** Takes in what was read; false where the endpoint is off or gone, whose tries are cut off: what is pending there is to end. */
+  #takeIn(held: HeldEndpoint, state: QueueState, limit: number): boolean {
     if (held.version !== state.endpointVersion) held.ready = [];
     held.version = state.endpointVersion;
     held.hasChanged = false;
     if (!state.endpoint?.isActive) {
-      await this.#endPending(held, state);
-    } else if (this.#learn(held, state.endpoint)) {
+      held.ready = [];
+      held.mayHaveMore = true;
+      held.endReason = state.endpoint ? 'endpoint_disabled' : 'endpoint_deleted';
+      if (held.inFlight > 0) this.#options.poster.abort(held.endpointId);
+      return false;
+    }
+    if (this.#learn(held, state.endpoint)) {
       held.ready.push(...state.due);
       held.mayHaveMore = state.due.length === limit;
       held.drained = { version: state.version, laterAt: state.laterAt, isNoted: false };
       if (held.canStart()) this.#startable.add(held);
     }
     if (state.due.length > 0) held.lastWorkAt = performance.now();
+    return true;
   }
 
-  /** Cuts off the tries of an endpoint that is off or gone, and ends what is pending, a set a round. */
-  async #endPending(held: HeldEndpoint, state: QueueState): Promise<void> {
-    held.ready = [];
-    const reason = state.endpoint ? 'endpoint_disabled' : 'endpoint_deleted';
-    held.endReason = reason;
-    if (held.inFlight > 0) this.#options.poster.abort(held.endpointId);
-    held.mayHaveMore = (await endPending(this.#options.sql, state, reason, endBatch)) === endBatch;
-    held.drained = { version: state.version, laterAt: null, isNoted: false };
-    if (held.mayHaveMore) this.#look.wake();
-    else if (!state.endpoint && held.isIdle()) await this.#queues.remove(state);
+  /** Ends what is pending at endpoints that are off or gone, one set of it a round, whosever it is: others wait for the round. */
+  async #endPending(ending: [HeldEndpoint, QueueState][]): Promise<void> {
+    let left = endBatch;
+    for (const [held, state] of ending) {
+      if (left === 0) break;
+      const ended = await endPending(this.#options.sql, state, held.endReason!, left);
+      held.mayHaveMore = ended === left;
+      left -= ended;
+      if (held.mayHaveMore) continue;
+      held.drained = { version: state.version, laterAt: null, isNoted: false };
+      if (!state.endpoint && held.isIdle()) await this.#queues.remove(state);
+    }
+    if (left === 0) this.#look.wake();
   }
 
   /** Takes over what the row says; false where its secret cannot be read, which is logged: it is looked at again later. */

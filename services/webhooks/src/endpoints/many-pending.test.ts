@@ -1,0 +1,83 @@
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { emitContactCreated, register } from '../webhooks-under-test.ts';
+
+let platform: Platform;
+let sql: Database;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  sql = platform.database('webhooks');
+});
+afterAll(() => platform.stop());
+
+/** Makes deliveries that are due in an hour. */
+async function insertPending(accountId: string, endpointId: string, count: number): Promise<void> {
+  await sql`
+    with made as (
+      insert into events (account_id, id, type, envelope, matched, taken_at)
+      select ${accountId}, uuidv7(), 'contact.created', '{}', 1, now() from generate_series(1, ${count}::int)
+      returning account_id, id, type
+    )
+    insert into deliveries (account_id, endpoint_id, event_id, event, url, status, next_try_at, created_at)
+    select account_id, ${endpointId}, id, type, 'http://127.0.0.1:1', 'pending', now() + interval '1 hour', now() from made`;
+}
+
+/** Has every statement that ends deliveries take so long as one of a busy database, while `work` is done. */
+async function withSlowEnds(seconds: number, work: () => Promise<void>): Promise<void> {
+  await sql.unsafe(`
+    create function slow_end() returns trigger language plpgsql as $$ begin perform pg_sleep(${seconds}); return null; end $$;
+    create trigger slow_end after update on deliveries for each statement execute function slow_end()`);
+  try {
+    await work();
+  } finally {
+    await sql.unsafe('drop trigger slow_end on deliveries; drop function slow_end()');
+  }
+}
+
+it('all that is pending at a deleted endpoint ends, however much it is and however slow the database', async () => {
+  const account = await platform.account();
+  const { id } = await register(account, 'http://127.0.0.1:1');
+  await insertPending(account.id, id, 3_500);
+  await withSlowEnds(1.5, async () => {
+    await account.client.deleteEndpoint({ params: { endpoint_id: id } });
+    await waitFor(
+      'everything to end',
+      async () => {
+        const left =
+          await sql`select 1 from deliveries where account_id = ${account.id} and status = 'pending' limit 1`;
+        return left.length === 0;
+      },
+      30_000,
+    );
+  });
+  const rows = await sql`select distinct status, reason from deliveries where account_id = ${account.id}`;
+  expect([...rows]).toEqual([{ status: 'failed', reason: 'endpoint_deleted' }]);
+}, 60_000);
+
+it('what ends of one account, endpoint by endpoint, does not delay the others', async () => {
+  const [account, other] = [await platform.account(), await platform.account()];
+  const receiver = await startReceiver();
+  try {
+    const ids: string[] = [];
+    for (let n = 0; n < 8; n++) ids.push((await register(account, 'http://127.0.0.1:1')).id);
+    for (const id of ids) await insertPending(account.id, id, 5_000);
+    await register(other, receiver.url);
+    await withSlowEnds(0.4, async () => {
+      await Promise.all(ids.map((id) => account.client.deleteEndpoint({ params: { endpoint_id: id } })));
+      const pending = async () => {
+        const [row] = await sql<{ count: number }[]>`
+          select count(*)::int from deliveries where account_id = ${account.id} and status = 'pending'`;
+        return row!.count;
+      };
+      const before = await pending();
+      await emitContactCreated(other);
+      await waitFor('the event of the other', () => receiver.received.length === 1, 30_000);
+      // A set under way, and one for each look that it takes: not one for each of the endpoints.
+      expect(before - (await pending())).toBeLessThanOrEqual(4_000);
+    });
+  } finally {
+    await receiver.stop();
+  }
+}, 90_000);
