@@ -76,16 +76,16 @@ describe('hooks that take long', () => {
     expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(4);
   });
 
-  it('take nothing of it over very many connections of many addresses', async () => {
+  it('take half of the sockets of hooks at most, and nothing of it, over very many connections of many addresses', async () => {
     hang();
     await start();
     for (let count = 0; count < 600; count++) {
       const from = `X-Forwarded-For: 203.0.113.${count % 20}`;
       open(`POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\n${from}\r\nContent-Length: 2\r\n\r\n{}`);
     }
-    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 60);
+    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 32);
     await expectNeighbourServed();
-    expect(service.seen.filter(({ method }) => method === 'POST').length).toBeLessThanOrEqual(64);
+    expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(32);
   });
 
   it('are 429 beyond 64 of one address, whose network counts in IPv6, and no body of them takes a socket', async () => {

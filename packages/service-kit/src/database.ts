@@ -90,15 +90,21 @@ interface WaitingToBegin extends Timed {
  * never ends: nothing refers to it any more, and `begin` has its own rejection.
  */
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
-  const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  let whenBegun: typeof work | undefined = work;
+  const giveUp = (error: Error) => {
+    // The driver keeps its place in the queue: what the work holds on to is let go.
+    whenBegun = undefined;
+    reject(error);
+  };
   const waiting: WaitingToBegin = { startedAtMs: performance.now(), isOver: false, giveUp };
   const pool = pools.get(sql)!;
   pool.waitingToBegin.watch(waiting);
   const begun = sql.begin((tx) => {
     // Its turn came after it was given up: there is nobody to work for.
-    if (waiting.isOver) throw new StatementTimeout(pool.statementMs);
+    if (!whenBegun) throw new StatementTimeout(pool.statementMs);
     waiting.isOver = true;
-    return work(tx).catch((error: unknown) => {
+    return whenBegun(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
       throw error;
     });
