@@ -152,7 +152,7 @@ async function environment(names: string[], extra: Record<string, string>) {
     CONTEXT_SECRET: `test-context-secret-${id}-${'x'.repeat(16)}`,
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
     // A machine that runs tests is slow at times: no answer is lost for that.
-    BUS_REQUEST_TIMEOUT_MS: '10000',
+    BUS_REQUEST_TIMEOUT_MS: '2000',
     REDIS_TIMEOUT_MS: '1000',
     DRAIN_SECONDS: '2',
     REDIS_URL: TEST_REDIS_URL!,

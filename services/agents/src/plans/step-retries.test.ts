@@ -17,7 +17,9 @@ let answer: () => Promise<{ message: string | null; refusal: string | null }>;
 const silence = () => new Promise<never>(() => undefined);
 
 beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+  // What gives no answer is not waited for long.
+  const env = { BUS_REQUEST_TIMEOUT_MS: '500' };
+  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'], env });
   sql = platform.database('agents');
   const { NATS_URL, BUS_PREFIX } = platform.env('agents');
   bus = await Bus.connect(NATS_URL!, {

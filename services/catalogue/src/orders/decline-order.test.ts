@@ -17,7 +17,9 @@ let platform: Platform;
 let sql: Database;
 let messaging: Messaging | undefined;
 beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+  // What gives no answer is not waited for long.
+  const env = { BUS_REQUEST_TIMEOUT_MS: '300' };
+  platform = await startPlatform({ services: ['cdp', 'catalogue'], env });
   sql = platform.database('catalogue');
 }, 60_000);
 afterEach(async () => {
