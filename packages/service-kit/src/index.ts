@@ -1,7 +1,6 @@
 export * from './account-context.ts';
 export * from './answers.ts';
 export * from './bus.ts';
-export { type BusFiles, parseServers } from './bus-connection.ts';
 export * from './config.ts';
 export type { ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';

@@ -18,7 +18,7 @@ const silence = () => new Promise<never>(() => undefined);
 
 beforeAll(async () => {
   // What gives no answer is not waited for long.
-  const env = { BUS_REQUEST_TIMEOUT_MS: '500' };
+  const env = { BUS_REQUEST_TIMEOUT_MS: '1000' };
   platform = await startPlatform({ services: ['cdp', 'crm', 'agents'], env });
   sql = platform.database('agents');
   const { NATS_URL, BUS_PREFIX } = platform.env('agents');

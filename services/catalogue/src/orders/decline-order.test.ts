@@ -18,7 +18,7 @@ let sql: Database;
 let messaging: Messaging | undefined;
 beforeAll(async () => {
   // What gives no answer is not waited for long.
-  const env = { BUS_REQUEST_TIMEOUT_MS: '300' };
+  const env = { BUS_REQUEST_TIMEOUT_MS: '1000' };
   platform = await startPlatform({ services: ['cdp', 'catalogue'], env });
   sql = platform.database('catalogue');
 }, 60_000);
