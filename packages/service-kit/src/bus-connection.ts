@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ConnectionOptions,
   connect,
@@ -94,7 +95,8 @@ export class BusConnection {
           const servers = [options.servers].flat();
           this.#log.warn({ err: error, waiting_for: 'nats', servers }, 'NATS is unavailable; what needs the bus waits');
         }
-        await pause(redialMs, signal);
+        // Ends early where the process stops: the loop's condition sees that.
+        await sleep(redialMs, undefined, { signal }).catch(() => undefined);
         continue;
       }
       if (failures > 0) this.#log.info('NATS is available');
@@ -172,18 +174,4 @@ export function parseServers(list: string): { servers: string[]; user?: string; 
   const servers = urls.map(({ hostname, port }) => `${hostname}:${port || 4222}`);
   if (!named) return { servers };
   return { servers, user: decodeURIComponent(named.username), pass: decodeURIComponent(named.password) };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

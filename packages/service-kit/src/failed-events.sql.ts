@@ -41,7 +41,8 @@ export async function insertFailedEvents(
     ) as failed (account_id, subject, kind, headers, hex)`;
 }
 
-function storable(text: string): string {
+/** Returns a text without what PostgreSQL cannot store of it. */
+export function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 

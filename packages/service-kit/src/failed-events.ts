@@ -7,13 +7,14 @@ import {
   type FailedTry,
   insertFailedEvents,
   noteFailedTry,
+  storable,
 } from './failed-events.sql.ts';
 import type { WorkContext } from './jobs.ts';
 import { meter } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 
 /** After so many tries an event is dead. */
-export const maxEventTries = 10;
+const maxEventTries = 10;
 const firstRetryMs = 2_000;
 const slowestRetryMs = 300_000;
 /** A dependency that is unavailable is not the event's fault, for so long. */
@@ -31,7 +32,7 @@ const dead = meter.createCounter('events.dead', {
 const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
 
 /** Takes one event again; throws as `take` of its consumer does. */
-export type TakeAgain = (queue: string, event: ReceivedEvent, row: FailedEventRow) => Promise<void>;
+type TakeAgain = (queue: string, event: ReceivedEvent, row: FailedEventRow) => Promise<void>;
 
 /** How a try went that is the `tries`th of an event which first failed at `firstAt`. */
 export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
@@ -50,7 +51,7 @@ export function isUnavailable(error: unknown): boolean {
 
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return text.replaceAll('\0', '').toWellFormed().slice(0, 1_000);
+  return storable(text.slice(0, 1_000));
 }
 
 /** Sets messages that are no events aside as dead; the bus never sends them again. Throws where they cannot be written. */

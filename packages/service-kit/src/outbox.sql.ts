@@ -18,18 +18,16 @@ export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<
 /** Moves events that the bus has to those that were published. */
 export async function movePublished(tx: Sql, rows: readonly StoredRow[]): Promise<void> {
   if (rows.length === 0) return;
+  const accounts = rows.map((row) => row.account_id);
+  const sequences = rows.map((row) => row.sequence);
   await tx`
     with moved as (
-      delete from outbox using unnest(${keysOf(rows).accounts}::uuid[], ${keysOf(rows).sequences}::bigint[]) as k (account_id, sequence)
+      delete from outbox using unnest(${accounts}::uuid[], ${sequences}::bigint[]) as k (account_id, sequence)
       where outbox.account_id = k.account_id and outbox.sequence = k.sequence returning outbox.*
     )
     insert into published (account_id, sequence, id, kind, audience, envelope, trace, rounds, created_at)
     select account_id, sequence, id, kind, audience, envelope, trace, rounds, created_at from moved
     on conflict do nothing`;
-}
-
-function keysOf(rows: readonly StoredRow[]) {
-  return { accounts: rows.map((row) => row.account_id), sequences: rows.map((row) => row.sequence) };
 }
 
 /** Notes that the bus did not take an event, and when it is offered again. */
