@@ -1,6 +1,13 @@
 import { createHmac } from 'node:crypto';
 import type { Delivery, Endpoint } from '@customer-platform/contracts/webhooks';
-import { type Received, type TestAccount, waitFor } from '@customer-platform/testkit';
+import {
+  type Platform,
+  type Received,
+  type Receiver,
+  startReceiver,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
 
 /** Registers an endpoint at a receiver's address; the answer shows its secret. */
 export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
@@ -45,3 +52,34 @@ export function isSignedBy(secret: string, { headers, body }: Received): boolean
   const signature = `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
   return String(headers['webhook-signature']).split(' ').includes(signature);
 }
+
+/** Makes an account with one endpoint at a receiver that responds with `status`; the receiver is added to `receivers`, to be stopped. */
+export async function openEndpoint(
+  platform: Platform,
+  receivers: Receiver[],
+  [status, headers = {}, body = '']: EndpointResponse,
+) {
+  const account = await platform.account();
+  const receiver = await startReceiver();
+  receivers.push(receiver);
+  const answer = (next: number) => {
+    receiver.answer = (_, response) => response.writeHead(next, headers).end(body);
+  };
+  answer(status);
+  const endpoint = await register(account, receiver.url);
+  return { account, receiver, endpoint, params: { endpoint_id: endpoint.id }, answer };
+}
+
+/** The status that a receiver responds with, its headers and its body. */
+export type EndpointResponse = [status: number, headers?: Record<string, string>, body?: string];
+
+export const hasTries = (count: number) => (one: { tries: unknown[] }) => one.tries.length === count;
+
+/** Returns the milliseconds from the end of a delivery's last try to its next one. */
+export function waitMs(one: { next_try_at: string | null; tries: { at: string; duration_ms: number }[] }): number {
+  const last = one.tries.at(-1)!;
+  return Date.parse(one.next_try_at!) - Date.parse(last.at) - last.duration_ms;
+}
+
+/** What lies between the end of a try and its being measured, each rounded. */
+export const slackMs = 2000;

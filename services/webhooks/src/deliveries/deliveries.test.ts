@@ -1,7 +1,18 @@
 import { createServer } from 'node:net';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, earnCap, emitContactCreated, register } from '../webhooks-under-test.ts';
+import {
+  deliveriesTo,
+  delivery,
+  type EndpointResponse,
+  earnCap,
+  emitContactCreated,
+  hasTries,
+  openEndpoint,
+  register,
+  slackMs,
+  waitMs,
+} from '../webhooks-under-test.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];
@@ -15,28 +26,7 @@ afterEach(async () => {
 });
 afterAll(() => platform.stop());
 
-/** An account with one endpoint at a receiver that answers `status`. */
-async function endpointAnswering(status: number, headers: Record<string, string> = {}, body = '') {
-  const account = await platform.account();
-  const receiver = await startReceiver();
-  receivers.push(receiver);
-  const answer = (next: number) => {
-    receiver.answer = (_, response) => response.writeHead(next, headers).end(body);
-  };
-  answer(status);
-  const endpoint = await register(account, receiver.url);
-  const params = { endpoint_id: endpoint.id };
-  return { account, receiver, endpoint, params, answer };
-}
-
-const hasTries = (count: number) => (one: { tries: unknown[] }) => one.tries.length === count;
-/** From the end of the last try to the next one. */
-const waitMs = (one: { next_try_at: string | null; tries: { at: string; duration_ms: number }[] }) => {
-  const last = one.tries.at(-1)!;
-  return Date.parse(one.next_try_at!) - Date.parse(last.at) - last.duration_ms;
-};
-/** What lies between the end of a try and its being measured, each rounded. */
-const slackMs = 2000;
+const endpointAnswering = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
 
 describe('a delivery', () => {
   it('shows the event, what was sent, the answer and the try', async () => {

@@ -1,6 +1,15 @@
-import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { type Platform, type Receiver, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+import {
+  deliveriesTo,
+  delivery,
+  type EndpointResponse,
+  emitContactCreated,
+  hasTries,
+  openEndpoint,
+  slackMs,
+  waitMs,
+} from '../webhooks-under-test.ts';
 import { insertReplay } from './replays.sql.ts';
 
 let platform: Platform;
@@ -15,28 +24,7 @@ afterEach(async () => {
 });
 afterAll(() => platform.stop());
 
-/** An account with one endpoint at a receiver that answers `status`. */
-async function endpointAnswering(status: number, headers: Record<string, string> = {}, body = '') {
-  const account = await platform.account();
-  const receiver = await startReceiver();
-  receivers.push(receiver);
-  const answer = (next: number) => {
-    receiver.answer = (_, response) => response.writeHead(next, headers).end(body);
-  };
-  answer(status);
-  const endpoint = await register(account, receiver.url);
-  const params = { endpoint_id: endpoint.id };
-  return { account, receiver, endpoint, params, answer };
-}
-
-const hasTries = (count: number) => (one: { tries: unknown[] }) => one.tries.length === count;
-/** From the end of the last try to the next one. */
-const waitMs = (one: { next_try_at: string | null; tries: { at: string; duration_ms: number }[] }) => {
-  const last = one.tries.at(-1)!;
-  return Date.parse(one.next_try_at!) - Date.parse(last.at) - last.duration_ms;
-};
-/** What lies between the end of a try and its being measured, each rounded. */
-const slackMs = 2000;
+const endpointAnswering = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
 
 describe('replaying', () => {
   it('sends what failed and was skipped again, and with all what was delivered too', async () => {
