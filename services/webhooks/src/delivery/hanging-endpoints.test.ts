@@ -107,10 +107,11 @@ describe('endpoints that hang', () => {
   it('have one try under way as long as nothing is known of them', async () => {
     const account = await platform.account();
     const [{ receiver: hanging }, witness] = [await hangingReceiver(), await newReceiver()];
-    await register(account, hanging.url, { events: ['contact.created'] });
+    const unknown = await register(account, hanging.url, { events: ['contact.created'] });
     await emitMany(account, 20);
+    await waitFor('all to be recorded', async () => (await deliveriesTo(account, unknown.id)).length === 20);
     await waitFor('the first try', () => hanging.received.length > 0);
-    // What came later was looked at: what waits had every chance to be sent.
+    // The witness has what was emitted after it was registered, and no more; once it has that, what waits had every chance to be sent.
     const { id } = await register(account, witness.url);
     await emitMany(account, 5);
     await account.client.testEndpoint({ params: { endpoint_id: id } });
