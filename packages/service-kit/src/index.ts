@@ -21,3 +21,5 @@ export * from './telemetry.ts';
 export { publishedRetentionMs } from './upkeep.ts';
 export * from './wake-loop.ts';
 export * from './zoned-time.ts';
+export * from './due-work/due-work.ts';
+export * from './due-work/work-queue.ts';

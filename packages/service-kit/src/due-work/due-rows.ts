@@ -1,0 +1,184 @@
+import type { PendingQuery, Row } from 'postgres';
+import type { Database, Sql } from '../database.ts';
+import type { KnownLane, Lane, Room } from './fair-slots.ts';
+
+/** Where the rows of a queue are: a table whose column `due` holds when a row is to be run, or until when a process has it; null: never. */
+export interface DueTable {
+  name: string;
+  /** The columns of its primary key with their types; rows are read with the same names. */
+  key: Readonly<Record<string, 'uuid' | 'bigint' | 'smallint'>>;
+  /** Whether its lanes are the channels of accounts, in the column `channel`; an account is one lane otherwise. */
+  hasChannels?: boolean;
+  due: string;
+  /** The column that counts attempts. */
+  attempts: string;
+  /** What further makes a row one of this queue's. */
+  where?(sql: Sql): Fragment;
+}
+
+export type Fragment = PendingQuery<Row[]>;
+
+/** Due rows looked at in one statement, and lanes looked at in one. */
+const maxLookedAt = 200;
+
+/**
+ * Selects the keys of rows to claim, among those due longest: firsts of their lanes before seconds and so on, at most what `room` says,
+ * and locks them, passing over those that are locked. It reads at most 200 due rows, whoever they belong to.
+ */
+export function longestDue(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
+  const key = Object.keys(table.key);
+  const lane = laneColumns(table);
+  return sql`
+    select ${sql(key.map((column) => `t.${column}`))} from (
+      select counted.*, row_number() over (order by counted.nth, counted.due_since) as place from (
+        select looked.*, coalesce(known.running + known.free, ${room.perLane}) as most,
+          coalesce(known.running, 0) + row_number() over (partition by ${sql(lane.map((column) => `looked.${column}`))} order by looked.due_since) as nth
+        from (
+          select ${sql([...new Set([...key, ...lane])])}, ${sql(table.due)} as due_since from ${sql(table.name)}
+          where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${maxLookedAt}
+        ) as looked left join ${lanes(sql, table, room.lanes)} as known using (${sql(lane)})
+      ) as counted where counted.nth <= counted.most
+    ) as ranked join ${sql(table.name)} as t using (${sql(key)})
+    where t.${sql(table.due)} <= ${now} and (ranked.nth = 1 or ranked.place <= ${room.limit - room.kept})
+    order by ranked.place limit ${room.limit} for update of t skip locked`;
+}
+
+/** Selects and locks the keys of rows to claim of these lanes alone, each up to what it has free: what is due of others is not read. */
+export function dueOfLanes(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
+  const key = Object.keys(table.key);
+  const isOfLane = laneColumns(table).map((column) => sql`t.${sql(column)} = known.${sql(column)}`);
+  return sql`
+    select due.* from ${lanes(sql, table, room.lanes)} as known cross join lateral (
+      select ${sql(key.map((column) => `t.${column}`))} from ${sql(table.name)} as t
+      where ${joined(sql, isOfLane, sql` and `)} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}
+      order by t.${sql(table.due)} limit known.free for update skip locked
+    ) as due limit ${room.limit}`;
+}
+
+/** Returns up to 200 lanes after `last`, in their order, that have rows, due now or later: found one from the other by the index. */
+export async function nextLanes(sql: Sql, table: DueTable, last: Lane | undefined): Promise<Lane[]> {
+  const columns = sql(laneColumns(table));
+  const has = sql`${sql(table.due)} is not null ${filter(sql, table)}`;
+  const next = (after: Fragment) => sql`
+    select ${columns} from ${sql(table.name)} where ${has} and (${columns}) > (${after}) order by ${columns} limit 1`;
+  const { account_id = '00000000-0000-0000-0000-000000000000', channel = '' } = last ?? {};
+  const start = table.hasChannels ? sql`${account_id}::uuid, ${channel}` : sql`${account_id}::uuid`;
+  const ofLast = table.hasChannels ? sql`l.account_id, l.channel` : sql`l.account_id`;
+  return await sql<Lane[]>`
+    with recursive lanes as (
+      select first.*, 1 as place from (${next(start)}) as first
+      union all
+      select n.*, l.place + 1 from lanes l cross join lateral (${next(ofLast)}) as n where l.place < ${maxLookedAt}
+    )
+    select ${columns} from lanes order by place`;
+}
+
+/** A row under lease, as it was claimed. */
+export interface LeasedRow {
+  readonly row: Readonly<Record<string, unknown>>;
+  leasedUntil: Date;
+}
+
+/**
+ * Moves leases on and returns those that are still this process's. Waits for nobody: a row that somebody is writing keeps the lease that
+ * it has and is returned.
+ */
+export async function renewLeases<Leased extends LeasedRow>(
+  sql: Database,
+  table: DueTable,
+  leased: readonly Leased[],
+  until: Date,
+): Promise<Leased[]> {
+  const key = Object.keys(table.key);
+  const kept = await sql<{ place: number; is_renewed: boolean }[]>`
+    with mine as (
+      select mine.* from ${leasedRows(sql, table, leased)} as mine join ${sql(table.name)} as t using (${sql(key)})
+      where t.${sql(table.due)} = mine.leased_until
+    ), held as (
+      select ${sql(key.map((column) => `t.${column}`))}, mine.place from mine join ${sql(table.name)} as t using (${sql(key)})
+      where t.${sql(table.due)} = mine.leased_until for update of t skip locked
+    ), renewed as (
+      update ${sql(table.name)} t set ${sql(table.due)} = ${until} from held where ${isSame(sql, key, 'held')} returning held.place
+    )
+    select mine.place, renewed.place is not null as is_renewed from mine left join renewed using (place)`;
+  return kept.map(({ place, is_renewed }) => {
+    const one = leased[place - 1]!;
+    if (is_renewed) one.leasedUntil = until;
+    return one;
+  });
+}
+
+/** A row that is to be run again, and whether the attempt counts. */
+export interface PutBack extends LeasedRow {
+  dueAt: Date;
+  counts: boolean;
+}
+
+/** Has rows run again later, but not those of which the lease was lost: somebody else has them, or they changed. */
+export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[]): Promise<void> {
+  const key = Object.keys(table.key);
+  const dueAt = sql`${rows.map((one) => one.dueAt.toISOString())}::text[]::timestamptz[]`;
+  const uncounted = sql`${rows.map(({ counts }) => (counts ? 0 : 1))}::integer[]`;
+  await sql`
+    update ${sql(table.name)} t set ${sql(table.due)} = later.due_at, ${sql(table.attempts)} = t.${sql(table.attempts)} - later.uncounted
+    from (
+      select mine.*, more.due_at, more.uncounted from ${leasedRows(sql, table, rows)} as mine
+      join unnest(${dueAt}, ${uncounted}) with ordinality as more (due_at, uncounted, place) using (place)
+    ) as later
+    where ${isSame(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
+}
+
+/** How much of a queue waits. */
+export interface QueueDepth {
+  /** Rows that are due. */
+  ready: number;
+  /** Rows that are due later or run somewhere. */
+  later: number;
+  oldest_due_at: Date | null;
+}
+
+export async function measureQueue(sql: Sql, table: DueTable, now: Date): Promise<QueueDepth> {
+  const due = sql(table.due);
+  const [depth] = await sql<QueueDepth[]>`
+    select count(*) filter (where ${due} <= ${now})::float8 as ready, count(*) filter (where ${due} > ${now})::float8 as later,
+      min(${due}) as oldest_due_at
+    from ${sql(table.name)} where ${due} is not null ${filter(sql, table)}`;
+  return depth!;
+}
+
+function laneColumns({ hasChannels }: DueTable): string[] {
+  return hasChannels ? ['account_id', 'channel'] : ['account_id'];
+}
+
+function filter(sql: Sql, table: DueTable): Fragment {
+  return table.where ? sql`and ${table.where(sql)}` : sql``;
+}
+
+/** Lanes as a relation: account_id, channel where the table has them, running, free. */
+function lanes(sql: Sql, table: DueTable, known: readonly KnownLane[]): Fragment {
+  return sql`(
+    select known.account_id ${table.hasChannels ? sql`, known.channel` : sql``}, known.running, known.free
+    from unnest(${known.map(({ lane }) => lane.account_id)}::uuid[], ${known.map(({ lane }) => lane.channel ?? '')}::text[],
+      ${known.map(({ running }) => running)}::integer[], ${known.map(({ free }) => free)}::integer[])
+      as known (account_id, channel, running, free))`;
+}
+
+/** Leases as a relation: place from 1 on, the columns of the key, leased_until. */
+function leasedRows(sql: Sql, table: DueTable, leased: readonly LeasedRow[]): Fragment {
+  const columns = Object.entries(table.key).map(
+    ([column, type]) => sql`${leased.map(({ row }) => String(row[column]))}::text[]::${sql.unsafe(type)}[]`,
+  );
+  return sql`(
+    select place, ${sql(Object.keys(table.key))}, leased_until
+    from unnest(${joined(sql, columns, sql`, `)}, ${leased.map(({ leasedUntil }) => leasedUntil.toISOString())}::text[]::timestamptz[])
+      with ordinality as leased (${sql(Object.keys(table.key))}, leased_until, place))`;
+}
+
+function isSame(sql: Sql, key: readonly string[], other: string): Fragment {
+  const isEqual = key.map((column) => sql`t.${sql(column)} = ${sql(`${other}.${column}`)}`);
+  return joined(sql, isEqual, sql` and `);
+}
+
+function joined(sql: Sql, fragments: readonly Fragment[], separator: Fragment): Fragment {
+  return fragments.reduce((before, next) => sql`${before}${separator}${next}`);
+}

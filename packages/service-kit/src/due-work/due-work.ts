@@ -1,0 +1,74 @@
+import type { Database } from '../database.ts';
+import type { TraceHeaders } from '../telemetry.ts';
+import type { DueTable, Fragment } from './due-rows.ts';
+import type { RunEnd, SlotBounds } from './fair-slots.ts';
+
+/** A row of a queue as it was claimed, with the columns of its table's key. */
+export interface DueRow {
+  account_id: string;
+  channel?: string;
+  /** Attempts that have begun, this one included. */
+  attempts: number;
+  trace: TraceHeaders | null;
+}
+
+/** A row whose run ended with a result. */
+export interface Ended<Row, Result> {
+  row: Row;
+  result: Result;
+}
+
+/** How a claim marks its rows. */
+export interface Claim {
+  /** Selects and locks the keys of the rows to claim. */
+  due: Fragment;
+  now: Date;
+  /** What the rows' due column is set to. */
+  leasedUntil: Date;
+}
+
+/** How long a row waits before its next attempt: `firstMs` after the first, twice as long each time, up to `longestMs`. */
+export interface Backoff {
+  firstMs: number;
+  longestMs: number;
+}
+
+/**
+ * One queue: rows of a table that any number of processes run, each row once at a time, under a lease that is renewed while it runs. No
+ * transaction is open while a row runs.
+ */
+export interface DueWork<Row extends DueRow, Result> {
+  /** Its name in metrics, logs and spans. */
+  queue: string;
+  table: DueTable;
+  concurrency: SlotBounds;
+  /** How long after its process died a row is claimed by another. */
+  leaseMs: number;
+  backoff: Backoff;
+  /** How often it looks for due rows that nothing woke it for. */
+  everyMs: number;
+  /** How long it waits for more after a wake, so that what becomes due at once is one claim. */
+  gatherMs?: number;
+  /** How long `stop` lets runs go on before their signals are aborted. */
+  stopMs: number;
+  /** Whether rows need the bus: none is claimed while it is unavailable. */
+  needsBus?: boolean;
+  /** Claims rows in one statement: sets their due column to the end of the lease and counts the attempt. */
+  claim(sql: Database, claim: Claim): Promise<Row[]>;
+  /**
+   * Runs one row. The signal is aborted when the process stops, and when the row is another's by now. What it throws has the row run again
+   * after its backoff.
+   */
+  run(row: Row, signal: AbortSignal): Promise<Result>;
+  /** Ends a row whose run threw, instead of another attempt; undefined lets it wait for that. */
+  giveUp?(row: Row, error: unknown): Result | undefined;
+  /** How a run ended, for the limits of its lane; answered unless given. */
+  endOf?(result: Result): RunEnd;
+  /** Writes results in one transaction, of rows that are still as they were claimed. */
+  settle(ended: readonly Ended<Row, Result>[]): Promise<void>;
+}
+
+/** Returns how many ms a row waits after so many attempts. */
+export function backoffMs({ firstMs, longestMs }: Backoff, attempts: number): number {
+  return Math.min(firstMs * 2 ** Math.max(0, attempts - 1), longestMs);
+}

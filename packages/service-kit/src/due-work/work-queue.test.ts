@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Database } from '../database.ts';
+import { createLogger } from '../logging.ts';
+import type { DueTable } from './due-rows.ts';
+import type { DueRow, DueWork } from './due-work.ts';
+import { WorkQueue } from './work-queue.ts';
+
+let platform: Platform;
+let sql: Database;
+const log = createLogger('test', 'silent');
+const queues: WorkQueue<Errand, string>[] = [];
+let nowMs = 0;
+
+interface Errand extends DueRow {
+  id: string;
+  body: string;
+}
+
+const table: DueTable = {
+  name: 'errands',
+  key: { account_id: 'uuid', id: 'uuid' },
+  due: 'due_at',
+  attempts: 'attempts',
+};
+const leaseMs = 30_000;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+  await sql`
+    create table errands (
+      account_id uuid, id uuid, body text not null, due_at timestamptz, attempts integer not null default 0, result varchar(20),
+      primary key (account_id, id))`;
+  await sql`create index on errands (due_at) where due_at is not null`;
+  await sql`create index on errands (account_id, due_at) where due_at is not null`;
+});
+beforeEach(async () => {
+  nowMs = Date.parse('2026-11-20T09:00:00Z');
+  await sql`truncate errands`;
+});
+afterEach(async () => {
+  await Promise.all(queues.splice(0).map((queue) => queue.stop()));
+});
+afterAll(() => platform.stop());
+
+/** Starts a queue as one process would, that does what `run` says. */
+function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Errand, string>> = {}) {
+  const queue = new WorkQueue<Errand, string>(
+    { sql, log, clock: () => new Date(nowMs), bus: { isConnected: () => true } },
+    {
+      queue: 'errands',
+      table,
+      concurrency: { most: 16, perLane: 4 },
+      leaseMs,
+      backoff: { firstMs: 1_000, longestMs: 60_000 },
+      everyMs: 20,
+      stopMs: 0,
+      claim: (database, { due, leasedUntil }) => database<Errand[]>`
+        with due as (${due}), claimed as (
+          update errands e set due_at = ${leasedUntil}, attempts = e.attempts + 1 from due
+          where e.account_id = due.account_id and e.id = due.id returning e.*
+        )
+        select account_id, id, body, attempts, null as trace from claimed`,
+      run,
+      async settle(ended) {
+        await sql`
+          update errands e set due_at = null, result = done.result
+          from unnest(${ended.map(({ row }) => row.id)}::uuid[], ${ended.map(({ result }) => result)}::text[]) as done (id, result)
+          where e.id = done.id`;
+      },
+      ...options,
+    },
+  );
+  queues.push(queue);
+  return queue;
+}
+
+/** Adds errands of one account that are due; returns the account's id. */
+async function add(count: number, body = 'quick', accountId = randomUUID()): Promise<string> {
+  await sql`
+    insert into errands (account_id, id, body, due_at)
+    select ${accountId}, gen_random_uuid(), ${body}, ${new Date(nowMs)} from generate_series(1, ${count})`;
+  return accountId;
+}
+
+const rows = () => sql<{ body: string; result: string | null; due_at: Date | null; attempts: number }[]>`
+  select body, result, due_at, attempts from errands order by account_id, id`;
+const allDone = () => waitFor('all to be done', async () => (await rows()).every(({ result }) => result !== null));
+
+/** A run that ends when it is told to, or with its signal. */
+function held() {
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const run = (row: Errand, signal: AbortSignal) =>
+    new Promise<string>((resolve, reject) => {
+      begun.push(row.account_id);
+      ends.push(() => resolve('done'));
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  return { begun, run, release: () => ends.splice(0).forEach((end) => end()) };
+}
+
+describe('due rows', () => {
+  it('are run once each, however many processes do so', async () => {
+    await Promise.all([add(150), add(150)]);
+    const ran: string[] = [];
+    const run = async ({ id }: Errand) => {
+      ran.push(id);
+      return 'done';
+    };
+    for (let process = 0; process < 3; process++) start(run);
+    await allDone();
+    expect([ran.length, new Set(ran).size]).toEqual([300, 300]);
+  });
+
+  it('run again after a failure, each time twice as late, until somebody gives up', async () => {
+    await add(1);
+    const waits: number[] = [];
+    start(() => Promise.reject(new Error('no')), { giveUp: ({ attempts }) => (attempts === 4 ? 'given up' : undefined) });
+    for (let attempt = 1; attempt < 4; attempt++) {
+      const [row] = await waitFor('the attempt to be written', async () => {
+        const found = await rows();
+        return found[0]!.attempts === attempt && found[0]!.due_at!.getTime() < nowMs + leaseMs ? found : undefined;
+      });
+      waits.push(row!.due_at!.getTime() - nowMs);
+      nowMs = row!.due_at!.getTime();
+    }
+    await allDone();
+    expect([waits, (await rows())[0]]).toMatchObject([[1_000, 2_000, 4_000], { result: 'given up', attempts: 4 }]);
+  });
+
+  it('of a process that died are run when their lease is over', async () => {
+    await add(3);
+    await sql`update errands set due_at = ${new Date(nowMs + leaseMs)}, attempts = 1`;
+    const { begun, run, release } = held();
+    start(run);
+    nowMs += leaseMs - 1;
+    await add(1, 'later');
+    await waitFor('what is due', () => begun.length === 1);
+    nowMs += 1;
+    await waitFor('the others', () => begun.length === 4);
+    release();
+    await allDone();
+  });
+
+  it('keep their lease while they run, however long', async () => {
+    await add(1);
+    const { begun, run, release } = held();
+    start(run, { leaseMs: 60 });
+    await waitFor('it to run', () => begun.length === 1);
+    for (let renewal = 0; renewal < 3; renewal++) {
+      const until = (await rows())[0]!.due_at!.getTime();
+      nowMs += 59;
+      await waitFor('the lease to be renewed', async () => (await rows())[0]!.due_at!.getTime() > until);
+    }
+    start(run);
+    await add(1, 'marker');
+    await waitFor('what else is due', () => begun.length === 2);
+    release();
+    await allDone();
+    expect((await rows()).map(({ attempts }) => attempts)).toEqual([1, 1]);
+  });
+
+  it('whose lease was lost are cut off, and nothing is written of them', async () => {
+    await add(1);
+    const { begun, run } = held();
+    const queue = start(run, { leaseMs: 60 });
+    await waitFor('it to run', () => begun.length === 1);
+    const elsewhere = new Date(nowMs + 3_600_000);
+    await sql`update errands set due_at = ${elsewhere}`;
+    nowMs += 50;
+    await waitFor('it to be cut off', () => queue.running === 0);
+    await queue.stop();
+    expect(await rows()).toMatchObject([{ due_at: elsewhere, attempts: 1, result: null }]);
+  });
+
+  it('that still run at the end are given back, and the attempt does not count', async () => {
+    await add(2);
+    const { begun, run } = held();
+    const queue = start(run);
+    await waitFor('both to run', () => begun.length === 2);
+    await queue.stop();
+    expect((await rows()).map(({ due_at, attempts }) => [due_at!.getTime(), attempts])).toEqual(Array(2).fill([nowMs, 0]));
+  });
+
+  it('of which the database refuses the result keep no others from being written', async () => {
+    await add(20);
+    await add(1, 'too long');
+    start(async ({ body }) => (body === 'quick' ? 'done' : 'x'.repeat(30)));
+    await waitFor('the others', async () => (await rows()).filter(({ result }) => result === 'done').length === 20);
+    expect((await rows()).find(({ body }) => body === 'too long')).toMatchObject({ result: null, attempts: 1 });
+  });
+});
+
+describe('the slots of a process', () => {
+  it('are never all held by accounts whose work hangs: whoever comes next runs', async () => {
+    const hanging = await Promise.all(Array.from({ length: 6 }, () => add(300, 'hangs')));
+    const { begun, run } = held();
+    start(({ account_id, ...row }, signal) => {
+      return row.body === 'hangs' ? run({ account_id, ...row }, signal) : Promise.resolve('done');
+    });
+    await waitFor('slots to be held', () => begun.length >= 8);
+    const other = await add(5);
+    const isDone = () => sql`select from errands where account_id = ${other} and result is null`;
+    await waitFor('the other account', async () => (await isDone()).length === 0);
+    for (const id of hanging) expect(begun.filter((one) => one === id).length).toBeLessThanOrEqual(4);
+  });
+
+  it('give one to an account that has not answered, and more with each answer', async () => {
+    const account = await add(1, 'silent');
+    const { begun, run, release } = held();
+    start(({ body, ...row }, signal) => (body === 'silent' ? Promise.resolve('unknown') : run({ body, ...row }, signal)), {
+      endOf: (result) => (result === 'unknown' ? 'unanswered' : 'answered'),
+    });
+    await allDone();
+    await add(10, 'held', account);
+    const counts: number[] = [];
+    for (const more of [1, 2, 4, 3]) {
+      const before = begun.length;
+      await waitFor('as many as may run', () => begun.length === before + more);
+      // What another account has is claimed after it, so that what is left of this one was looked at.
+      const other = await add(1);
+      await waitFor('another account', () => begun.includes(other));
+      counts.push(begun.filter((id) => id === account).length);
+      begun.splice(begun.indexOf(other), 1);
+      release();
+    }
+    expect(counts).toEqual([1, 3, 7, 10]);
+    await allDone();
+  });
+});

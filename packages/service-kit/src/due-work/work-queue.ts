@@ -1,0 +1,250 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Bus } from '../bus.ts';
+import type { Database } from '../database.ts';
+import { DeadlineWatch, type Timed } from '../deadline-watch.ts';
+import type { Logger } from '../logging.ts';
+import { inSpan, meter } from '../telemetry.ts';
+import { WakeLoop } from '../wake-loop.ts';
+import { BatchWriter } from './batch-writer.ts';
+import {
+  dueOfLanes,
+  type Fragment,
+  type LeasedRow,
+  longestDue,
+  measureQueue,
+  nextLanes,
+  putBack,
+  renewLeases,
+} from './due-rows.ts';
+import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
+import { FairSlots, type Lane, type Room, type RunEnd } from './fair-slots.ts';
+
+/** What a queue needs of its process. */
+export interface WorkFoundation {
+  sql: Database;
+  bus: Pick<Bus, 'isConnected'>;
+  log: Logger;
+  clock: () => Date;
+}
+
+const slowestRetryMs = 10_000;
+/** A run counts as slow from here on. */
+const slowMs = 1_000;
+const sweepMs = 50;
+const maxUnwritten = 1_000;
+const maxBatch = 200;
+/** How often lanes are looked at one by one while others stand before them. */
+const lanesEveryMs = 20;
+/** After so many failures in a row the next one is logged. */
+const logEvery = 100;
+
+const attempts = meter.createCounter('queue.attempts', {
+  description: 'Attempts of queued work, by queue and outcome: done, retried, lost.',
+});
+const gauges = {
+  ready: meter.createObservableGauge('queue.ready', { description: 'Rows that are due, by queue.' }),
+  waiting: meter.createObservableGauge('queue.waiting', {
+    description: 'Rows that are due later or run in another process.',
+  }),
+  running: meter.createObservableGauge('queue.running', { description: 'Rows that run in this process.' }),
+  lag: meter.createObservableGauge('queue.lag', { unit: 's', description: 'Age of the oldest row that is due.' }),
+};
+
+type Outcome<Result> =
+  | { kind: 'done'; result: Result }
+  | { kind: 'again'; dueAt: Date; counts: boolean }
+  | { kind: 'lost' };
+
+interface Run<Row> extends Timed, LeasedRow {
+  readonly row: Row & Readonly<Record<string, unknown>>;
+  readonly stop: AbortController;
+  isSlow: boolean;
+}
+
+/** Why a run was aborted. */
+class LeaseLost extends Error {}
+class Stopped extends Error {}
+
+/**
+ * Runs the due rows of one queue until stopped: claims as many as there is room for, runs them side by side, writes what they came to in
+ * sets, and renews the leases of those that take longer.
+ */
+export class WorkQueue<Row extends DueRow, Result> {
+  readonly #work: DueWork<Row, Result>;
+  readonly #foundation: WorkFoundation;
+  readonly #slots: FairSlots;
+  readonly #runs = new Map<Run<Row>, Promise<void>>();
+  readonly #slow: DeadlineWatch<Run<Row>>;
+  readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
+  readonly #look: WakeLoop;
+  readonly #leases: WakeLoop;
+  #lastLane: Lane | undefined;
+  #lanesAt = 0;
+  #failures = 0;
+  #isStopping = false;
+
+  /** Starts it. */
+  constructor(foundation: WorkFoundation, work: DueWork<Row, Result>) {
+    this.#foundation = foundation;
+    this.#work = work;
+    const { queue, concurrency, everyMs, gatherMs, leaseMs } = work;
+    const log = foundation.log.child({ queue });
+    this.#slots = new FairSlots(concurrency);
+    this.#slow = new DeadlineWatch<Run<Row>>(slowMs, sweepMs, (run) => {
+      run.isSlow = true;
+      this.#slots.slowDown(run.row);
+      this.#look.wake();
+    });
+    this.#writer = new BatchWriter({
+      ...{ name: `${queue}: results`, log, maxBatch },
+      write: (ended) => this.#write(ended),
+      refused: ([{ row }], error) => log.error({ err: error, row: this.#keyOf(row) }, 'a result cannot be stored'),
+    });
+    const pace = { everyMs, slowestRetryMs, log, ...(gatherMs === undefined ? {} : { gatherMs }) };
+    this.#look = new WakeLoop(queue, pace, () => this.#claim());
+    const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
+    this.#leases = new WakeLoop(`${queue}: leases`, renewal, () => this.#renew());
+    meter.addBatchObservableCallback(async (result) => {
+      const now = foundation.clock();
+      const { ready, later, oldest_due_at } = await measureQueue(foundation.sql, work.table, now);
+      result.observe(gauges.ready, ready, { queue });
+      result.observe(gauges.waiting, later - this.#slots.running, { queue });
+      result.observe(gauges.running, this.#slots.running, { queue });
+      const lagMs = oldest_due_at === null ? 0 : now.getTime() - oldest_due_at.getTime();
+      result.observe(gauges.lag, Math.max(0, lagMs) / 1000, { queue });
+    }, Object.values(gauges));
+  }
+
+  /** Rows that run in this process. */
+  get running(): number {
+    return this.#slots.running;
+  }
+
+  /** Says that a row became due: after the commit of the transaction that made it so. */
+  wake(): void {
+    this.#look.wake();
+  }
+
+  /** Claims nothing more, lets runs end for `stopMs` and aborts the others, whose rows are given back, and writes what is left. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#look.stop();
+    const patience = new AbortController();
+    const ended = Promise.all(this.#runs.values()).finally(() => patience.abort());
+    await Promise.race([
+      ended,
+      pause(this.#work.stopMs, undefined, { signal: patience.signal }).catch(() => undefined),
+    ]);
+    for (const { stop } of this.#runs.keys()) stop.abort(new Stopped());
+    await ended;
+    this.#slow.stop();
+    await this.#leases.stop();
+    await this.#writer.stop();
+  }
+
+  /** Claims what there is room for; returns whether more may be due. */
+  async #claim(): Promise<boolean> {
+    const { bus, sql, clock } = this.#foundation;
+    if (this.#isStopping || this.#writer.waiting > maxUnwritten) return false;
+    if (this.#work.needsBus && !bus.isConnected()) return false;
+    const room = this.#slots.room();
+    if (!room) return false;
+    const { table } = this.#work;
+    const found = await this.#begin(longestDue(sql, table, clock(), room));
+    if (found > 0) return true;
+    // Those that are at their bounds may stand before all others: these are found lane by lane.
+    const isFull = room.lanes.some(({ free }) => free === 0);
+    if (!isFull || performance.now() - this.#lanesAt < lanesEveryMs) return false;
+    this.#lanesAt = performance.now();
+    return (await this.#begin(dueOfLanes(sql, table, clock(), await this.#roomOfNextLanes(room)))) > 0;
+  }
+
+  async #roomOfNextLanes(room: Room): Promise<Room> {
+    const lanes = await nextLanes(this.#foundation.sql, this.#work.table, this.#lastLane);
+    this.#lastLane = lanes.at(-1);
+    const known = new Map(room.lanes.map((one) => [`${one.lane.account_id} ${one.lane.channel}`, one]));
+    return {
+      ...room,
+      lanes: lanes.map((lane) => {
+        return known.get(`${lane.account_id} ${lane.channel}`) ?? { lane, running: 0, free: room.perLane };
+      }),
+    };
+  }
+
+  async #begin(due: Fragment): Promise<number> {
+    const { sql, clock } = this.#foundation;
+    const now = clock();
+    const leasedUntil = new Date(now.getTime() + this.#work.leaseMs);
+    const rows = await this.#work.claim(sql, { due, now, leasedUntil });
+    for (const row of rows) {
+      const begun = { startedAtMs: performance.now(), isOver: false, isSlow: false };
+      const run: Run<Row> = { ...begun, row: row as Run<Row>['row'], leasedUntil, stop: new AbortController() };
+      this.#slots.begin(row);
+      this.#slow.watch(run);
+      this.#runs.set(run, this.#run(run));
+    }
+    return rows.length;
+  }
+
+  /** Never rejects. */
+  async #run(run: Run<Row>): Promise<void> {
+    const outcome = await this.#outcomeOf(run);
+    run.isOver = true;
+    this.#runs.delete(run);
+    const { endOf } = this.#work;
+    const end: RunEnd = outcome.kind === 'done' ? (endOf?.(outcome.result) ?? 'answered') : 'other';
+    this.#slots.end(run.row, run.isSlow, end);
+    attempts.add(1, { queue: this.#work.queue, outcome: outcome.kind });
+    if (outcome.kind !== 'lost') this.#writer.add([run, outcome]);
+    this.#look.wake();
+  }
+
+  async #outcomeOf({ row, stop: { signal } }: Run<Row>): Promise<Outcome<Result>> {
+    const { queue, run, giveUp, backoff } = this.#work;
+    const { clock } = this.#foundation;
+    try {
+      const result = await inSpan(queue, { parent: row.trace ?? undefined }, () => run(row, signal));
+      this.#failures = 0;
+      return { kind: 'done', result };
+    } catch (error) {
+      if (signal.reason instanceof LeaseLost) return { kind: 'lost' };
+      if (signal.reason instanceof Stopped) return { kind: 'again', dueAt: clock(), counts: false };
+      const result = giveUp?.(row, error);
+      this.#note(row, error, result === undefined);
+      if (result !== undefined) return { kind: 'done', result };
+      return { kind: 'again', dueAt: new Date(clock().getTime() + backoffMs(backoff, row.attempts)), counts: true };
+    }
+  }
+
+  #note(row: Row, error: unknown, isAgain: boolean): void {
+    if (this.#failures++ % logEvery !== 0) return;
+    const facts = { err: error, queue: this.#work.queue, row: this.#keyOf(row), attempts: row.attempts };
+    this.#foundation.log.warn(facts, isAgain ? 'an attempt failed; it is made again' : 'the last attempt failed');
+  }
+
+  async #write(ended: readonly [Run<Row>, Outcome<Result>][]): Promise<void> {
+    const again = ended.flatMap(([run, outcome]) => (outcome.kind === 'again' ? [{ ...run, ...outcome }] : []));
+    const done = ended.flatMap(([{ row }, outcome]) =>
+      outcome.kind === 'done' ? [{ row, result: outcome.result }] : [],
+    );
+    if (again.length > 0) await putBack(this.#foundation.sql, this.#work.table, again);
+    if (done.length > 0) await this.#work.settle(done);
+  }
+
+  /** Renews the leases that have less than two thirds left, and aborts the runs whose rows are another's. */
+  async #renew(): Promise<boolean> {
+    const { sql, clock } = this.#foundation;
+    const { leaseMs, table } = this.#work;
+    const now = clock().getTime();
+    const ending = [...this.#runs.keys()].filter(({ leasedUntil }) => leasedUntil.getTime() <= now + (leaseMs * 2) / 3);
+    if (ending.length === 0) return false;
+    const kept = new Set(await renewLeases(sql, table, ending, new Date(now + leaseMs)));
+    for (const run of ending) if (!kept.has(run)) run.stop.abort(new LeaseLost());
+    return false;
+  }
+
+  #keyOf(row: Row): Record<string, unknown> {
+    const values = row as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(Object.keys(this.#work.table.key).map((column) => [column, values[column]]));
+  }
+}
