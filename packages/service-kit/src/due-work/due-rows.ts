@@ -22,37 +22,46 @@ export type Fragment = PendingQuery<Row[]>;
 const maxLookedAt = 200;
 
 /**
- * Selects the keys of rows to claim, among those due longest: firsts of their lanes before seconds and so on, at most what `room` says,
- * and locks them, passing over those that are locked. It reads at most 200 due rows, whoever they belong to.
+ * Selects the keys of rows to claim, firsts of their lanes before seconds and so on, at most what `room` says, and locks them, passing
+ * over those that are locked. It looks at the 200 that have been due longest, whoever they belong to, or only at those of `room.lanes`.
  */
-export function longestDue(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
+export function dueRows(sql: Sql, table: DueTable, now: Date, room: Room, from: 'longest due' | 'lanes'): Fragment {
   const key = Object.keys(table.key);
   const lane = laneColumns(table);
+  const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestDue(sql, table, now);
   return sql`
     select ${sql(key.map((column) => `t.${column}`))} from (
       select counted.*, row_number() over (order by counted.nth, counted.due_since) as place from (
         select looked.*, coalesce(known.running + known.free, ${room.perLane}) as most,
-          coalesce(known.running, 0) + row_number() over (partition by ${sql(lane.map((column) => `looked.${column}`))} order by looked.due_since) as nth
-        from (
-          select ${sql([...new Set([...key, ...lane])])}, ${sql(table.due)} as due_since from ${sql(table.name)}
-          where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${maxLookedAt}
-        ) as looked left join ${lanes(sql, table, room.lanes)} as known using (${sql(lane)})
+          coalesce(known.running, 0) + row_number() over (
+            partition by ${sql(lane.map((column) => `looked.${column}`))} order by looked.due_since) as nth
+        from (${looked}) as looked left join ${lanes(sql, table, room.lanes)} as known using (${sql(lane)})
       ) as counted where counted.nth <= counted.most
     ) as ranked join ${sql(table.name)} as t using (${sql(key)})
     where t.${sql(table.due)} <= ${now} and (ranked.nth = 1 or ranked.place <= ${room.limit - room.kept})
     order by ranked.place limit ${room.limit} for update of t skip locked`;
 }
 
-/** Selects and locks the keys of rows to claim of these lanes alone, each up to what it has free: what is due of others is not read. */
-export function dueOfLanes(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
-  const key = Object.keys(table.key);
+function longestDue(sql: Sql, table: DueTable, now: Date): Fragment {
+  return sql`
+    select ${sql(lookedColumns(table))}, ${sql(table.due)} as due_since from ${sql(table.name)}
+    where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${maxLookedAt}`;
+}
+
+/** What is due of each of the lanes, up to what it has free: nothing of others is read. */
+function dueOfLanes(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
   const isOfLane = laneColumns(table).map((column) => sql`t.${sql(column)} = known.${sql(column)}`);
   return sql`
     select due.* from ${lanes(sql, table, room.lanes)} as known cross join lateral (
-      select ${sql(key.map((column) => `t.${column}`))} from ${sql(table.name)} as t
+      select ${sql(lookedColumns(table).map((column) => `t.${column}`))}, t.${sql(table.due)} as due_since
+      from ${sql(table.name)} as t
       where ${joined(sql, isOfLane, sql` and `)} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}
-      order by t.${sql(table.due)} limit known.free for update skip locked
-    ) as due limit ${room.limit}`;
+      order by t.${sql(table.due)} limit known.free
+    ) as due`;
+}
+
+function lookedColumns(table: DueTable): string[] {
+  return [...new Set([...Object.keys(table.key), ...laneColumns(table)])];
 }
 
 /** Returns up to 200 lanes after `last`, in their order, that have rows, due now or later: found one from the other by the index. */

@@ -24,7 +24,7 @@ export interface SlotBounds {
 export interface Room {
   /** Rows at most. */
   limit: number;
-  /** How many of `limit` only lanes with nothing running get. */
+  /** How many of `limit` only lanes with nothing running get; all of them where it is more. */
   kept: number;
   /** Rows at most of a lane that `lanes` does not name. */
   perLane: number;
@@ -87,8 +87,8 @@ export class FairSlots {
       const { lane, running } = state;
       return { lane, running, free: Math.max(0, Math.min(state.limit - running, this.#shareOf(lane.account_id))) };
     });
-    const kept = Math.max(0, Math.floor(most * keptPart) - (most - free));
-    return { limit, kept: Math.min(kept, limit - 1), perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
+    const kept = Math.max(0, Math.floor(most * keptPart) - (free - limit));
+    return { limit, kept, perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
   }
 
   begin(lane: Lane): void {

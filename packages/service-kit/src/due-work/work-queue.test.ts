@@ -78,7 +78,7 @@ function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Err
 }
 
 /** Adds errands of one account that are due; returns the account's id. */
-async function add(count: number, body = 'quick', accountId = randomUUID()): Promise<string> {
+async function add(count: number, body = 'quick', accountId: string = randomUUID()): Promise<string> {
   await sql`
     insert into errands (account_id, id, body, due_at)
     select ${accountId}, gen_random_uuid(), ${body}, ${new Date(nowMs)} from generate_series(1, ${count})`;
@@ -99,7 +99,10 @@ function held() {
       ends.push(() => resolve('done'));
       signal.addEventListener('abort', () => reject(signal.reason));
     });
-  return { begun, run, release: () => ends.splice(0).forEach((end) => end()) };
+  const release = () => {
+    for (const end of ends.splice(0)) end();
+  };
+  return { begun, run, release };
 }
 
 describe('due rows', () => {
@@ -118,7 +121,9 @@ describe('due rows', () => {
   it('run again after a failure, each time twice as late, until somebody gives up', async () => {
     await add(1);
     const waits: number[] = [];
-    start(() => Promise.reject(new Error('no')), { giveUp: ({ attempts }) => (attempts === 4 ? 'given up' : undefined) });
+    start(() => Promise.reject(new Error('no')), {
+      giveUp: ({ attempts }) => (attempts === 4 ? 'given up' : undefined),
+    });
     for (let attempt = 1; attempt < 4; attempt++) {
       const [row] = await waitFor('the attempt to be written', async () => {
         const found = await rows();
@@ -182,7 +187,9 @@ describe('due rows', () => {
     const queue = start(run);
     await waitFor('both to run', () => begun.length === 2);
     await queue.stop();
-    expect((await rows()).map(({ due_at, attempts }) => [due_at!.getTime(), attempts])).toEqual(Array(2).fill([nowMs, 0]));
+    expect((await rows()).map(({ due_at, attempts }) => [due_at!.getTime(), attempts])).toEqual(
+      Array(2).fill([nowMs, 0]),
+    );
   });
 
   it('of which the database refuses the result keep no others from being written', async () => {
@@ -211,9 +218,12 @@ describe('the slots of a process', () => {
   it('give one to an account that has not answered, and more with each answer', async () => {
     const account = await add(1, 'silent');
     const { begun, run, release } = held();
-    start(({ body, ...row }, signal) => (body === 'silent' ? Promise.resolve('unknown') : run({ body, ...row }, signal)), {
-      endOf: (result) => (result === 'unknown' ? 'unanswered' : 'answered'),
-    });
+    start(
+      ({ body, ...row }, signal) => (body === 'silent' ? Promise.resolve('unknown') : run({ body, ...row }, signal)),
+      {
+        endOf: (result) => (result === 'unknown' ? 'unanswered' : 'answered'),
+      },
+    );
     await allDone();
     await add(10, 'held', account);
     const counts: number[] = [];

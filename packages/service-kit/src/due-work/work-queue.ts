@@ -6,16 +6,7 @@ import type { Logger } from '../logging.ts';
 import { inSpan, meter } from '../telemetry.ts';
 import { WakeLoop } from '../wake-loop.ts';
 import { BatchWriter } from './batch-writer.ts';
-import {
-  dueOfLanes,
-  type Fragment,
-  type LeasedRow,
-  longestDue,
-  measureQueue,
-  nextLanes,
-  putBack,
-  renewLeases,
-} from './due-rows.ts';
+import { dueRows, type Fragment, type LeasedRow, measureQueue, nextLanes, putBack, renewLeases } from './due-rows.ts';
 import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
 import { FairSlots, type Lane, type Room, type RunEnd } from './fair-slots.ts';
 
@@ -150,13 +141,14 @@ export class WorkQueue<Row extends DueRow, Result> {
     const room = this.#slots.room();
     if (!room) return false;
     const { table } = this.#work;
-    const found = await this.#begin(longestDue(sql, table, clock(), room));
+    const found = await this.#begin(dueRows(sql, table, clock(), room, 'longest due'));
     if (found > 0) return true;
     // Those that are at their bounds may stand before all others: these are found lane by lane.
     const isFull = room.lanes.some(({ free }) => free === 0);
     if (!isFull || performance.now() - this.#lanesAt < lanesEveryMs) return false;
     this.#lanesAt = performance.now();
-    return (await this.#begin(dueOfLanes(sql, table, clock(), await this.#roomOfNextLanes(room)))) > 0;
+    const ofLanes = await this.#roomOfNextLanes(room);
+    return (await this.#begin(dueRows(sql, table, clock(), ofLanes, 'lanes'))) > 0;
   }
 
   async #roomOfNextLanes(room: Room): Promise<Room> {

@@ -11,10 +11,11 @@ import {
   startMessaging,
 } from '../catalogue-under-test.ts';
 import { catalogue } from '../main.ts';
-import { claimPendingMessages } from './pending-messages.sql.ts';
 
 let platform: Platform;
 let sql: Database;
+/** How long a message that is being handed over is its process's. */
+const leaseMs = 10_000;
 let messaging: Messaging | undefined;
 beforeAll(async () => {
   // What gives no answer is not waited for long.
@@ -131,8 +132,11 @@ describe('the reason of a decline', () => {
     await decline(shop, (await shop.order()).id, 'Sold out');
     await waitFor('a try', async () => (await waiting(shop.account))[0]!.tries > 0);
     await sql`update pending_messages set tries = 40, due_at = ${platform.clock.now()} where account_id = ${shop.account.id}`;
-    const row = await waitFor('another', async () => (await waiting(shop.account)).find(({ tries }) => tries === 41));
-    const waitMs = row.due_at.getTime() - platform.clock.now().getTime();
+    const waitMs = await waitFor('another', async () => {
+      const [row] = await waiting(shop.account);
+      const found = row!.due_at.getTime() - platform.clock.now().getTime();
+      return row!.tries === 41 && found > leaseMs ? found : undefined;
+    });
     expect(waitMs).toBeLessThanOrEqual(300_000);
     expect(waitMs).toBeGreaterThan(280_000);
     messaging = await startMessaging(platform);
@@ -162,24 +166,5 @@ describe('the reason of a decline', () => {
     const references = (await handedFor(shop.account)).map(({ reference }) => reference);
     await second.stop();
     expect(references.sort()).toEqual(orders.map(({ number }) => `order-${number}`).sort());
-  });
-
-  it('is claimed by one process at a time, and goes on after the lease of one that died', async () => {
-    const shop = await openShop(platform);
-    for (const { id } of [await shop.order(), await shop.order(), await shop.order()])
-      await decline(shop, id, 'Sold out');
-    const inAnHour = new Date(platform.clock.now().getTime() + 3_600_000);
-    const leasedUntil = new Date(inAnHour.getTime() + 10_000);
-    await sql`update pending_messages set due_at = ${inAnHour} where account_id = ${shop.account.id}`;
-    const [first, second] = await sql.begin(async (tx) => [
-      await claimPendingMessages(tx, inAnHour, leasedUntil, 2),
-      await claimPendingMessages(sql, inAnHour, leasedUntil, 2),
-    ]);
-    expect([first!.length, second!.length]).toEqual([2, 1]);
-    expect(new Set([...first!, ...second!].map(({ id }) => id)).size).toBe(3);
-    expect(await claimPendingMessages(sql, inAnHour, leasedUntil, 2)).toEqual([]);
-    messaging = await startMessaging(platform);
-    platform.clock.advance(3_620_000);
-    expect(await handedFor(shop.account)).toHaveLength(3);
   });
 });
