@@ -13,12 +13,13 @@ import {
   type Foundation,
   implementer,
   inWorkTransaction,
+  WorkQueue,
 } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { changeMessages } from './messages/change-messages.ts';
 import { takeResult } from './messages/message-state.ts';
 import type { ProviderTools } from './providers/provider.ts';
-import { InboundAnnouncer } from './receipts/inbound-announcer.ts';
+import { inboundAnnouncement } from './receipts/inbound-announcer.ts';
 import { insertReceipts, wakeReceipts } from './receipts/receipts.sql.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
 import type { EndedTry } from './sending/result-writer.ts';
@@ -67,7 +68,7 @@ export interface MessagingResources {
   dispatcher: Dispatcher;
   /** Asks another service, for an account. */
   askFor(accountId: string): Ask;
-  inbound: InboundAnnouncer;
+  inbound: { wake(): void };
 }
 
 /** The `implement` of this service. */
@@ -101,7 +102,7 @@ export async function makeResources(foundation: Foundation<MessagingConfig>) {
     maxInFlight: config.MESSAGING_MAX_IN_FLIGHT,
     write: (ended) => writeResults(foundation, ended),
   });
-  const inbound = new InboundAnnouncer(foundation);
+  const inbound = new WorkQueue(foundation, inboundAnnouncement(foundation));
   return {
     ...shared,
     askFor: (accountId: string) => askAs(foundation.bus, accountId),

@@ -34,7 +34,7 @@ export function dueRows(sql: Sql, table: DueTable, now: Date, room: Room, from: 
       select counted.*, row_number() over (order by counted.nth, counted.due_since) as place from (
         select looked.*, coalesce(known.running + known.free, ${room.perLane}) as most,
           coalesce(known.running, 0) + row_number() over (
-            partition by ${sql(lane.map((column) => `looked.${column}`))} order by looked.due_since) as nth
+            partition by ${sql(lane.map((column) => `looked.${column}`))} order by looked.due_since, ${sql(key.map((column) => `looked.${column}`))}) as nth
         from (${looked}) as looked left join ${lanes(sql, table, room.lanes)} as known using (${sql(lane)})
       ) as counted where counted.nth <= counted.most
     ) as ranked join ${sql(table.name)} as t using (${sql(key)})

@@ -3,10 +3,9 @@ import type { TraceHeaders } from '../telemetry.ts';
 import type { DueTable, Fragment } from './due-rows.ts';
 import type { RunEnd, SlotBounds } from './fair-slots.ts';
 
-/** A row of a queue as it was claimed, with the columns of its table's key. */
+/** A row of a queue as it was claimed, with the columns of its table's key, and with `channel` where its lanes are channels. */
 export interface DueRow {
   account_id: string;
-  channel?: string;
   /** Attempts that have begun, this one included. */
   attempts: number;
   trace: TraceHeaders | null;

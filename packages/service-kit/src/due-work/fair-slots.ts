@@ -93,7 +93,7 @@ export class FairSlots {
 
   begin(lane: Lane): void {
     const name = nameOf(lane);
-    const state = this.#lanes.get(name) ?? { lane: laneOf(lane), running: 0, limit: this.#bounds.firstPerLane };
+    const state = this.#lanes.get(name) ?? { lane, running: 0, limit: this.#bounds.firstPerLane };
     // Put in again: the first of the map is the one that was used longest ago.
     this.#lanes.delete(name);
     this.#lanes.set(name, state);
@@ -147,10 +147,6 @@ export class FairSlots {
       return;
     }
   }
-}
-
-function laneOf({ account_id, channel }: Lane): Lane {
-  return channel === undefined ? { account_id } : { account_id, channel };
 }
 
 function nameOf({ account_id, channel }: Lane): string {

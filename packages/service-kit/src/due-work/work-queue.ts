@@ -48,6 +48,7 @@ type Outcome<Result> =
 
 interface Run<Row> extends Timed, LeasedRow {
   readonly row: Row & Readonly<Record<string, unknown>>;
+  readonly lane: Lane;
   readonly stop: AbortController;
   isSlow: boolean;
 }
@@ -83,7 +84,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#slots = new FairSlots(concurrency);
     this.#slow = new DeadlineWatch<Run<Row>>(slowMs, sweepMs, (run) => {
       run.isSlow = true;
-      this.#slots.slowDown(run.row);
+      this.#slots.slowDown(run.lane);
       this.#look.wake();
     });
     this.#writer = new BatchWriter({
@@ -170,8 +171,9 @@ export class WorkQueue<Row extends DueRow, Result> {
     const rows = await this.#work.claim(sql, { due, now, leasedUntil });
     for (const row of rows) {
       const begun = { startedAtMs: performance.now(), isOver: false, isSlow: false };
-      const run: Run<Row> = { ...begun, row: row as Run<Row>['row'], leasedUntil, stop: new AbortController() };
-      this.#slots.begin(row);
+      const lane = this.#laneOf(row);
+      const run: Run<Row> = { ...begun, row: row as Run<Row>['row'], lane, leasedUntil, stop: new AbortController() };
+      this.#slots.begin(lane);
       this.#slow.watch(run);
       this.#runs.set(run, this.#run(run));
     }
@@ -185,7 +187,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#runs.delete(run);
     const { endOf } = this.#work;
     const end: RunEnd = outcome.kind === 'done' ? (endOf?.(outcome.result) ?? 'answered') : 'other';
-    this.#slots.end(run.row, run.isSlow, end);
+    this.#slots.end(run.lane, run.isSlow, end);
     attempts.add(1, { queue: this.#work.queue, outcome: outcome.kind });
     if (outcome.kind !== 'lost') this.#writer.add([run, outcome]);
     this.#look.wake();
@@ -233,6 +235,10 @@ export class WorkQueue<Row extends DueRow, Result> {
     const kept = new Set(await renewLeases(sql, table, ending, new Date(now + leaseMs)));
     for (const run of ending) if (!kept.has(run)) run.stop.abort(new LeaseLost());
     return false;
+  }
+
+  #laneOf({ account_id, channel }: DueRow & { channel?: string }): Lane {
+    return this.#work.table.hasChannels && channel !== undefined ? { account_id, channel } : { account_id };
   }
 
   #keyOf(row: Row): Record<string, unknown> {

@@ -1,52 +1,46 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import type { Sql } from '@customer-platform/service-kit';
+import type { Claim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
 
-/** What somebody wrote, not told of yet. */
-export interface InboundRow {
-  account_id: string;
+export const inboundMessages: DueTable = {
+  name: 'inbound_messages',
+  key: { account_id: 'uuid', id: 'uuid' },
+  due: 'due_at',
+  attempts: 'tries',
+};
+
+/** An inbound message that is to be announced. */
+export interface InboundRow extends DueRow {
   id: string;
   channel: Channel;
   sender: string;
   sender_name: string;
   body: string;
   at: Date;
-  arrived_at: Date;
 }
 
-/**
- * Claims at most `limit` that are due, in the order in which they came: nobody else gets them before `leasedUntil`. Of `accounts` alone,
- * or of all but these.
- */
-export async function claimInbound(
-  sql: Sql,
-  now: Date,
-  leasedUntil: Date,
-  { accounts, isOfOthers, limit }: { accounts: readonly string[]; isOfOthers: boolean; limit: number },
-): Promise<InboundRow[]> {
+/** Claims inbound messages that are to be announced. */
+export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promise<InboundRow[]> {
   return await sql<InboundRow[]>`
-    with due as (
-      select account_id, id from inbound_messages
-      where due_at <= ${now} and (account_id = any(${[...accounts]}::uuid[])) <> ${isOfOthers}
-      order by due_at, id limit ${limit} for update skip locked
-    ), claimed as (
-      update inbound_messages m set due_at = ${leasedUntil} from due
+    with due as (${due}), claimed as (
+      update inbound_messages m set due_at = ${leasedUntil}, tries = m.tries + 1 from due
       where m.account_id = due.account_id and m.id = due.id
       returning m.*
     )
-    select account_id, id, channel, sender, sender_name, body, at, arrived_at from claimed order by id`;
+    select account_id, id, channel, sender, sender_name, body, at, tries as attempts, null as trace from claimed order by id`;
 }
 
-/** Names the contact of what was claimed, null where it can have none; answers false where another process has done so. */
-export async function endInbound(tx: Sql, { account_id, id }: InboundRow, contactId: string | null): Promise<boolean> {
-  const rows = await tx`
-    update inbound_messages set due_at = null, contact_id = ${contactId}
-    where account_id = ${account_id} and id = ${id} and due_at is not null returning 1`;
-  return rows.length === 1;
-}
-
-/** Has one that could not be told of wait. */
-export async function postponeInbound(sql: Sql, { account_id, id }: InboundRow, dueAt: Date): Promise<void> {
-  await sql`update inbound_messages set due_at = ${dueAt} where account_id = ${account_id} and id = ${id} and due_at is not null`;
+/** Names the contacts of inbound messages, null where there can be none, and returns the ids of those that no other process had announced. */
+export async function endInbound(
+  tx: Sql,
+  rows: readonly Pick<InboundRow, 'account_id' | 'id'>[],
+  contactIds: readonly (string | null)[],
+): Promise<Set<string>> {
+  const ended = await tx<{ id: string }[]>`
+    update inbound_messages m set due_at = null, contact_id = found.contact_id
+    from unnest(${rows.map(({ account_id }) => account_id)}::uuid[], ${rows.map(({ id }) => id)}::uuid[], ${[...contactIds]}::uuid[])
+      as found (account_id, id, contact_id)
+    where m.account_id = found.account_id and m.id = found.id and m.due_at is not null returning m.id`;
+  return new Set(ended.map(({ id }) => id));
 }
 
 /** Returns who wrote an inbound message, as its provider named them; undefined where the account has none with this id. */
