@@ -4,7 +4,7 @@ import { insertDelivery } from '../deliveries/deliveries.sql.ts';
 import { toDelivery } from '../deliveries/delivery.ts';
 import { makeDue } from '../delivery/dispatch.sql.ts';
 import { insertEvent } from '../events/events.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toEndpoint } from './endpoint.ts';
 import { findEndpoint } from './endpoints.sql.ts';
 
