@@ -73,6 +73,21 @@ const declared = new Map(rooms.map(({ folder }) => [folder, declaredIn(folder)])
 
 const maxLines = { code: 300, test: 500 };
 
+/** The files of a service that stand beside its folders. */
+const skeleton = ['config.ts', 'implement.ts', 'main.ts', 'start.ts'];
+
+/** Returns what a service's file does against the skeleton that all services have, in sentences. */
+function skeletonFaultsOf(file: string, specifiers: readonly string[]): string[] {
+  const [, name] = /^services\/[^/]+\/src\/(.+)$/.exec(file) ?? [];
+  if (name === undefined) return [];
+  const isMisplaced = !name.includes('/') && !skeleton.includes(name);
+  const importsBack = name !== 'main.ts' && specifiers.some((specifier) => /^\.\.?\/(main|start)\.ts$/.test(specifier));
+  return [
+    ...(isMisplaced ? [`${file}: beside a service's folders stand only ${skeleton.join(', ')}`] : []),
+    ...(importsBack ? [`${file}: start.ts imports it, it must not import start.ts or main.ts`] : []),
+  ];
+}
+
 /** What one file does against the rules, in sentences; empty where nothing. `file` is relative to the repository's root. */
 export function faultsOf(file: string, text: string): { faults: string[]; imports: number } {
   const room = rooms.find(({ folder }) => file.startsWith(`${folder}/`));
@@ -94,6 +109,7 @@ export function faultsOf(file: string, text: string): { faults: string[]; import
     const allowed = room.mayImport(specifier) || (isTest && room.name !== 'contracts' && forTests(specifier));
     return allowed ? [] : [`${file}: ${room.name} must not import ${specifier}`];
   });
+  if (!isTest) faults.push(...skeletonFaultsOf(file, specifiers));
   const lines = text.split('\n').length - 1;
   const most = isTest ? maxLines.test : maxLines.code;
   if (lines > most) faults.push(`${file}: has ${lines} lines; ${most} are the most`);
