@@ -40,23 +40,6 @@ it('sees types, re-exports, bare and dynamic imports', () => {
   for (const form of forms) expect(faultsOf('services/calendar/src/a/a.ts', `${form}\n`).faults).toHaveLength(1);
 });
 
-it.each([
-  ['services/calendar/src/resources.ts', './a/a.ts'],
-  ['services/calendar/src/a/a.ts', '../start.ts'],
-  ['services/calendar/src/implement.ts', './main.ts'],
-])('refuses %s with an import of %s: all services have one skeleton', (file, specifier) => {
-  expect(faultsOf(file, line(specifier)).faults).toHaveLength(1);
-});
-
-it.each([
-  ['services/calendar/src/main.ts', './start.ts'],
-  ['services/calendar/src/start.ts', './implement.ts'],
-  ['services/calendar/src/a/a.test.ts', '../start.ts'],
-  ['services/calendar/src/start.test.ts', './calendar-under-test.ts'],
-])('takes %s with an import of %s', (file, specifier) => {
-  expect(faultsOf(file, line(specifier)).faults).toEqual([]);
-});
-
 it('refuses a file that grew too long', () => {
   expect(faultsOf('services/calendar/src/a/a.ts', 'x\n'.repeat(300)).faults).toEqual([]);
   expect(faultsOf('services/calendar/src/a/a.ts', 'x\n'.repeat(301)).faults).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { skeletonFaultsOf } from './house/skeleton.ts';
 import { type Node, nodesOf } from './syntax.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
@@ -72,21 +73,6 @@ type Manifest = Record<'dependencies' | 'optionalDependencies', Record<string, s
 const declared = new Map(rooms.map(({ folder }) => [folder, declaredIn(folder)]));
 
 const maxLines = { code: 300, test: 500 };
-
-/** The files of a service that stand beside its folders. */
-const skeleton = ['config.ts', 'implement.ts', 'main.ts', 'start.ts'];
-
-/** Returns what a service's file does against the skeleton that all services have, in sentences. */
-function skeletonFaultsOf(file: string, specifiers: readonly string[]): string[] {
-  const [, name] = /^services\/[^/]+\/src\/(.+)$/.exec(file) ?? [];
-  if (name === undefined) return [];
-  const isMisplaced = !name.includes('/') && !skeleton.includes(name);
-  const importsBack = name !== 'main.ts' && specifiers.some((specifier) => /^\.\.?\/(main|start)\.ts$/.test(specifier));
-  return [
-    ...(isMisplaced ? [`${file}: beside a service's folders stand only ${skeleton.join(', ')}`] : []),
-    ...(importsBack ? [`${file}: start.ts imports it, it must not import start.ts or main.ts`] : []),
-  ];
-}
 
 /** What one file does against the rules, in sentences; empty where nothing. `file` is relative to the repository's root. */
 export function faultsOf(file: string, text: string): { faults: string[]; imports: number } {
