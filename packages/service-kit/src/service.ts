@@ -61,6 +61,11 @@ interface Startable<Schema extends z.ZodObject, Resources> {
   resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & { stop?(): Promise<void> }>;
 }
 
+/** A loop over due work, as handlers see it: they wake it after the commit of what makes work due. */
+export interface Worker {
+  wake(): void;
+}
+
 /** A process that runs. */
 export interface Running {
   /** Where it listens. */

@@ -1,8 +1,7 @@
-import { implementer } from '@customer-platform/service-kit';
-import type { MessageHandover } from './orders/message-handover.ts';
+import { implementer, type Worker } from '@customer-platform/service-kit';
 
 /** What this service's operations share. */
-export type CatalogueResources = { handover: MessageHandover };
+export type CatalogueResources = { handover: Worker };
 
 /** The `implement` of this service. */
 export const implement = implementer<CatalogueResources>();

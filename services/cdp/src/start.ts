@@ -3,7 +3,6 @@ import { baseConfig, type ServiceDefinition } from '@customer-platform/service-k
 import { createAudience } from './audiences/create-audience.ts';
 import { deleteAudience } from './audiences/delete-audience.ts';
 import { explainAudience } from './audiences/explain-audience.ts';
-import { forgetLeavers } from './audiences/forget-leavers.ts';
 import { getAudience } from './audiences/get-audience.ts';
 import { listAudienceMembers } from './audiences/list-audience-members.ts';
 import { listAudiences } from './audiences/list-audiences.ts';
@@ -32,6 +31,7 @@ import { findDuplicates } from './duplicates/find-duplicates.ts';
 import { listDuplicates } from './duplicates/list-duplicates.ts';
 import { lookForDuplicates } from './duplicates/look-for-duplicates.ts';
 import { mergeDuplicate } from './duplicates/merge-duplicate.ts';
+import { forgetLeavers } from './leavers/forget-leavers.ts';
 
 /** Customer data: who the contacts of an account are, what they said and did, and which of them are one person. */
 export const cdp: ServiceDefinition<typeof contract> = {

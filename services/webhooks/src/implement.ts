@@ -1,6 +1,5 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
-import { implementer } from '@customer-platform/service-kit';
-import type { Dispatcher } from './delivery/dispatcher.ts';
+import { implementer, type Worker } from '@customer-platform/service-kit';
 import type { RetrySchedule } from './delivery/retry-schedule.ts';
 
 /** What this service's operations, consumers and jobs share. */
@@ -8,7 +7,7 @@ export type WebhookResources = {
   guard: TargetGuard;
   secretKeys: SecretKeys;
   schedule: RetrySchedule;
-  dispatcher: Dispatcher;
+  dispatcher: Worker;
   eventsCommitted(): void;
 };
 

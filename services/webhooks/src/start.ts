@@ -17,7 +17,6 @@ import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
 import { getEndpoint } from './endpoints/get-endpoint.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { rotateEndpointSecret } from './endpoints/rotate-endpoint-secret.ts';
-import { testEndpoint } from './endpoints/test-endpoint.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
 import { countUnaccounted, oldestDueAgeSeconds } from './events/events.sql.ts';
 import { forgetOldEvents } from './events/forget-old-events.ts';
@@ -25,6 +24,7 @@ import { getEvent } from './events/get-event.ts';
 import { listEventKinds } from './events/list-event-kinds.ts';
 import { listEvents } from './events/list-events.ts';
 import { onPublicEvent } from './events/on-public-event.ts';
+import { testEndpoint } from './events/test-endpoint.ts';
 import type { WebhookResources } from './implement.ts';
 
 /** Webhooks: tells endpoints outside of every public event, at least once, until it is delivered or given up with a reason. */

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { leaveAllAudiences } from '../audiences/leave-all-audiences.ts';
 import { implement } from '../implement.ts';
+import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 import { toSummary } from './contact.ts';
 import { deleteContactRow, findContact } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';

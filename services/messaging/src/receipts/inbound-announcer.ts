@@ -1,8 +1,7 @@
 import { findOrCreateContact } from '@customer-platform/contracts/cdp';
-import { email } from '@customer-platform/contracts/core';
 import { messageReceived } from '@customer-platform/contracts/messaging';
-import { toE164 } from '@customer-platform/phone-number';
 import { type Foundation, formatInstant, inWorkTransaction, WakeLoop } from '@customer-platform/service-kit';
+import { addressOfSender } from '../messages/sender-address.ts';
 import { claimInbound, endInbound, type InboundRow, postponeInbound } from './inbound.sql.ts';
 
 /** How late something is looked for that no wake told of. */
@@ -94,13 +93,4 @@ export class InboundAnnouncer {
 function busyAccounts(claimed: readonly InboundRow[]): string[] {
   const byAccount = Map.groupBy(claimed, ({ account_id }) => account_id);
   return [...byAccount].filter(([, rows]) => rows.length >= busyFrom).map(([id]) => id);
-}
-
-/** Returns a sender's address as contacts keep it; undefined for a short code or a name, of which no contact can be made. */
-export function addressOfSender(sender: string, country: string): { phone: string } | { email: string } | undefined {
-  const address = email.safeParse(sender);
-  if (address.success) return { email: address.data };
-  const number = sender.trim().replace(/^whatsapp:/, '');
-  const phone = toE164(number, country) ?? number.replace(/[\s()./-]/g, '');
-  return /^\+[1-9]\d{6,14}$/.test(phone) ? { phone } : undefined;
 }

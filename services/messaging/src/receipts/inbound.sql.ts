@@ -48,10 +48,3 @@ export async function endInbound(tx: Sql, { account_id, id }: InboundRow, contac
 export async function postponeInbound(sql: Sql, { account_id, id }: InboundRow, dueAt: Date): Promise<void> {
   await sql`update inbound_messages set due_at = ${dueAt} where account_id = ${account_id} and id = ${id} and due_at is not null`;
 }
-
-/** Returns who wrote an inbound message, as its provider named them; undefined where the account has none with this id. */
-export async function selectSender(sql: Sql, accountId: string, id: string): Promise<string | undefined> {
-  const [row] = await sql<{ sender: string }[]>`
-    select sender from inbound_messages where account_id = ${accountId} and id = ${id}`;
-  return row?.sender;
-}
