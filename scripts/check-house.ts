@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { skeletonFaultsOf } from './house/skeleton.ts';
 import { type Node, nodesOf } from './syntax.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
@@ -94,6 +95,7 @@ export function faultsOf(file: string, text: string): { faults: string[]; import
     const allowed = room.mayImport(specifier) || (isTest && room.name !== 'contracts' && forTests(specifier));
     return allowed ? [] : [`${file}: ${room.name} must not import ${specifier}`];
   });
+  if (!isTest) faults.push(...skeletonFaultsOf(file, specifiers));
   const lines = text.split('\n').length - 1;
   const most = isTest ? maxLines.test : maxLines.code;
   if (lines > most) faults.push(`${file}: has ${lines} lines; ${most} are the most`);

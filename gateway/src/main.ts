@@ -1,9 +1,12 @@
 import { operations } from '@customer-platform/contracts';
+import type * as contract from '@customer-platform/contracts/accounts';
 import { republishEvents as republishEventsOf, type ServiceName } from '@customer-platform/contracts/core';
 import {
   answerRequests,
   type Bus,
   type Foundation,
+  type Implements,
+  type RepliesTo,
   type Running,
   readConfig,
   runProcess,
@@ -47,8 +50,8 @@ import { RateLimiter } from './rate/rate-limiter.ts';
 import { openRedis } from './rate/redis.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
-/** What the control plane does. */
-const adminOperations = [
+/** The control plane's operations. */
+const adminOperations: Implements<typeof contract.adminOperations, AdminResources> = {
   createAccount,
   listAccounts,
   getAccount,
@@ -63,10 +66,10 @@ const adminOperations = [
   removeMember,
   listAddresses,
   unblockAddress,
-];
+};
 
-/** What the gateway answers other services. */
-const requests = [answerAccountContext, answerMember];
+/** The replies to other services. */
+const requests: RepliesTo<typeof contract> = { getAccountContext: answerAccountContext, getMember: answerMember };
 
 const migrations = new URL('../migrations/', import.meta.url);
 
@@ -92,14 +95,14 @@ export async function startGateway(
   gateways.start();
   await changes.start();
   const work = { ...foundation, resources: undefined };
-  answerRequests(bus, requests, work);
+  answerRequests(bus, Object.values(requests), work);
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
   // Ready is who takes requests. Without the database all gateways answer alike, and better than a balancer without any.
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const resources = { changes, guard, republish: republisher(bus), eventsCommitted };
-  const adminApp = controlPlane(foundation, adminOperations, resources, {
+  const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
     serveHealth: healthServer(foundation.health, isReady),
     addressOf,
   });

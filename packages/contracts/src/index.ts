@@ -15,15 +15,16 @@ import * as cdpDuplicates from './cdp/duplicate-operations.ts';
 import * as cdpEvents from './cdp/events.ts';
 import * as cdp from './cdp/operations.ts';
 import type { EventDefinition } from './core/event.ts';
-import { isEvent, isOperation, type Operation } from './core/operation.ts';
+import { type EventsIn, isEvent, isOperation, type Operation, type OperationsIn } from './core/operation.ts';
 import * as crmEvents from './crm/events.ts';
 import * as crm from './crm/operations.ts';
+import type * as everything from './everything.ts';
 import * as messagingEvents from './messaging/events.ts';
 import * as messaging from './messaging/operations.ts';
 import * as webhookEvents from './webhooks/events.ts';
 import * as webhooks from './webhooks/operations.ts';
 
-/** Every public operation under its key: what the client's methods are. A module comes in with two lines here. */
+/** Every public operation under its key: what the client's methods are. One that is missing here does not compile. */
 export const operationsByKey = {
   ...accounts,
   ...agents,
@@ -39,13 +40,12 @@ export const operationsByKey = {
   ...crm,
   ...messaging,
   ...webhooks,
-};
+} satisfies OperationsIn<typeof everything>;
 
 /** Every public operation: what gateway, OpenAPI, client and conformance suite iterate over. */
 export const operations: readonly Operation[] = Object.values(operationsByKey).filter(isOperation);
 
-/** Every event, public and internal. */
-export const events: readonly EventDefinition[] = Object.values<unknown>({
+const eventsByName = {
   ...accountEvents,
   ...agentEvents,
   ...cdpEvents,
@@ -54,4 +54,7 @@ export const events: readonly EventDefinition[] = Object.values<unknown>({
   ...crmEvents,
   ...messagingEvents,
   ...webhookEvents,
-}).filter(isEvent);
+} satisfies EventsIn<typeof everything>;
+
+/** Every event, public and internal. */
+export const events: readonly EventDefinition[] = Object.values<unknown>(eventsByName).filter(isEvent);

@@ -6,6 +6,7 @@ import type {
   EventsOf,
   InternalRequest,
   Operation,
+  OperationsIn,
   Params,
   Query,
 } from '@customer-platform/contracts/core';
@@ -28,7 +29,7 @@ export interface OutsideWork {
   now: Date;
 }
 
-/** What every handler gets. `Resources` is what the service's `main.ts` makes once at start. */
+/** What every handler gets. `Resources` is what the service's `start.ts` makes once at start. */
 export interface Call<O extends Operation, Resources = unknown> {
   account: AccountContext;
   params: Params<O>;
@@ -77,17 +78,22 @@ export interface Implementation<O extends Operation, Found, Resources> {
 }
 
 /** An operation with its implementation, ready to be bound. */
-export interface BoundOperation<Resources = never> {
-  operation: Operation;
+export interface BoundOperation<Resources = never, Key = string> {
+  operation: Operation & { readonly key: Key };
   implementation: Implementation<Operation, unknown, Resources>;
 }
+
+/** The implementations of a contract's operations, each under its operation's key: none missing, none of another contract. */
+export type Implements<Contract, Resources = undefined> = {
+  [Key in keyof OperationsIn<Contract>]: BoundOperation<Resources, Key>;
+};
 
 /** Makes the `implement` of a service: `implement(operation, { find, handle })` is what an operation's file exports. */
 export function implementer<Resources = undefined>() {
   return <O extends Operation, Found = undefined>(
     operation: O,
     implementation: Implementation<O, Found, Resources>,
-  ): BoundOperation<Resources> => ({
+  ): BoundOperation<Resources, O['key']> => ({
     operation,
     implementation: implementation as unknown as Implementation<Operation, unknown, Resources>,
   });

@@ -1,4 +1,4 @@
-import type { InternalRequest } from '@customer-platform/contracts/core';
+import type { InternalRequest, RequestsIn } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Bus } from './bus.ts';
 import type { Database } from './database.ts';
@@ -13,16 +13,21 @@ export interface RequestCall<Resources> {
 }
 
 /** The answer that a service gives to one internal request. */
-export interface BoundRequest<Resources> {
-  request: InternalRequest;
+export interface BoundRequest<Resources, Key = string> {
+  request: InternalRequest & { readonly key: Key };
   handle(call: RequestCall<Resources>, input: never): Promise<unknown>;
 }
+
+/** The replies to a contract's internal requests, each under its request's key: none missing, none of another contract. */
+export type RepliesTo<Contract, Resources = undefined> = {
+  [Key in keyof RequestsIn<Contract>]: BoundRequest<Resources, Key>;
+};
 
 /** Binds an internal request to what answers it. */
 export function answerRequest<Request extends InternalRequest, Resources = unknown>(
   request: Request,
   handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
-): BoundRequest<Resources> {
+): BoundRequest<Resources, Request['key']> {
   return { request, handle: handle as BoundRequest<Resources>['handle'] };
 }
 

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import { accountUpdated, getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
+import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } from '@customer-platform/contracts/core';
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
 import { endWithEnvelopes } from './answers.ts';
 import { Bus } from './bus.ts';
-import { type BaseConfig, readConfig } from './config.ts';
+import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';
 import { addHealth, type Health, isDatabaseMoving } from './health.ts';
@@ -17,9 +17,9 @@ import { bindOperations, type RequestCount } from './http.ts';
 import { AnswerSeal } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
-import type { Ask, BoundOperation } from './operation.ts';
+import type { Ask, BoundOperation, Implements } from './operation.ts';
 import { OutboxRelay } from './outbox.ts';
-import { answerRequests, type BoundRequest } from './requests.ts';
+import { answerRequests, type BoundRequest, type RepliesTo } from './requests.ts';
 import { startTelemetry } from './telemetry.ts';
 import { answerRepublishEvents, forgetOldRecords, sendAgain } from './upkeep.ts';
 
@@ -38,19 +38,32 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   health: Health;
 }
 
-/** One service: its table of contents. */
-export interface ServiceDefinition<Schema extends z.ZodObject, Resources> {
+/** One service: its table of contents, complete by its contract. */
+export interface ServiceDefinition<Contract, Schema extends z.ZodObject = typeof baseConfig, Resources = undefined>
+  extends Startable<Schema, Resources> {
+  name: ServiceIn<Contract>;
+  operations: Implements<Contract, Resources>;
+  requests: RepliesTo<Contract, Resources>;
+}
+
+/** A service of any contract. */
+interface Startable<Schema extends z.ZodObject, Resources> {
   name: ServiceName;
   config: Schema;
   /** The directory of its own migrations. */
   migrations: URL;
-  operations: readonly BoundOperation<Resources>[];
-  requests?: readonly BoundRequest<Resources>[];
+  operations: Readonly<Record<string, BoundOperation<Resources>>>;
+  requests: Readonly<Record<string, BoundRequest<Resources>>>;
   hooks?: readonly Hook<Resources>[];
   consumers?: readonly Consumer<Resources>[];
   jobs?: readonly Job<Resources>[];
   /** Makes what handlers share; `stop` ends what it started, after requests, consumers and jobs have ended. */
   resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & { stop?(): Promise<void> }>;
+}
+
+/** A loop over due work, as handlers see it: they wake it after the commit of what makes work due. */
+export interface Worker {
+  wake(): void;
 }
 
 /** A process that runs. */
@@ -120,7 +133,7 @@ export async function startFoundation<Config extends BaseConfig>(
 
 /** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */
 export async function startService<Schema extends z.ZodObject, Resources>(
-  definition: ServiceDefinition<Schema, Resources>,
+  definition: Startable<Schema, Resources>,
   env: NodeJS.ProcessEnv,
   options: { clock?: () => Date } = {},
 ): Promise<Running> {
@@ -138,7 +151,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const app = createApp();
   let isStopping = false;
   addHealth(app, health, () => !isStopping);
-  bindOperations(app, definition.operations, {
+  bindOperations(app, Object.values(definition.operations), {
     ...work,
     requests,
     authenticate: ({ headers, method, originalUrl }) =>
@@ -148,7 +161,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   });
   bindHooks(app, definition.hooks ?? [], work);
   endWithEnvelopes(app, log);
-  answerRequests(bus, definition.requests ?? [], work);
+  answerRequests(bus, Object.values(definition.requests), work);
   const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
   const retries = startRetries(definition.consumers ?? [], work);
   const patientSql = openPatientDatabase(definition.jobs ?? [], config.DATABASE_URL, definition.name) ?? sql;

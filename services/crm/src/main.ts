@@ -1,38 +1,4 @@
-import { contactConsumer } from '@customer-platform/contact-copy';
-import { baseConfig, runProcess, type ServiceDefinition, startService } from '@customer-platform/service-kit';
-import { answerAddDealNote } from './deals/answer-add-deal-note.ts';
-import { answerFindOpenDeal } from './deals/answer-find-open-deal.ts';
-import { answerGetDealSummary } from './deals/answer-get-deal-summary.ts';
-import { answerMoveDealToStage } from './deals/answer-move-deal-to-stage.ts';
-import { createDeal } from './deals/create-deal.ts';
-import { deleteDeal } from './deals/delete-deal.ts';
-import { forgetTakenKeys } from './deals/forget-taken-keys.ts';
-import { getDeal } from './deals/get-deal.ts';
-import { listDeals } from './deals/list-deals.ts';
-import { loseDeal } from './deals/lose-deal.ts';
-import { moveDeal } from './deals/move-deal.ts';
-import { reopenDeal } from './deals/reopen-deal.ts';
-import { updateDeal } from './deals/update-deal.ts';
-import { winDeal } from './deals/win-deal.ts';
-import { answerFindPlaces } from './pipelines/answer-find-places.ts';
-import { createPipeline } from './pipelines/create-pipeline.ts';
-import { deletePipeline } from './pipelines/delete-pipeline.ts';
-import { getPipeline } from './pipelines/get-pipeline.ts';
-import { listPipelines } from './pipelines/list-pipelines.ts';
-import { updatePipeline } from './pipelines/update-pipeline.ts';
+import { runProcess, startService } from '@customer-platform/service-kit';
+import { crm } from './start.ts';
 
-export const crm: ServiceDefinition<typeof baseConfig, undefined> = {
-  name: 'crm',
-  config: baseConfig,
-  migrations: new URL('../migrations/', import.meta.url),
-  operations: [
-    ...[listPipelines, createPipeline, getPipeline, updatePipeline, deletePipeline],
-    ...[listDeals, createDeal, getDeal, updateDeal, deleteDeal],
-    ...[moveDeal, winDeal, loseDeal, reopenDeal],
-  ],
-  requests: [answerGetDealSummary, answerFindOpenDeal, answerAddDealNote, answerMoveDealToStage, answerFindPlaces],
-  consumers: [contactConsumer],
-  jobs: [forgetTakenKeys],
-};
-
-if (import.meta.main) await runProcess(() => startService(crm, process.env));
+await runProcess(() => startService(crm, process.env));

@@ -9,7 +9,7 @@ const { internalEvent } = eventsOf('gateway');
 /** An account was made; its sandbox twin comes as an event of its own. */
 export const accountCreated = internalEvent('account.created', z.object({ account: AccountContext }));
 
-export { accountUpdated } from '../core/account.ts';
+export { accountUpdated, getAccountContext } from '../core/account.ts';
 
 /** A member joined the account's team, or came back to it. */
 export const memberAdded = internalEvent('member.added', z.object({ member: Member }));

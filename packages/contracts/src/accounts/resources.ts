@@ -14,7 +14,7 @@ export type RateLimit = z.infer<typeof RateLimit>;
 
 export const defaultRateLimit: RateLimit = { per_minute: 600, burst: 100 };
 
-export const Plan = z
+const Plan = z
   .object({
     name: name(120),
     api: z.boolean().default(true).meta({ description: 'Whether the plan includes the API.' }),

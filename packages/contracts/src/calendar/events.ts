@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
-import { AppointmentWithHistory, channel } from './resources.ts';
+import { AppointmentWithHistory, reminderChannel } from './resources.ts';
 
 const { publicEvent, internalEvent } = eventsOf('calendar');
 const changed = z.object({ appointment: AppointmentWithHistory, previous });
@@ -16,11 +16,15 @@ export const appointmentNoShow = publicEvent('appointment.no_show', changed);
 /** It is time to tell the contact of a booking or a new time. */
 export const confirmationDue = internalEvent(
   'confirmation.due',
-  z.object({ appointment: AppointmentWithHistory, channel, reason: z.enum(['booked', 'rescheduled']) }),
+  z.object({
+    appointment: AppointmentWithHistory,
+    channel: reminderChannel,
+    reason: z.enum(['booked', 'rescheduled']),
+  }),
 );
 
 /** It is time to remind the contact. */
 export const reminderDue = internalEvent(
   'reminder.due',
-  z.object({ appointment: AppointmentWithHistory, channel, minutes_before: z.int() }),
+  z.object({ appointment: AppointmentWithHistory, channel: reminderChannel, minutes_before: z.int() }),
 );

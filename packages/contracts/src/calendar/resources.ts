@@ -1,21 +1,22 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { email, instant, integerId, parseInstant, text, timestamp, uuid } from '../core/fields.ts';
-import { channel as messageChannel } from '../messaging/channel.ts';
+import { channel } from '../messaging/channel.ts';
 
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
 export type AppointmentStatus = z.infer<typeof appointmentStatus>;
 
 /** How an appointment takes place. */
 export const mode = z.enum(['online', 'physical'], { error: 'must be online or physical' });
-export const channel = z.enum(messageChannel.options);
+/** The channels of reminders and confirmations. */
+export const reminderChannel = z.enum(channel.options);
 
 const location = text(255);
 const meetingLink = text(500);
 const notes = text(5_000);
 
 const reminders = z
-  .array(z.object({ minutes_before: z.int().min(1).max(43_200), channel }))
+  .array(z.object({ minutes_before: z.int().min(1).max(43_200), channel: reminderChannel }))
   .max(10)
   .meta({ description: 'Reminders before the start, at most 10.' });
 
@@ -118,7 +119,7 @@ export const BookingType = z
     meeting_link: z.string(),
     staff: z.array(z.string()),
     default_staff: z.string().nullable(),
-    reminders: z.array(z.object({ minutes_before: z.int(), channel })),
+    reminders: z.array(z.object({ minutes_before: z.int(), channel: reminderChannel })),
   })
   .meta({ id: 'BookingType' });
 export type BookingType = z.infer<typeof BookingType>;
@@ -170,7 +171,7 @@ export const SettingsChange = z.object({
   enabled: z.boolean().optional().meta({ description: 'Whether appointments can be booked.' }),
   mode: mode.optional().meta({ description: "For booking types whose mode is 'either'." }),
   location: location.optional(),
-  confirmation: z.object({ enabled: z.boolean().optional(), channel: channel.optional() }).optional(),
+  confirmation: z.object({ enabled: z.boolean().optional(), channel: reminderChannel.optional() }).optional(),
   reminders: reminders.optional(),
 });
 
@@ -179,8 +180,8 @@ export const Settings = z
     enabled: z.boolean(),
     mode,
     location: z.string(),
-    confirmation: z.object({ enabled: z.boolean(), channel }),
-    reminders: z.array(z.object({ minutes_before: z.int(), channel })),
+    confirmation: z.object({ enabled: z.boolean(), channel: reminderChannel }),
+    reminders: z.array(z.object({ minutes_before: z.int(), channel: reminderChannel })),
   })
   .meta({ id: 'CalendarSettings' });
 export type Settings = z.infer<typeof Settings>;

@@ -43,14 +43,38 @@ export interface Operation extends OperationSpec {
 }
 
 /** Declares the operations of one service, each under the one name by which every file, export, test and client call knows it. */
-export function operationsOf<const Gate extends ModuleName | null>(service: ServiceName, gate: Gate) {
+export function operationsOf<const Service extends ServiceName, const Gate extends ModuleName | null>(
+  service: Service,
+  gate: Gate,
+) {
   return <const Key extends string, const Spec extends OperationSpec>(key: Key, spec: Spec) =>
     Object.freeze({ key, service, gate, ...spec }) as {
       readonly key: Key;
-      readonly service: ServiceName;
+      readonly service: Service;
       readonly gate: Gate;
     } & Spec;
 }
+
+/** The operations among a contract's exports, each under its key: nothing fits one that is exported under another name. */
+export type OperationsIn<Contract> = {
+  [Name in keyof Contract as Contract[Name] extends { readonly key: string; readonly method: Method }
+    ? Name
+    : never]: Contract[Name] & { readonly key: Name };
+};
+
+/** The service that all operations of a contract name; never, where they name two. */
+export type ServiceIn<Contract, Operations = OperationsIn<Contract>> = {
+  [Key in keyof Operations]: (service: Operations[Key] extends Operation ? Operations[Key]['service'] : never) => void;
+}[keyof Operations] extends (service: infer Service extends ServiceName) => void
+  ? Service
+  : never;
+
+/** The events among a contract's exports. */
+export type EventsIn<Contract> = {
+  [Name in keyof Contract as Contract[Name] extends Pick<EventDefinition, 'kind' | 'audience'>
+    ? Name
+    : never]: Contract[Name];
+};
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : Record<string, never>;
 type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;

@@ -13,6 +13,13 @@ export interface InternalRequest<
   readonly answer: Answer;
 }
 
+/** The internal requests among a contract's exports, each under its key. */
+export type RequestsIn<Contract> = {
+  [Name in keyof Contract as Contract[Name] extends { readonly key: string; readonly input: z.ZodType }
+    ? Name
+    : never]: Contract[Name] & { readonly key: Name };
+};
+
 /** Declares one internal request. Askers wait 500 ms at most; `answer` is nullable where the thing may not exist. */
 export function internalRequest<const Key extends string, Input extends z.ZodType, Answer extends z.ZodType>(
   key: Key,

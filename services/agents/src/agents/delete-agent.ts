@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
+import { implement } from '../implement.ts';
 import { stopPlansOfAgent } from '../plans/stop-plans.ts';
-import { implement } from '../resources.ts';
 import { archiveAgentRow, deleteAgentRow, lockAgent } from './agents.sql.ts';
 
 export const deleteAgent = implement(contract.deleteAgent, {

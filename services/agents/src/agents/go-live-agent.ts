@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toAgent } from './agent.ts';
 import { lockAgent, updateAgentStatus } from './agents.sql.ts';
 import { refuseArchived } from './archived.ts';

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { badCursor, integerCursor, toPage } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toAgent } from './agent.ts';
 import { listAgentRows, selectAgent } from './agents.sql.ts';
 

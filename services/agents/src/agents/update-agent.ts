@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toAgent } from './agent.ts';
 import { type AgentValues, lockAgent, selectAgent, updateAgentRow } from './agents.sql.ts';
 import { refuseArchived } from './archived.ts';

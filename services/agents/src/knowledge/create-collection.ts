@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toCollection } from './collection.ts';
 import { insertCollection, openCollections } from './collections.sql.ts';
 

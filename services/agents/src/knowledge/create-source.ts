@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { TargetGuard } from '@customer-platform/outbound';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { asTitle, titleTaken, toSource } from './source.ts';
 import { insertSource, type NewSource, selectSource } from './sources.sql.ts';

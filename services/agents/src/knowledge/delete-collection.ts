@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { deleteCollectionRow, hasSources, lockCollection } from './collections.sql.ts';
 
 export const deleteCollection = implement(contract.deleteCollection, {

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toSource } from './source.ts';
 import { selectSource } from './sources.sql.ts';
 

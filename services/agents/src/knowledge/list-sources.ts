@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { unknownCollection } from './collection.ts';
 import { selectCollection } from './collections.sql.ts';
 import { toSource } from './source.ts';

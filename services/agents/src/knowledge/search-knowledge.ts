@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { unknownCollection } from './collection.ts';
 import { selectCollection } from './collections.sql.ts';
 import { searchPassages } from './search.ts';

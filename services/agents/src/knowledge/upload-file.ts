@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { fileTypeOf } from './file-type.ts';
 import { asTitle, toSource } from './source.ts';

@@ -1,7 +1,7 @@
 import { inTransaction, startService } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { agents } from '../main.ts';
+import { agents } from '../start.ts';
 import { reserveCall } from '../usage/ledger.ts';
 import { insertPlanRequest, type PlanRequest } from './plan-requests.sql.ts';
 import { billed, type Desk, type FakeAi, openDesk, planOf, says, startFakeAi } from './planning-under-test.ts';

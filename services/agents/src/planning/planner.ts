@@ -1,7 +1,7 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Poster, SecretKeys } from '@customer-platform/outbound';
 import { type Foundation, inSpan, WakeLoop } from '@customer-platform/service-kit';
-import type { AgentsConfig } from '../resources.ts';
+import type { AgentsConfig } from '../config.ts';
 import { failPlan, makePlan, maxTries, type PlanningTools } from './make-plan.ts';
 import { type Claim, claimPlans, postponePlan, renewLeases } from './planning.sql.ts';
 import { PlanningSlots } from './planning-slots.ts';

@@ -4,9 +4,9 @@ import { getContactProfile } from '@customer-platform/contracts/cdp';
 import { activeTrace } from '@customer-platform/service-kit';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { refuseArchived } from '../agents/archived.ts';
+import { implement } from '../implement.ts';
 import { toPlan } from '../plans/plan.ts';
 import { selectPlan } from '../plans/plans.sql.ts';
-import { implement } from '../resources.ts';
 import { insertPlanRequest } from './plan-requests.sql.ts';
 
 export const requestPlan = implement(contract.requestPlan, {

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { decidePlan } from './decide-plan.ts';
 import { findStep } from './find-step.ts';
 import { approveStep } from './plan-state.ts';

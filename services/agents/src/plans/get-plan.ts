@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toPlan } from './plan.ts';
 import { selectPlan } from './plans.sql.ts';
 

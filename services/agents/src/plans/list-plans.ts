@@ -2,7 +2,7 @@ import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/agents';
 import { badCursor, integerCursor, toPage } from '@customer-platform/service-kit';
 import { selectAgent } from '../agents/agents.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toPlan } from './plan.ts';
 import { hasPlan, listPlanRows, type PlanFilter } from './plans.sql.ts';
 

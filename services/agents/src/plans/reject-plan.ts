@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { decidePlan } from './decide-plan.ts';
 import { reject } from './plan-state.ts';
 import { lockPlan } from './plans.sql.ts';

@@ -9,7 +9,7 @@ import {
 } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { agents } from '../main.ts';
+import { agents } from '../start.ts';
 import { claimSteps } from './due-steps.sql.ts';
 import { lockPlan } from './plans.sql.ts';
 import { type Agency, openAgency, statuses } from './plans-under-test.ts';

@@ -5,7 +5,7 @@ import { findPlaces } from '@customer-platform/contracts/crm';
 import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
 import type { OutsideWork } from '@customer-platform/service-kit';
 import { refuseWithoutPipelines } from '../agents/named-places.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findStep } from './find-step.ts';
 import { toPlan } from './plan.ts';
 import { refusalOfChange } from './plan-state.ts';

@@ -5,7 +5,7 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { docxOf, pdfOf } from '@customer-platform/testkit/documents';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
-import { agents } from '../main.ts';
+import { agents } from '../start.ts';
 import { claimSource } from './reading.sql.ts';
 import { htmlPage, type Site, startSite } from './reading-under-test.ts';
 

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { selectSettings } from './settings.sql.ts';
 import { toSettings } from './settings.ts';
 

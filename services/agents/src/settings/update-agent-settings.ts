@@ -4,7 +4,7 @@ import { findPlaces } from '@customer-platform/contracts/crm';
 import { refusePrivateTarget } from '@customer-platform/outbound';
 import type { OutsideWork } from '@customer-platform/service-kit';
 import { noPipelines, refuseWithoutPipelines } from '../agents/named-places.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { sealedApiKey } from './api-key.ts';
 import { lockSettings, type SettingsRow, updateSettingsRow } from './settings.sql.ts';
 import { toSettings } from './settings.ts';

@@ -3,7 +3,7 @@ import { type AccountContext, ApiError } from '@customer-platform/contracts/core
 import { findPlaces } from '@customer-platform/contracts/crm';
 import type { Ask, Sql } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgentsFor } from '../agents/agents.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { selectSettings } from '../settings/settings.sql.ts';
 import { dayBefore, dayOf, startOfDay } from './day.ts';
 import { countPlans, selectNamesInPlans, selectUsage, type UsageRow } from './usage.sql.ts';

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { formatInstant } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { selectDraft } from './workflow.sql.ts';
 
 export const getWorkflowDraft = implement(contract.getWorkflowDraft, {

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toVersion } from './version.ts';
 import { listVersionRows, selectBlocks } from './workflow.sql.ts';
 

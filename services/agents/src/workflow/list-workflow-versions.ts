@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { badCursor, integerCursor, toPage } from '@customer-platform/service-kit';
 import { selectAgent } from '../agents/agents.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toVersion } from './version.ts';
 import { listVersionRows } from './workflow.sql.ts';
 

@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { refuseArchived } from '../agents/archived.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toVersion } from './version.ts';
 import { publishVersion } from './workflow.sql.ts';
 

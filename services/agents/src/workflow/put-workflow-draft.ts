@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/agents';
 import { formatInstant } from '@customer-platform/service-kit';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { refuseArchived } from '../agents/archived.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { updateDraft } from './workflow.sql.ts';
 
 /** What a draft names is held against what there is when it is rolled back to, not now: it may be written ahead. */

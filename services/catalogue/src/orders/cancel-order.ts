@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/catalogue';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { changeStatus } from './change-status.ts';
 import { refusalOf, toOrder } from './order.ts';
 import { lockOrder } from './orders.sql.ts';

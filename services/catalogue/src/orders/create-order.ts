@@ -1,6 +1,6 @@
 import { learnContact } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/catalogue';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toOrder } from './order.ts';
 import { linesOf, totalOf } from './order-lines.ts';
 import { insertOrder, selectOrderBasis } from './orders.sql.ts';

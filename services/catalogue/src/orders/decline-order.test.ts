@@ -10,7 +10,7 @@ import {
   type Shop,
   startMessaging,
 } from '../catalogue-under-test.ts';
-import { catalogue } from '../main.ts';
+import { catalogue } from '../start.ts';
 
 let platform: Platform;
 let sql: Database;

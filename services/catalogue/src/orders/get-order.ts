@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/catalogue';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toOrder } from './order.ts';
 import { selectOrder } from './orders.sql.ts';
 

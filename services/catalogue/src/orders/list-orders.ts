@@ -1,7 +1,7 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/catalogue';
 import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toOrder } from './order.ts';
 import { hasOrder, listOrderRows, type OrderFilter } from './orders.sql.ts';
 

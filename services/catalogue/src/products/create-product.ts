@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/catalogue';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { insertProduct } from './products.sql.ts';
 import { skuTakenMessage } from './sku-taken.ts';
 

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/catalogue';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { deleteProductRow, findProduct } from './products.sql.ts';
 
 /** Orders keep their lines, which hold a copy of what they need. */

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/catalogue';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findProduct } from './products.sql.ts';
 
 export const getProduct = implement(contract.getProduct, {

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/catalogue';
 import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findProduct, listProductRows } from './products.sql.ts';
 
 export const listProducts = implement(contract.listProducts, {

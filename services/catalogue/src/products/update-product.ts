@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/catalogue';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findProduct, updateProductRow } from './products.sql.ts';
 import { skuTakenMessage } from './sku-taken.ts';
 

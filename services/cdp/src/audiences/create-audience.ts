@@ -1,10 +1,10 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { insertAudience } from './audiences.sql.ts';
 import { checkRulesSize } from './rules-size.ts';
 
-export const createAudience = implementer()(contract.createAudience, {
+export const createAudience = implement(contract.createAudience, {
   async handle({ account, body, tx, now, fail }) {
     checkRulesSize(body.rules);
     const row = await insertAudience(tx, account.id, body, now);

@@ -1,13 +1,13 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
 import { findContact } from '../contacts/contacts.sql.ts';
+import { implement } from '../implement.ts';
 import { selectAudience } from './audiences.sql.ts';
 import { compileRules } from './compile-rules.ts';
 import { selectFacts } from './facts.sql.ts';
 import { runCompiled } from './membership.sql.ts';
 import { reasonOf } from './reason.ts';
 
-export const explainAudience = implementer()(contract.explainAudience, {
+export const explainAudience = implement(contract.explainAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id),
   async handle({ account, query, found, tx, now, fail }) {
     const contact = await findContact(tx, account.id, query.contact);

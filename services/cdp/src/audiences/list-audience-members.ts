@@ -1,9 +1,10 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { badCursor, formatInstant, implementer, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { badCursor, formatInstant, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { selectAudience } from './audiences.sql.ts';
 import { listMemberRows, selectPosition } from './members.sql.ts';
 
-export const listAudienceMembers = implementer()(contract.listAudienceMembers, {
+export const listAudienceMembers = implement(contract.listAudienceMembers, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id),
   async handle({ account, found, query, tx, now }) {
     const { limit, starting_after: cursor } = query;

@@ -1,9 +1,10 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { badCursor, implementer, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { listAudienceRows, selectAudience } from './audiences.sql.ts';
 
-export const listAudiences = implementer()(contract.listAudiences, {
+export const listAudiences = implement(contract.listAudiences, {
   async handle({ account, query, tx }) {
     const { limit, starting_after: after } = query;
     if (after !== undefined && !(await selectAudience(tx, account.id, uuidCursor(after)))) throw badCursor();

@@ -1,5 +1,5 @@
 import type { Sql } from '@customer-platform/service-kit';
-import { keptSince } from './leavers.sql.ts';
+import { keptSince } from '../leavers/leavers.sql.ts';
 
 /** A contact that is in an audience; `phone` is "" where there is none. */
 export interface MemberRow {

@@ -1,8 +1,8 @@
 import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
+import { keepLeavers } from '../leavers/leavers.sql.ts';
 import { compileFlips, compileRules, type Scope } from './compile-rules.ts';
 import type { Value } from './field-test.ts';
-import { keepLeavers } from './leavers.sql.ts';
 
 /** An audience to be worked out. */
 export interface Target {

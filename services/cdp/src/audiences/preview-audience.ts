@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
 import { toSummary } from '../contacts/contact.ts';
+import { implement } from '../implement.ts';
 import { compileRules } from './compile-rules.ts';
 import { runCompiled, setPlanning } from './membership.sql.ts';
 
@@ -8,7 +8,7 @@ const timeoutMs = 5_000;
 
 import { checkRulesSize } from './rules-size.ts';
 
-export const previewAudience = implementer()(contract.previewAudience, {
+export const previewAudience = implement(contract.previewAudience, {
   async handle({ account, body, tx, now }) {
     checkRulesSize(body.rules);
     const { from, counted, holds, values } = compileRules(body.rules, { accountId: account.id, now });

@@ -1,10 +1,10 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { askForRefresh, selectAudience } from './audiences.sql.ts';
 import { checkRulesSize } from './rules-size.ts';
 
-export const refreshAudience = implementer()(contract.refreshAudience, {
+export const refreshAudience = implement(contract.refreshAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id, 'lock'),
   async handle({ account, found, tx, now }) {
     // Rules of before the bound: what comes of the refresh could not be told.

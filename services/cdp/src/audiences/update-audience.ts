@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { selectAudience, updateAudienceRow } from './audiences.sql.ts';
 import { checkRulesSize } from './rules-size.ts';
 
-export const updateAudience = implementer()(contract.updateAudience, {
+export const updateAudience = implement(contract.updateAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id, 'lock'),
   async handle({ account, body, found, tx, now, fail }) {
     const { name = found.name, description = found.description } = body;

@@ -1,10 +1,11 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { badCursor, implementer, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
 import { findContact } from '../contacts/contacts.sql.ts';
+import { implement } from '../implement.ts';
 import { toConsent } from './consent.ts';
 import { isConsentOf, selectConsents } from './consents.sql.ts';
 
-export const listConsents = implementer()(contract.listConsents, {
+export const listConsents = implement(contract.listConsents, {
   find: ({ account, params, tx }) => findContact(tx, account.id, params.contact_id),
   async handle({ account, query, found, tx }) {
     const { limit, starting_after: cursor } = query;

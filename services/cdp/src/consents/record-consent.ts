@@ -1,12 +1,12 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
 import { findContact } from '../contacts/contacts.sql.ts';
 import { holdIdentities } from '../contacts/identities.sql.ts';
 import { canHaveHappened } from '../contacts/latest-instant.ts';
+import { implement } from '../implement.ts';
 import { toConsent } from './consent.ts';
 import { insertConsent } from './consents.sql.ts';
 
-export const recordConsent = implementer()(contract.recordConsent, {
+export const recordConsent = implement(contract.recordConsent, {
   async find({ account, params, tx }) {
     await holdIdentities(tx, [account.id]);
     return await findContact(tx, account.id, params.contact_id);

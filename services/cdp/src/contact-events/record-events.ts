@@ -1,14 +1,15 @@
 import { randomUUIDv7 } from 'node:crypto';
 import * as contract from '@customer-platform/contracts/cdp';
 import { ApiError } from '@customer-platform/contracts/core';
-import { entryParser, implementer } from '@customer-platform/service-kit';
+import { entryParser } from '@customer-platform/service-kit';
 import { holdIdentities } from '../contacts/identities.sql.ts';
 import { canHaveHappened } from '../contacts/latest-instant.ts';
+import { implement } from '../implement.ts';
 import { type GivenEvent, insertEvents } from './contact-events.sql.ts';
 
 const parse = entryParser(contract.ContactEventInput, 'events');
 
-export const recordEvents = implementer()(contract.recordEvents, {
+export const recordEvents = implement(contract.recordEvents, {
   async handle({ account, body, tx, now }) {
     const read = body.events.map((entry, index) => readEvent(entry, index, now));
     const good = read.flatMap((result, index) => (typeof result === 'string' ? [] : [{ index, event: result }]));

@@ -1,6 +1,6 @@
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
-import { nextNight } from '../duplicates/next-night.ts';
 import { markChanged } from './changed-contacts.sql.ts';
+import { nextNight } from './next-night.ts';
 
 export interface ContactRow {
   id: string;

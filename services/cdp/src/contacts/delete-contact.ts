@@ -1,11 +1,11 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
-import { leaveAllAudiences } from '../audiences/leave-all-audiences.ts';
+import { implement } from '../implement.ts';
+import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 import { toSummary } from './contact.ts';
 import { deleteContactRow, findContact } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';
 
-export const deleteContact = implementer()(contract.deleteContact, {
+export const deleteContact = implement(contract.deleteContact, {
   async find({ account, params, tx }) {
     await lockIdentities(tx, account.id);
     return await findContact(tx, account.id, params.contact_id, 'lock');

@@ -1,9 +1,9 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { toContact } from './contact.ts';
 import { findContact } from './contacts.sql.ts';
 
-export const getContact = implementer()(contract.getContact, {
+export const getContact = implement(contract.getContact, {
   find: ({ account, params, tx }) => findContact(tx, account.id, params.contact_id),
   handle: async ({ account, found }) => toContact(found, account),
 });

@@ -1,9 +1,10 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { badCursor, implementer, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { parsePhone, toContact } from './contact.ts';
 import { findContact, selectContacts } from './contacts.sql.ts';
 
-export const listContacts = implementer()(contract.listContacts, {
+export const listContacts = implement(contract.listContacts, {
   async handle({ account, query, tx }) {
     const { limit, starting_after: after, ...filter } = query;
     if (after !== undefined && !(await findContact(tx, account.id, uuidCursor(after)))) throw badCursor();

@@ -1,9 +1,9 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { applyValues, changedValues, toContact } from './contact.ts';
 import { findOldestByExternalId, insertContact, updateContactRow } from './contacts.sql.ts';
 
-export const putContactByExternalId = implementer()(contract.putContactByExternalId, {
+export const putContactByExternalId = implement(contract.putContactByExternalId, {
   async handle({ account, params, body, tx, emit, now }) {
     const before = await findOldestByExternalId(tx, account.id, params.external_id);
     if (!before) {

@@ -1,9 +1,9 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { applyValues, changedValues, toContact } from './contact.ts';
 import { findContact, updateContactRow } from './contacts.sql.ts';
 
-export const updateContact = implementer()(contract.updateContact, {
+export const updateContact = implement(contract.updateContact, {
   find: ({ account, params, tx }) => findContact(tx, account.id, params.contact_id, 'lock'),
   async handle({ account, body, found, tx, emit, now }) {
     const values = applyValues(body, account, found);

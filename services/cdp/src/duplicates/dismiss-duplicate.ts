@@ -1,10 +1,10 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
 import { holdIdentities } from '../contacts/identities.sql.ts';
+import { implement } from '../implement.ts';
 import { decidedAlready, toDuplicatePair } from './duplicate.ts';
 import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 
-export const dismissDuplicate = implementer()(contract.dismissDuplicate, {
+export const dismissDuplicate = implement(contract.dismissDuplicate, {
   async find({ account, params, tx }) {
     await holdIdentities(tx, [account.id]);
     return await lockDuplicate(tx, account.id, params.duplicate_id);

@@ -1,9 +1,10 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { badCursor, implementer, integerCursor, toPage } from '@customer-platform/service-kit';
+import { badCursor, integerCursor, toPage } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { toDuplicatePair } from './duplicate.ts';
 import { isDuplicate, selectOpenDuplicates } from './duplicates.sql.ts';
 
-export const listDuplicates = implementer()(contract.listDuplicates, {
+export const listDuplicates = implement(contract.listDuplicates, {
   async handle({ account, query, tx }) {
     const { limit, reason, starting_after: cursor } = query;
     const after = cursor === undefined ? undefined : integerCursor(cursor);

@@ -1,8 +1,8 @@
 import type { Job, Sql } from '@customer-platform/service-kit';
 import { lockPairs } from '../contacts/identities.sql.ts';
+import { nextNight } from '../contacts/next-night.ts';
 import { claimRun, deleteRun, endRun } from './duplicate-runs.sql.ts';
 import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
-import { nextNight } from './next-night.ts';
 
 /** How long an account is left alone in which a run failed, so that it holds up no other. */
 const restMs = 3_600_000;

@@ -1,14 +1,14 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { implementer } from '@customer-platform/service-kit';
 import { changedValues, toContact, toSummary } from '../contacts/contact.ts';
 import { unitedFields, unitedTags } from '../contacts/contact-size.ts';
 import { type ContactRow, type ContactValues, findContact, updateContactRow } from '../contacts/contacts.sql.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
+import { implement } from '../implement.ts';
 import { decidedAlready } from './duplicate.ts';
 import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { lockContacts, moveToSurvivor } from './merge.sql.ts';
 
-export const mergeDuplicate = implementer()(contract.mergeDuplicate, {
+export const mergeDuplicate = implement(contract.mergeDuplicate, {
   async find({ account, params, tx }) {
     await lockIdentities(tx, account.id);
     return await lockDuplicate(tx, account.id, params.duplicate_id);

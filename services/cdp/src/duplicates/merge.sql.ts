@@ -1,6 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
-import { keepLeavers } from '../audiences/leavers.sql.ts';
 import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
+import { keepLeavers } from '../leavers/leavers.sql.ts';
 
 /** Reads contacts, locked in the order of their ids until the transaction ends. */
 export async function lockContacts(tx: Sql, accountId: string, ids: readonly string[]): Promise<ContactRow[]> {

@@ -2,8 +2,8 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import type { MessageChannel } from '@customer-platform/contracts/messaging';
 import { decryptSecret } from '@customer-platform/outbound';
 import { formatInstant } from '@customer-platform/service-kit';
+import type { MessagingResources } from '../implement.ts';
 import { providers } from '../providers/all.ts';
-import type { MessagingResources } from '../resources.ts';
 import type { ChannelRow } from './channels.sql.ts';
 
 export type Settings = Record<string, unknown>;

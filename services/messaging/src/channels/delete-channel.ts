@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/messaging';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { deleteChannelRow, lockChannel } from './channels.sql.ts';
 
 export const deleteChannel = implement(contract.deleteChannel, {

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/messaging';
 import { badCursor, toPage } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toChannel } from './channel.ts';
 import { channelsOf, selectChannels } from './channels.sql.ts';
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import * as contract from '@customer-platform/contracts/messaging';
 import { encryptSecret } from '@customer-platform/outbound';
 import { fieldParser } from '@customer-platform/service-kit';
+import { implement } from '../implement.ts';
 import { providers } from '../providers/all.ts';
-import { implement } from '../resources.ts';
 import { type Settings, settingsOf, toChannel } from './channel.ts';
 import { lockChannel, upsertChannel } from './channels.sql.ts';
 

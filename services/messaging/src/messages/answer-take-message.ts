@@ -2,10 +2,9 @@ import { knownContact, learnContact } from '@customer-platform/contact-copy';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Channel, takeMessage } from '@customer-platform/contracts/messaging';
 import { activeTrace, answerRequest } from '@customer-platform/service-kit';
-import { selectSender } from '../receipts/inbound.sql.ts';
-import { addressOfSender } from '../receipts/inbound-announcer.ts';
-import type { MessagingResources } from '../resources.ts';
-import { insertMessages, selectIdByKey } from './messages.sql.ts';
+import type { MessagingResources } from '../implement.ts';
+import { insertMessages, selectIdByKey, selectSender } from './messages.sql.ts';
+import { addressOfSender } from './sender-address.ts';
 
 /** Stores what another service has to tell a contact, once for each key. Throws where the account does not exist. */
 export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingResources>(

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/messaging';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { lockMessages, saveMessages, type WholeMessage } from './attempts.sql.ts';
 import { toMessage } from './message.ts';
 import { cancel } from './message-state.ts';

@@ -3,7 +3,7 @@ import { ApiError } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/messaging';
 import { findDeliveries } from '@customer-platform/contracts/webhooks';
 import { type Ask, formatInstant } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { selectMessage } from './attempts.sql.ts';
 import { toMessageWithAttempts } from './message.ts';
 import type { MessageRow } from './messages.sql.ts';

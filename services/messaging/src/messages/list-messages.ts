@@ -1,7 +1,7 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/messaging';
 import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { hasMessage, listMessageRows } from './list-messages.sql.ts';
 import { toMessage } from './message.ts';
 

@@ -100,3 +100,10 @@ export async function releaseScheduled(tx: Sql, now: Date, limit: number): Promi
     returning 1`;
   return rows.length;
 }
+
+/** Returns who wrote an inbound message, as its provider named them; undefined where the account has none with this id. */
+export async function selectSender(sql: Sql, accountId: string, id: string): Promise<string | undefined> {
+  const [row] = await sql<{ sender: string }[]>`
+    select sender from inbound_messages where account_id = ${accountId} and id = ${id}`;
+  return row?.sender;
+}

@@ -1,5 +1,5 @@
 import type { Job } from '@customer-platform/service-kit';
-import type { MessagingResources } from '../resources.ts';
+import type { MessagingResources } from '../implement.ts';
 import { releaseScheduled } from './messages.sql.ts';
 
 const batchSize = 500;

@@ -2,7 +2,7 @@ import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/messaging';
 import { activeTrace } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { addressFor } from './address.ts';
 import { toMessage } from './message.ts';
 import { insertMessages, type MessageRow } from './messages.sql.ts';

@@ -1,7 +1,7 @@
 import type { Job } from '@customer-platform/service-kit';
+import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeReceipt } from '../messages/message-state.ts';
-import type { MessagingResources } from '../resources.ts';
 import { type ArrivedReceipt, settleReceipts, takeArrivedReceipts } from './receipts.sql.ts';
 
 const batchSize = 200;

@@ -1,7 +1,5 @@
 import { findOrCreateContact } from '@customer-platform/contracts/cdp';
-import { email } from '@customer-platform/contracts/core';
 import { messageReceived } from '@customer-platform/contracts/messaging';
-import { toE164 } from '@customer-platform/phone-number';
 import {
   type DueWork,
   type Ended,
@@ -10,6 +8,7 @@ import {
   inWorkTransaction,
 } from '@customer-platform/service-kit';
 import type { z } from 'zod';
+import { addressOfSender } from '../messages/sender-address.ts';
 import { claimInbound, endInbound, type InboundRow, inboundMessages } from './inbound.sql.ts';
 
 /** Whom an inbound message is from: null for a sender who has no address. */
@@ -60,13 +59,4 @@ async function emitReceived(foundation: Foundation, ended: readonly Ended<Inboun
       emit(messageReceived, account, { message, contact });
     }
   });
-}
-
-/** Returns a sender's address as contacts keep it; undefined for a short code or a name, of which no contact can be made. */
-export function addressOfSender(sender: string, country: string): { phone: string } | { email: string } | undefined {
-  const address = email.safeParse(sender);
-  if (address.success) return { email: address.data };
-  const number = sender.trim().replace(/^whatsapp:/, '');
-  const phone = toE164(number, country) ?? number.replace(/[\s()./-]/g, '');
-  return /^\+[1-9]\d{6,14}$/.test(phone) ? { phone } : undefined;
 }

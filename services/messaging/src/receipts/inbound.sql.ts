@@ -42,10 +42,3 @@ export async function endInbound(
     where m.account_id = found.account_id and m.id = found.id and m.due_at is not null returning m.id`;
   return new Set(ended.map(({ id }) => id));
 }
-
-/** Returns who wrote an inbound message, as its provider named them; undefined where the account has none with this id. */
-export async function selectSender(sql: Sql, accountId: string, id: string): Promise<string | undefined> {
-  const [row] = await sql<{ sender: string }[]>`
-    select sender from inbound_messages where account_id = ${accountId} and id = ${id}`;
-  return row?.sender;
-}

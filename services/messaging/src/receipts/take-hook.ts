@@ -2,8 +2,8 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { decryptSecret } from '@customer-platform/outbound';
 import { type Hook, meter } from '@customer-platform/service-kit';
 import { channelByToken } from '../channels/channels.sql.ts';
+import type { MessagingResources } from '../implement.ts';
 import { providers } from '../providers/all.ts';
-import type { MessagingResources } from '../resources.ts';
 import { hasWaitingReceipts, insertInbound, insertReceipts } from './receipts.sql.ts';
 
 const refused = meter.createCounter('messages.hooks_refused', {

@@ -1,7 +1,7 @@
 import type { Job } from '@customer-platform/service-kit';
+import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
-import type { MessagingResources } from '../resources.ts';
 import { selectDueFallbacks, selectLostTries } from './claims.sql.ts';
 
 const batchSize = 200;

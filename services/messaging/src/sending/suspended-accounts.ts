@@ -1,7 +1,7 @@
 import type { AccountDirectory, Job } from '@customer-platform/service-kit';
+import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeSuspension } from '../messages/message-state.ts';
-import type { MessagingResources } from '../resources.ts';
 import { selectAccountsWithTries, selectWaitingTries } from './claims.sql.ts';
 
 /** What lies beyond is found when it is claimed. */

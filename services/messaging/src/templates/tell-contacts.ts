@@ -4,8 +4,8 @@ import type { EventData, EventDefinition } from '@customer-platform/contracts/co
 import type { Channel, TemplateName } from '@customer-platform/contracts/messaging';
 import type { Consumer, ReceivedEvent, WorkCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
+import type { MessagingResources } from '../implement.ts';
 import { insertMessages, type NewMessage } from '../messages/messages.sql.ts';
-import type { MessagingResources } from '../resources.ts';
 import { appointmentText } from './appointment-text.ts';
 import { selectOwnTexts } from './templates.sql.ts';
 

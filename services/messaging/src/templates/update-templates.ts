@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/messaging';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { defaultText } from './default-texts.ts';
 import { toTemplates } from './template.ts';
 import { deleteOwnText, lockOwnTexts, selectOwnTexts, upsertOwnText } from './templates.sql.ts';

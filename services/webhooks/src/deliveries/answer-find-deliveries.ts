@@ -1,6 +1,6 @@
 import { findDeliveries } from '@customer-platform/contracts/webhooks';
 import { answerRequest, type RequestCall } from '@customer-platform/service-kit';
-import type { WebhookResources } from '../resources.ts';
+import type { WebhookResources } from '../implement.ts';
 import { selectDeliveriesOf } from './deliveries.sql.ts';
 
 const most = 100;

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findDelivery } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 

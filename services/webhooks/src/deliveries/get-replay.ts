@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findReplay } from './replays.sql.ts';
 
 export const getReplay = implement(contract.getReplay, {

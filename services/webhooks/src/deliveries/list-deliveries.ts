@@ -2,7 +2,7 @@ import { uuid } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { badCursor, toPage } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findCursor, selectDeliveries } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 

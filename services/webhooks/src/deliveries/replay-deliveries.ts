@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { insertReplay } from './replays.sql.ts';
 
 export const replayDeliveries = implement(contract.replayDeliveries, {

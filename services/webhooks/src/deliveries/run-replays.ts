@@ -1,7 +1,7 @@
 import type { Job, WorkCall } from '@customer-platform/service-kit';
 import { makeDue } from '../delivery/dispatch.sql.ts';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import type { WebhookResources } from '../resources.ts';
+import type { WebhookResources } from '../implement.ts';
 import { restartDeliveries } from './deliveries.sql.ts';
 import { countDue, nextOfReplay, type ReplayRow, takeReplay, updateReplay } from './replays.sql.ts';
 

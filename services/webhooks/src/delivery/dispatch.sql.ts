@@ -1,5 +1,4 @@
 import type { Sql } from '@customer-platform/service-kit';
-import type { PreviousSecret } from '../endpoints/endpoints.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
 
 /** Names the queue of one endpoint. */
@@ -70,6 +69,9 @@ export type QueueState = DueQueue & {
   /** When the next of what is not due yet will be, null where there is none. */
   laterAt: Date | null;
 };
+
+/** A secret that was replaced, encrypted, in base64; it signs until `until`. */
+export type PreviousSecret = { secret: string; until: string };
 
 type StateRow = KeyRow & {
   version: number;

@@ -1,6 +1,6 @@
 import { webhookDisabled } from '@customer-platform/contracts/webhooks';
 import type { Job } from '@customer-platform/service-kit';
-import type { WebhookResources } from '../resources.ts';
+import type { WebhookResources } from '../implement.ts';
 import { toEndpoint } from './endpoint.ts';
 import { deleteAnnouncements, lockAnnouncements } from './endpoints.sql.ts';
 

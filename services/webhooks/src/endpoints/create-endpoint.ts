@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { encryptSecret, newSigningSecret, refusePrivateTarget } from '@customer-platform/outbound';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toEndpoint } from './endpoint.ts';
 import { insertEndpoint, prepareEndpoint } from './endpoints.sql.ts';
 

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { endPending, noteEndpointChanged } from '../delivery/dispatch.sql.ts';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { deleteEndpointRow, findEndpoint } from './endpoints.sql.ts';
 
 /** So many pending deliveries end with the request itself; the dispatcher ends what is beyond. */

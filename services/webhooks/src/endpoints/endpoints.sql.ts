@@ -1,4 +1,5 @@
 import type { Sql } from '@customer-platform/service-kit';
+import type { PreviousSecret } from '../delivery/dispatch.sql.ts';
 
 export interface EndpointRow {
   id: string;
@@ -89,9 +90,6 @@ export async function updateEndpointRow(
 export async function deleteEndpointRow(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`delete from endpoints where account_id = ${accountId} and id = ${id}`;
 }
-
-/** A secret that was replaced, encrypted, in base64; it signs until `until`. */
-export type PreviousSecret = { secret: string; until: string };
 
 /** Reads the secrets of an endpoint that this transaction has locked. */
 export async function readSecrets(

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/webhooks';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { toEndpoint } from './endpoint.ts';
 import { findEndpoint } from './endpoints.sql.ts';
 

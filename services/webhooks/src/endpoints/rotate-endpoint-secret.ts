@@ -1,8 +1,8 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { encryptSecret, newSigningSecret } from '@customer-platform/outbound';
-import { noteEndpointChanged } from '../delivery/dispatch.sql.ts';
-import { implement } from '../resources.ts';
-import { findEndpoint, type PreviousSecret, readSecrets, replaceSecret } from './endpoints.sql.ts';
+import { noteEndpointChanged, type PreviousSecret } from '../delivery/dispatch.sql.ts';
+import { implement } from '../implement.ts';
+import { findEndpoint, readSecrets, replaceSecret } from './endpoints.sql.ts';
 
 /** So many former secrets sign beside the new one at most; with one more the oldest stops. */
 const maxPrevious = 4;

@@ -1,6 +1,6 @@
 import type { Job } from '@customer-platform/service-kit';
 import { deleteOldReplays } from '../deliveries/replays.sql.ts';
-import type { WebhookResources } from '../resources.ts';
+import type { WebhookResources } from '../implement.ts';
 import { deleteOldEvents } from './events.sql.ts';
 import { oldestKept } from './retention.ts';
 

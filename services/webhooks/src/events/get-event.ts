@@ -1,6 +1,6 @@
 import type { Envelope } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findEvent } from './events.sql.ts';
 import { oldestKept } from './retention.ts';
 

@@ -2,7 +2,7 @@ import { events } from '@customer-platform/contracts';
 import { envelopeOf } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { z } from 'zod';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 
 const publicEvents = events.filter((event) => event.audience === 'public');
 

@@ -1,7 +1,7 @@
 import { type Envelope, uuid } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { badCursor, toPage } from '@customer-platform/service-kit';
-import { implement } from '../resources.ts';
+import { implement } from '../implement.ts';
 import { findEvent, selectEvents } from './events.sql.ts';
 import { oldestKept } from './retention.ts';
 

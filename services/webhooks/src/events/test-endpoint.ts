@@ -3,10 +3,10 @@ import { outboxRow, writeOutbox } from '@customer-platform/service-kit';
 import { insertDelivery } from '../deliveries/deliveries.sql.ts';
 import { toDelivery } from '../deliveries/delivery.ts';
 import { makeDue } from '../delivery/dispatch.sql.ts';
-import { insertEvent } from '../events/events.sql.ts';
-import { implement } from '../resources.ts';
-import { toEndpoint } from './endpoint.ts';
-import { findEndpoint } from './endpoints.sql.ts';
+import { toEndpoint } from '../endpoints/endpoint.ts';
+import { findEndpoint } from '../endpoints/endpoints.sql.ts';
+import { implement } from '../implement.ts';
+import { insertEvent } from './events.sql.ts';
 
 /**
  * The event and its one delivery are written here, so that no other endpoint gets it and the answer can show the delivery;

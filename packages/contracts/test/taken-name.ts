@@ -1,0 +1,2 @@
+/** A name that another contract exports. */
+export const createDeal = undefined;

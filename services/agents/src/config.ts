@@ -1,0 +1,18 @@
+import { allowedRangesSetting, parsed, parseSecretKeys } from '@customer-platform/outbound';
+import { baseConfig } from '@customer-platform/service-kit';
+import { z } from 'zod';
+
+/** The settings of this service. */
+export const agentsConfig = baseConfig.extend({
+  AGENTS_SECRET_KEY: parsed(parseSecretKeys).meta({
+    description: 'Encrypts the keys of AI providers: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',
+  }),
+  WEBHOOKS_ALLOWED_RANGES: allowedRangesSetting,
+  AGENTS_AI_TIMEOUT_MS: z.coerce.number().int().min(100).max(300_000).default(60_000).meta({
+    description: 'One deadline over a call of an AI provider.',
+  }),
+  AGENTS_MAX_PLANNING: z.coerce.number().int().min(1).max(200).default(64).meta({
+    description: 'Plans that are made at once at most in one process.',
+  }),
+});
+export type AgentsConfig = z.output<typeof agentsConfig>;

@@ -1,0 +1,15 @@
+import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
+import { implementer, type Worker } from '@customer-platform/service-kit';
+
+/** What this service's operations, consumers and jobs share. */
+export interface AgentsResources {
+  secretKeys: SecretKeys;
+  /** Keeps what customers name to addresses that are public or allowed. */
+  guard: TargetGuard;
+  planner: Worker;
+  stepRunner: Worker;
+  sourceReader: Worker;
+}
+
+/** The `implement` of this service. */
+export const implement = implementer<AgentsResources>();

@@ -1,0 +1,7 @@
+import { implementer, type Worker } from '@customer-platform/service-kit';
+
+/** What this service's operations share. */
+export type CatalogueResources = { handover: Worker };
+
+/** The `implement` of this service. */
+export const implement = implementer<CatalogueResources>();

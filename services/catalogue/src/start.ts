@@ -1,0 +1,53 @@
+import { contactConsumer } from '@customer-platform/contact-copy';
+import type * as contract from '@customer-platform/contracts/catalogue';
+import {
+  type BaseConfig,
+  baseConfig,
+  type Foundation,
+  type ServiceDefinition,
+  WorkQueue,
+} from '@customer-platform/service-kit';
+import type { CatalogueResources } from './implement.ts';
+import { cancelOrder } from './orders/cancel-order.ts';
+import { confirmOrder } from './orders/confirm-order.ts';
+import { createOrder } from './orders/create-order.ts';
+import { declineOrder } from './orders/decline-order.ts';
+import { fulfilOrder } from './orders/fulfil-order.ts';
+import { getOrder } from './orders/get-order.ts';
+import { listOrders } from './orders/list-orders.ts';
+import { messageHandover } from './orders/message-handover.ts';
+import { createProduct } from './products/create-product.ts';
+import { deleteProduct } from './products/delete-product.ts';
+import { getProduct } from './products/get-product.ts';
+import { listProducts } from './products/list-products.ts';
+import { updateProduct } from './products/update-product.ts';
+
+/** Catalogue: what an account sells, and who ordered what of it. */
+export const catalogue: ServiceDefinition<typeof contract, typeof baseConfig, CatalogueResources> = {
+  name: 'catalogue',
+  config: baseConfig,
+  migrations: new URL('../migrations/', import.meta.url),
+  operations: {
+    listProducts,
+    createProduct,
+    getProduct,
+    updateProduct,
+    deleteProduct,
+    listOrders,
+    createOrder,
+    getOrder,
+    confirmOrder,
+    declineOrder,
+    fulfilOrder,
+    cancelOrder,
+  },
+  requests: {},
+  consumers: [contactConsumer],
+  resources: makeResources,
+};
+
+/** Starts handing messages over; `stop` ends it after those under way. */
+async function makeResources(foundation: Foundation<BaseConfig>) {
+  const handover = new WorkQueue(foundation, messageHandover(foundation));
+  return { handover, stop: () => handover.stop() };
+}

@@ -1,0 +1,81 @@
+import type * as contract from '@customer-platform/contracts/cdp';
+import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
+import { createAudience } from './audiences/create-audience.ts';
+import { deleteAudience } from './audiences/delete-audience.ts';
+import { explainAudience } from './audiences/explain-audience.ts';
+import { getAudience } from './audiences/get-audience.ts';
+import { listAudienceMembers } from './audiences/list-audience-members.ts';
+import { listAudiences } from './audiences/list-audiences.ts';
+import { previewAudience } from './audiences/preview-audience.ts';
+import { refreshAudience } from './audiences/refresh-audience.ts';
+import { refreshChangedContacts } from './audiences/refresh-changed.ts';
+import { refreshWhole } from './audiences/refresh-whole.ts';
+import { retryStuckAudiences } from './audiences/retry-stuck-audiences.ts';
+import { updateAudience } from './audiences/update-audience.ts';
+import { listConsents } from './consents/list-consents.ts';
+import { recordConsent } from './consents/record-consent.ts';
+import { onDomainEvent } from './contact-events/on-domain-event.ts';
+import { recordEvents } from './contact-events/record-events.ts';
+import { answerFindOrCreateContact } from './contacts/answer-find-or-create-contact.ts';
+import { answerGetContactProfile } from './contacts/answer-get-contact-profile.ts';
+import { answerGetContactReach } from './contacts/answer-get-contact-reach.ts';
+import { answerGetContactSummary } from './contacts/answer-get-contact-summary.ts';
+import { createContact } from './contacts/create-contact.ts';
+import { deleteContact } from './contacts/delete-contact.ts';
+import { getContact } from './contacts/get-contact.ts';
+import { listContacts } from './contacts/list-contacts.ts';
+import { putContactByExternalId } from './contacts/put-contact-by-external-id.ts';
+import { updateContact } from './contacts/update-contact.ts';
+import { dismissDuplicate } from './duplicates/dismiss-duplicate.ts';
+import { findDuplicates } from './duplicates/find-duplicates.ts';
+import { listDuplicates } from './duplicates/list-duplicates.ts';
+import { lookForDuplicates } from './duplicates/look-for-duplicates.ts';
+import { mergeDuplicate } from './duplicates/merge-duplicate.ts';
+import { forgetLeavers } from './leavers/forget-leavers.ts';
+
+/** Customer data: who the contacts of an account are, what they said and did, and which of them are one person. */
+export const cdp: ServiceDefinition<typeof contract> = {
+  name: 'cdp',
+  config: baseConfig,
+  migrations: new URL('../migrations/', import.meta.url),
+  operations: {
+    createContact,
+    listContacts,
+    getContact,
+    updateContact,
+    deleteContact,
+    putContactByExternalId,
+    listConsents,
+    recordConsent,
+    recordEvents,
+    listDuplicates,
+    findDuplicates,
+    mergeDuplicate,
+    dismissDuplicate,
+    createAudience,
+    listAudiences,
+    getAudience,
+    updateAudience,
+    deleteAudience,
+    refreshAudience,
+    previewAudience,
+    explainAudience,
+    listAudienceMembers,
+  },
+  requests: {
+    getContactSummary: answerGetContactSummary,
+    getContactProfile: answerGetContactProfile,
+    getContactReach: answerGetContactReach,
+    findOrCreateContact: answerFindOrCreateContact,
+  },
+  consumers: [onDomainEvent],
+  jobs: [
+    lookForDuplicates(),
+    retryStuckAudiences,
+    forgetLeavers,
+    refreshWhole(1),
+    refreshWhole(2),
+    refreshChangedContacts(1),
+    refreshChangedContacts(2),
+  ],
+};

@@ -1,0 +1,38 @@
+import { allowedRangesSetting, parsed, parseSecretKeys } from '@customer-platform/outbound';
+import { baseConfig } from '@customer-platform/service-kit';
+import { z } from 'zod';
+
+const url = (fallback: string, description: string) =>
+  z
+    .url({ protocol: /^https?$/ })
+    .default(fallback)
+    .transform(withoutSlashesAtEnd)
+    .meta({ description });
+
+function withoutSlashesAtEnd(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '/') end -= 1;
+  return text.slice(0, end);
+}
+
+/** The settings of this service. */
+export const messagingConfig = baseConfig.extend({
+  MESSAGING_SECRET_KEY: parsed(parseSecretKeys).meta({
+    description: 'Encrypts the settings of channels: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',
+  }),
+  WEBHOOKS_ALLOWED_RANGES: allowedRangesSetting,
+  PUBLIC_URL: url('http://127.0.0.1:8080', 'Where providers reach the gateway: the beginning of hook_url.'),
+  MESSAGING_TIMEOUT_MS: z.coerce.number().int().min(100).max(15_000).default(15_000).meta({
+    description: 'One deadline over a call of a provider.',
+  }),
+  MESSAGING_MAX_PER_CHANNEL: z.coerce.number().int().min(1).max(500).default(32).meta({
+    description:
+      'Calls under way at most of one account on one channel, in one process; a provider earns them by answering.',
+  }),
+  MESSAGING_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2_000).default(256).meta({
+    description: 'Calls under way at most that began within the last second; four times as many in all.',
+  }),
+  MESSAGING_TWILIO_URL: url('https://api.twilio.com', "The address of Twilio's API."),
+  MESSAGING_WHATSAPP_URL: url('https://graph.facebook.com', "The address of Meta's Graph API."),
+});
+export type MessagingConfig = z.output<typeof messagingConfig>;

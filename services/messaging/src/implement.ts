@@ -1,0 +1,17 @@
+import type { SecretKeys } from '@customer-platform/outbound';
+import { type Ask, implementer, type Worker } from '@customer-platform/service-kit';
+import type { ProviderTools } from './providers/provider.ts';
+
+/** What this service's operations, hooks, consumers and jobs share. */
+export interface MessagingResources {
+  secretKeys: SecretKeys;
+  tools: Omit<ProviderTools, 'hookUrl'>;
+  hookUrlOf(token: string): string;
+  dispatcher: Worker;
+  /** Asks another service, for an account. */
+  askFor(accountId: string): Ask;
+  inbound: Worker;
+}
+
+/** The `implement` of this service. */
+export const implement = implementer<MessagingResources>();

@@ -1,0 +1,11 @@
+import { email } from '@customer-platform/contracts/core';
+import { toE164 } from '@customer-platform/phone-number';
+
+/** Returns a sender's address as contacts keep it; undefined for a short code or a name, of which no contact can be made. */
+export function addressOfSender(sender: string, country: string): { phone: string } | { email: string } | undefined {
+  const address = email.safeParse(sender);
+  if (address.success) return { email: address.data };
+  const number = sender.trim().replace(/^whatsapp:/, '');
+  const phone = toE164(number, country) ?? number.replace(/[\s()./-]/g, '');
+  return /^\+[1-9]\d{6,14}$/.test(phone) ? { phone } : undefined;
+}

@@ -1,0 +1,96 @@
+import { contactConsumer } from '@customer-platform/contact-copy';
+import type * as contract from '@customer-platform/contracts/messaging';
+import { createNameResolver, createPoster } from '@customer-platform/outbound';
+import { askAs, type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
+import { deleteChannel } from './channels/delete-channel.ts';
+import { listChannels } from './channels/list-channels.ts';
+import { putChannel } from './channels/put-channel.ts';
+import { type MessagingConfig, messagingConfig } from './config.ts';
+import type { MessagingResources } from './implement.ts';
+import { answerGetConversation } from './messages/answer-get-conversation.ts';
+import { answerTakeMessage } from './messages/answer-take-message.ts';
+import { cancelMessage } from './messages/cancel-message.ts';
+import { getMessage } from './messages/get-message.ts';
+import { listMessages } from './messages/list-messages.ts';
+import { releaseScheduledMessages } from './messages/release-scheduled-messages.ts';
+import { sendMessage } from './messages/send-message.ts';
+import { applyReceipts } from './receipts/apply-receipts.ts';
+import { inboundAnnouncement } from './receipts/inbound-announcer.ts';
+import { takeHook } from './receipts/take-hook.ts';
+import { Dispatcher } from './sending/dispatcher.ts';
+import { endLostTries, fallBack } from './sending/fall-back.ts';
+import { endSuspendedMessages, Suspensions } from './sending/suspended-accounts.ts';
+import { writeResults } from './sending/write-results.ts';
+import { getTemplates } from './templates/get-templates.ts';
+import { onConfirmationDue } from './templates/on-confirmation-due.ts';
+import { onReminderDue } from './templates/on-reminder-due.ts';
+import { updateTemplates } from './templates/update-templates.ts';
+
+/** Messages: sends what an account has to say on the first channel that reaches its customer, and takes what they answer. */
+export const messaging: ServiceDefinition<typeof contract, typeof messagingConfig, MessagingResources> = {
+  name: 'messaging',
+  config: messagingConfig,
+  migrations: new URL('../migrations/', import.meta.url),
+  operations: {
+    // The first path that fits serves: fixed ones come before those with an id.
+    listChannels,
+    putChannel,
+    deleteChannel,
+    getTemplates,
+    updateTemplates,
+    sendMessage,
+    listMessages,
+    getMessage,
+    cancelMessage,
+  },
+  requests: {
+    takeMessage: answerTakeMessage,
+    getConversation: answerGetConversation,
+  },
+  hooks: [takeHook],
+  consumers: [contactConsumer, onConfirmationDue, onReminderDue],
+  jobs: [releaseScheduledMessages, fallBack, endLostTries, endSuspendedMessages, applyReceipts],
+  resources: makeResources,
+};
+
+/** Answers longer than this are cut: a provider may repeat the whole message. */
+const keptBytes = 64 * 1024;
+
+/** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
+async function makeResources(foundation: Foundation<MessagingConfig>) {
+  const { config } = foundation;
+  const guard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5_000) };
+  const poster = createPoster({
+    ...guard,
+    timeoutMs: config.MESSAGING_TIMEOUT_MS,
+    maxSocketsPerPool: config.MESSAGING_MAX_PER_CHANNEL,
+    maxSockets: config.MESSAGING_MAX_IN_FLIGHT * 6,
+    keptBytes,
+    neverResends: true,
+  });
+  const shared = {
+    secretKeys: config.MESSAGING_SECRET_KEY,
+    tools: { poster, guard, twilioUrl: config.MESSAGING_TWILIO_URL, whatsappUrl: config.MESSAGING_WHATSAPP_URL },
+    hookUrlOf: (token: string) => `${config.PUBLIC_URL}/hooks/messages/${token}`,
+  };
+  const dispatcher = new Dispatcher({
+    ...foundation,
+    ...shared,
+    suspensions: new Suspensions(foundation.accounts),
+    maxPerLane: config.MESSAGING_MAX_PER_CHANNEL,
+    maxInFlight: config.MESSAGING_MAX_IN_FLIGHT,
+    write: (ended) => writeResults(foundation, ended),
+  });
+  const inbound = new WorkQueue(foundation, inboundAnnouncement(foundation));
+  return {
+    ...shared,
+    askFor: (accountId: string) => askAs(foundation.bus, accountId),
+    dispatcher,
+    inbound,
+    async stop() {
+      await inbound.stop();
+      await dispatcher.stop();
+      await poster.close();
+    },
+  };
+}

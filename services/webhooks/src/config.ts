@@ -1,0 +1,25 @@
+import { allowedRangesSetting, parsed, parseSecretKeys } from '@customer-platform/outbound';
+import { baseConfig } from '@customer-platform/service-kit';
+import { z } from 'zod';
+import { parseRetrySchedule } from './delivery/retry-schedule.ts';
+
+/** The settings of this service. */
+export const webhooksConfig = baseConfig.extend({
+  WEBHOOKS_SECRET_KEY: parsed(parseSecretKeys).meta({
+    description: 'Encrypts signing secrets: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',
+  }),
+  WEBHOOKS_ALLOWED_RANGES: allowedRangesSetting,
+  WEBHOOKS_RETRY_SCHEDULE: parsed(parseRetrySchedule)
+    .default(parseRetrySchedule('0,5s,5m,30m,2h,5h,10h,14h,20h,24h'))
+    .meta({ description: 'The waits before each try of a delivery, such as 0,5s,5m.' }),
+  WEBHOOKS_TIMEOUT_MS: z.coerce.number().int().min(100).max(60_000).default(15_000).meta({
+    description: 'One deadline over name look-up, connection, TLS, headers and body of a try.',
+  }),
+  WEBHOOKS_MAX_PER_ENDPOINT: z.coerce.number().int().min(1).max(100).default(10).meta({
+    description: 'Tries under way at most to one endpoint.',
+  }),
+  WEBHOOKS_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2000).default(256).meta({
+    description: 'Tries under way at most that began within the last second; four times as many in all.',
+  }),
+});
+export type WebhooksConfig = z.output<typeof webhooksConfig>;

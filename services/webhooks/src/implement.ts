@@ -1,0 +1,15 @@
+import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
+import { implementer, type Worker } from '@customer-platform/service-kit';
+import type { RetrySchedule } from './delivery/retry-schedule.ts';
+
+/** What this service's operations, consumers and jobs share. */
+export type WebhookResources = {
+  guard: TargetGuard;
+  secretKeys: SecretKeys;
+  schedule: RetrySchedule;
+  dispatcher: Worker;
+  eventsCommitted(): void;
+};
+
+/** The `implement` of this service. */
+export const implement = implementer<WebhookResources>();

@@ -1,0 +1,122 @@
+import type * as contract from '@customer-platform/contracts/webhooks';
+import { deliveryStatus } from '@customer-platform/contracts/webhooks';
+import { createNameResolver, createPoster, type TargetGuard } from '@customer-platform/outbound';
+import { type Foundation, meter, type ServiceDefinition } from '@customer-platform/service-kit';
+import { type WebhooksConfig, webhooksConfig } from './config.ts';
+import { answerFindDeliveries } from './deliveries/answer-find-deliveries.ts';
+import { getDelivery } from './deliveries/get-delivery.ts';
+import { getReplay } from './deliveries/get-replay.ts';
+import { listDeliveries } from './deliveries/list-deliveries.ts';
+import { redeliver } from './deliveries/redeliver.ts';
+import { replayDeliveries } from './deliveries/replay-deliveries.ts';
+import { runReplays } from './deliveries/run-replays.ts';
+import { Dispatcher } from './delivery/dispatcher.ts';
+import { announceDisabled } from './endpoints/announce-disabled.ts';
+import { createEndpoint } from './endpoints/create-endpoint.ts';
+import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
+import { getEndpoint } from './endpoints/get-endpoint.ts';
+import { listEndpoints } from './endpoints/list-endpoints.ts';
+import { rotateEndpointSecret } from './endpoints/rotate-endpoint-secret.ts';
+import { updateEndpoint } from './endpoints/update-endpoint.ts';
+import { countUnaccounted, oldestDueAgeSeconds } from './events/events.sql.ts';
+import { forgetOldEvents } from './events/forget-old-events.ts';
+import { getEvent } from './events/get-event.ts';
+import { listEventKinds } from './events/list-event-kinds.ts';
+import { listEvents } from './events/list-events.ts';
+import { onPublicEvent } from './events/on-public-event.ts';
+import { testEndpoint } from './events/test-endpoint.ts';
+import type { WebhookResources } from './implement.ts';
+
+/** Webhooks: tells endpoints outside of every public event, at least once, until it is delivered or given up with a reason. */
+export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig, WebhookResources> = {
+  name: 'webhooks',
+  config: webhooksConfig,
+  migrations: new URL('../migrations/', import.meta.url),
+  operations: {
+    createEndpoint,
+    listEndpoints,
+    getEndpoint,
+    updateEndpoint,
+    deleteEndpoint,
+    rotateEndpointSecret,
+    testEndpoint,
+    listDeliveries,
+    getDelivery,
+    redeliver,
+    replayDeliveries,
+    getReplay,
+    listEvents,
+    listEventKinds,
+    getEvent,
+  },
+  requests: {
+    findDeliveries: answerFindDeliveries,
+  },
+  consumers: [onPublicEvent],
+  jobs: [announceDisabled, runReplays, forgetOldEvents],
+  resources: makeResources,
+};
+
+const balanceWindowMs = 5 * 60_000;
+/** Younger events may still be in a transaction. */
+const balanceLagMs = 30_000;
+
+/** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
+async function makeResources(foundation: Foundation<WebhooksConfig>) {
+  const { config, sql, log, clock, accounts, eventsCommitted } = foundation;
+  const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
+  const guard: TargetGuard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5000) };
+  const poster = createPoster({
+    ...guard,
+    timeoutMs: config.WEBHOOKS_TIMEOUT_MS,
+    maxSocketsPerPool: config.WEBHOOKS_MAX_PER_ENDPOINT,
+    maxSockets: config.WEBHOOKS_MAX_IN_FLIGHT * 6,
+  });
+  const dispatcher = new Dispatcher({
+    sql,
+    log,
+    clock,
+    poster,
+    accounts,
+    schedule,
+    secretKeys,
+    maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
+    maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
+  });
+  observe(foundation);
+  return {
+    guard,
+    secretKeys,
+    schedule,
+    dispatcher,
+    eventsCommitted,
+    async stop() {
+      await dispatcher.stop();
+      await poster.close();
+    },
+  };
+}
+
+function observe({ sql, clock }: Foundation<WebhooksConfig>): void {
+  const unaccounted = meter.createObservableGauge('webhooks.unaccounted', {
+    description:
+      'Deliveries that events of the last minutes should have had and that are in no state: 0, or something is lost.',
+  });
+  const states = meter.createObservableGauge('webhooks.deliveries', {
+    description: 'Deliveries of the last minutes, by state.',
+  });
+  const oldest = meter.createObservableGauge('webhooks.oldest_due_age', {
+    unit: 's',
+    description: 'How long the delivery that is due for longest has been.',
+  });
+  meter.addBatchObservableCallback(
+    async (result) => {
+      const until = clock().getTime() - balanceLagMs;
+      const balance = await countUnaccounted(sql, new Date(until - balanceWindowMs), new Date(until));
+      result.observe(unaccounted, balance.unaccounted);
+      for (const status of deliveryStatus.options) result.observe(states, balance.byStatus[status] ?? 0, { status });
+      result.observe(oldest, await oldestDueAgeSeconds(sql, clock()));
+    },
+    [unaccounted, states, oldest],
+  );
+}
