@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ChildQuestion } from './extract.ts';
+import type { ChildQuestion, DocumentQuestion, RobotsQuestion } from './extract.ts';
 import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
 import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 
@@ -63,11 +63,7 @@ export class Extractor {
    * The pieces of a document; no other may be asked about meanwhile. Throws Unreadable, NotStarted where no process could be started, and
    * the signal's reason once that is aborted; what `document` throws goes through.
    */
-  async read(
-    question: Exclude<ChildQuestion, { type: 'robots' }>,
-    document: DocumentBytes,
-    signal?: AbortSignal,
-  ): Promise<Piece[]> {
+  async read(question: DocumentQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<Piece[]> {
     const pieces = foundIn(await this.#ask(question, document, signal), Pieces);
     refuseTooMuch(
       pieces.length,
@@ -77,11 +73,7 @@ export class Extractor {
   }
 
   /** Whether a robots.txt lets us read a URL: its rules are somebody else's too. Throws as `read` does. */
-  async allows(
-    question: Omit<ChildQuestion & { type: 'robots' }, 'type'>,
-    robots: Buffer,
-    signal?: AbortSignal,
-  ): Promise<boolean> {
+  async allows(question: RobotsQuestion, robots: Buffer, signal?: AbortSignal): Promise<boolean> {
     return foundIn(await this.#ask({ type: 'robots', ...question }, () => [robots], signal), z.boolean());
   }
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 export type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 const childFile = fileURLToPath(new URL('./extract-child.ts', import.meta.url));
-const ownManifest = fileURLToPath(new URL('../../package.json', import.meta.url));
+const ownManifest = fileURLToPath(new URL('../package.json', import.meta.url));
 /** The packages that parse documents. */
 const parsers = ['@mozilla/readability', 'linkedom', 'mammoth', 'robots-parser', 'unpdf'];
 const maxHeapMegabytes = 128;

@@ -9,10 +9,21 @@ const parseRobots = robotsParser as unknown as typeof robotsParser.default;
 /** What a document is read as. */
 export type DocumentType = 'html' | 'txt' | 'md' | 'csv' | 'pdf' | 'docx';
 
-/** What the child process is asked: the pieces of a document, or whether a robots.txt lets an agent read a URL. */
-export type ChildQuestion =
-  | { type: DocumentType; charset?: string | undefined }
-  | { type: 'robots'; robotsUrl: string; url: string; agent: string };
+/** Asks for the pieces of a document. `charset` is what its sender says; a byte order mark decides against it. */
+export interface DocumentQuestion {
+  type: DocumentType;
+  charset?: string | undefined;
+}
+
+/** Asks whether the robots.txt at `robotsUrl` lets `agent` read `url`. */
+export interface RobotsQuestion {
+  robotsUrl: string;
+  url: string;
+  agent: string;
+}
+
+/** What the child process is asked. */
+export type ChildQuestion = DocumentQuestion | ({ type: 'robots' } & RobotsQuestion);
 
 /** Loads what a question needs: it takes its time, which is no document's. */
 export async function prepare({ type }: ChildQuestion): Promise<void> {

@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
-import type { FileType } from '@customer-platform/contracts/agents';
+import type { DocumentType } from './extract.ts';
 
 /** The types of plain text by the end of a file's name. */
-const plainTypes: Record<string, FileType> = {
+const plainTypes: Record<string, DocumentType> = {
   '': 'txt',
   '.txt': 'txt',
   '.md': 'md',
@@ -16,7 +16,7 @@ const maxProlog = 65_536;
  * The type that a file is by its content, plain text by its name; undefined where it is none that is taken. Looks at the list of a
  * zip's entries, inflates nothing, and takes time that grows with the bytes alone.
  */
-export function fileTypeOf(bytes: Buffer, name: string): FileType | undefined {
+export function fileTypeOf(bytes: Buffer, name: string): DocumentType | undefined {
   if (bytes.subarray(0, 5).equals(Buffer.from('%PDF-'))) return 'pdf';
   if (bytes.length >= 4 && bytes.readUInt32LE(0) === 0x04034b50) return isDocx(bytes) ? 'docx' : undefined;
   if (isHtml(bytes)) return 'html';
