@@ -1,41 +1,42 @@
-// First: what follows is loaded into a process that has no network any more.
+// First, so that everything below is loaded into a process without network.
 import './lockdown.ts';
 import { readSync, writeSync } from 'node:fs';
 import { type ChildQuestion, extract, prepare } from './extract.ts';
 import { Unreadable } from './pieces.ts';
 
 /**
- * The process in which what others wrote is parsed: whatever it does to a parser ends this process, and no other. On its standard input
- * come frames: a question, then the bytes of the document in any number of frames, then an empty one. On its standard output it says
- * when it is ready for the document, then what was found or why it could not be read. A frame is its length in four bytes, and so much.
+ * Reply of the process in which documents are parsed. Its standard input is frames: a question, the document's bytes in any number of
+ * frames, and an empty frame. Its standard output is frames too: one when it is ready for the document, then one with the result, or with
+ * the reason why there is none. A frame is its length in four bytes, then as many bytes.
  */
-export type FromChild = { ready: true } | { value: unknown } | { error: string };
+type Reply = { ready: true } | { value: unknown } | { error: string };
 
-const broken = 'It may be damaged';
 const input = 0;
 const output = 1;
 
-/** Answers questions until the input ends; `read` answers one about the bytes that came with it. */
+/** Replies to questions until the input ends; `read` returns the result for a question and its document. */
 export async function serve(read: (question: ChildQuestion, bytes: Buffer) => Promise<unknown>): Promise<void> {
   for (;;) {
-    const asked = nextFrame();
-    if (!asked) return;
-    const question = JSON.parse(asked.toString()) as ChildQuestion;
+    const frame = nextFrame();
+    if (!frame) return;
+    const question = JSON.parse(frame.toString()) as ChildQuestion;
     await prepare(question);
-    tell({ ready: true });
+    reply({ ready: true });
     const chunks: Buffer[] = [];
     for (let chunk = nextFrame(); chunk?.length !== 0; chunk = nextFrame()) {
       if (!chunk) return;
       chunks.push(chunk);
     }
-    tell(await read(question, Buffer.concat(chunks)).then(found, failed));
+    reply(await read(question, Buffer.concat(chunks)).then(found, failed));
   }
 }
 
-const found = (value: unknown): FromChild => ({ value });
-const failed = (error: unknown): FromChild => ({ error: error instanceof Unreadable ? error.message : broken });
+const found = (value: unknown): Reply => ({ value });
+const failed = (error: unknown): Reply => ({
+  error: error instanceof Unreadable ? error.message : 'It may be damaged',
+});
 
-/** Waits for a frame; undefined where the input has ended. */
+/** Waits for a frame; undefined once the input has ended. */
 function nextFrame(): Buffer | undefined {
   const length = nextBytes(4);
   return length && nextBytes(length.readUInt32BE());
@@ -51,8 +52,8 @@ function nextBytes(length: number): Buffer | undefined {
   return bytes;
 }
 
-function tell(said: FromChild): void {
-  const text = Buffer.from(JSON.stringify(said));
+function reply(content: Reply): void {
+  const text = Buffer.from(JSON.stringify(content));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
   for (const bytes of [length, text]) {
