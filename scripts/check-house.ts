@@ -14,14 +14,15 @@ interface Room {
 
 const scope = '@customer-platform/';
 const [contracts, kit, core] = [`${scope}contracts`, `${scope}service-kit`, `${scope}contracts/core`];
-const [contactCopy, outbound, phoneNumber] = [`${scope}contact-copy`, `${scope}outbound`, `${scope}phone-number`];
+const [contactCopy, documents] = [`${scope}contact-copy`, `${scope}documents`];
+const [outbound, phoneNumber] = [`${scope}outbound`, `${scope}phone-number`];
 const within =
   (...packages: string[]) =>
   (specifier: string) =>
     packages.some((name) => specifier === name || specifier.startsWith(`${name}/`));
 
 const services = globSync('services/*').map((folder): Room => {
-  const mayImport = within(contracts, kit, contactCopy, outbound, phoneNumber);
+  const mayImport = within(contracts, kit, contactCopy, documents, outbound, phoneNumber);
   return { folder, name: folder.slice('services/'.length), mayImport };
 });
 
@@ -31,6 +32,7 @@ const rooms: Room[] = [
   { folder: 'packages/service-kit', name: 'service-kit', mayImport: (specifier) => specifier === core },
   { folder: 'packages/outbound', name: 'outbound', mayImport: within(contracts, kit) },
   { folder: 'packages/contact-copy', name: 'contact-copy', mayImport: within(contracts, kit) },
+  { folder: 'packages/documents', name: 'documents', mayImport: () => false },
   { folder: 'packages/phone-number', name: 'phone-number', mayImport: () => false },
   { folder: 'packages/client', name: 'client', mayImport: within(contracts) },
   {

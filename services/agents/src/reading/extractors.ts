@@ -1,6 +1,12 @@
-import type { ChildQuestion } from './extract.ts';
-import { type DocumentBytes, Extractor, type ExtractorOptions, Overtaxing } from './extractor.ts';
-import type { Piece } from './pieces.ts';
+import {
+  type DocumentBytes,
+  type DocumentQuestion,
+  Extractor,
+  type ExtractorOptions,
+  Overtaxing,
+  type Piece,
+  type RobotsQuestion,
+} from '@customer-platform/documents';
 import { type Share, Turns } from './turns.ts';
 
 /** So many processes that read documents, shared document by document by all sources that are being read. */
@@ -60,11 +66,11 @@ export class ExtractorShare {
     return this.#overtaxing;
   }
 
-  read(question: Exclude<ChildQuestion, { type: 'robots' }>, document: DocumentBytes): Promise<Piece[]> {
+  read(question: DocumentQuestion, document: DocumentBytes): Promise<Piece[]> {
     return this.#have((extractor) => extractor.read(question, document, this.#signal));
   }
 
-  allows(question: Omit<ChildQuestion & { type: 'robots' }, 'type'>, robots: Buffer): Promise<boolean> {
+  allows(question: RobotsQuestion, robots: Buffer): Promise<boolean> {
     return this.#have((extractor) => extractor.allows(question, robots, this.#signal));
   }
 

@@ -1,8 +1,8 @@
+import { maxPieceLength } from '@customer-platform/documents';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { docxOf } from '@customer-platform/testkit/documents';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
-import { maxPieceLength } from './pieces.ts';
 
 let platform: Platform;
 let library: Library;

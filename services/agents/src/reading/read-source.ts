@@ -1,9 +1,8 @@
+import { type Piece, splitMarkdown, Unreadable } from '@customer-platform/documents';
 import type { Database } from '@customer-platform/service-kit';
 import type { Passage } from '../knowledge/passages.sql.ts';
 import type { Extractors } from './extractors.ts';
-import { type Piece, Unreadable } from './pieces.ts';
 import { type Claim, selectFilePart, selectKnownPages } from './reading.sql.ts';
-import { splitMarkdown } from './split.ts';
 import { type PageState, readWebsite, type WebsiteTools } from './website.ts';
 
 /** What a source says. */

@@ -1,6 +1,6 @@
+import { Unreadable } from '@customer-platform/documents';
 import type { Getter } from '@customer-platform/outbound';
 import type { ExtractorShare } from './extractors.ts';
-import { Unreadable } from './pieces.ts';
 
 /** The name by which a robots.txt speaks of us. */
 export const agentName = 'customer-platform-reader';

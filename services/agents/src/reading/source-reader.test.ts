@@ -32,12 +32,16 @@ async function newSite(): Promise<Site> {
   return site;
 }
 
-/** Waits until a source has been read, and answers it. */
-const ended = (id: string) =>
-  waitFor('the source to be read', async () => {
-    const source = await library.get(id);
-    return source.status !== 'processing' && source;
-  });
+/** Waits until a source has been read, and returns it. A busy machine takes its time for large ones. */
+const ended = (id: string, timeoutMs?: number) =>
+  waitFor(
+    'the source to be read',
+    async () => {
+      const source = await library.get(id);
+      return source.status !== 'processing' && source;
+    },
+    timeoutMs,
+  );
 
 /** Its passages as they are kept. */
 const passagesOf = (id: string) => database`
@@ -242,10 +246,10 @@ describe('a file', () => {
     const pages = Array.from({ length: 1_900 }, (_, index) => `Page number ${index}`);
     const id = await upload('pages.pdf', pdfOf(pages));
     process.kill(await waitFor('the child process', () => childProcesses().at(0)), 'SIGKILL');
-    expect(await ended(id)).toMatchObject({ status: 'ready' });
+    expect(await ended(id, 100_000)).toMatchObject({ status: 'ready' });
     expect(await passagesOf(id)).toHaveLength(1_900);
     await waitFor('no child process to be left', () => childProcesses().length === 0);
-  });
+  }, 150_000);
 });
 
 /** The processes that this one reads documents in. */

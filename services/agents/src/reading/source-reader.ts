@@ -1,8 +1,8 @@
+import { Unreadable } from '@customer-platform/documents';
 import { createGetter, type Getter, type TargetGuard } from '@customer-platform/outbound';
 import { type Foundation, meter, WakeLoop } from '@customer-platform/service-kit';
 import { writeReading } from './end-reading.ts';
 import { Extractors } from './extractors.ts';
-import { Unreadable } from './pieces.ts';
 import { type Reading, readSource } from './read-source.ts';
 import { type Claim, giveBack, renewLease } from './reading.sql.ts';
 import { type LaneBounds, ReadingLane } from './reading-lane.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { bytesOf, type Piece, refuseTooMuch, Unreadable } from '@customer-platform/documents';
 import type { GetResult, Getter } from '@customer-platform/outbound';
 import type { Passage } from '../knowledge/passages.sql.ts';
 import type { ExtractorShare, Extractors } from './extractors.ts';
-import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
 import { Robots, robotsAway } from './robots.ts';
 import type { Share, Turns } from './turns.ts';
 

@@ -2,7 +2,7 @@ import { type Piece, PieceBuilder } from './pieces.ts';
 
 const separators = [',', ';', '\t', '|'];
 
-/** Splits a table by its rows: each is told as `column: value`, by the names in the first row. */
+/** Splits a table by its rows; each becomes lines of `column: value`, named by the first row. */
 export function splitCsv(text: string): Piece[] {
   const table = text.replace(/^\ufeff/, '');
   const builder = new PieceBuilder();
@@ -15,20 +15,17 @@ export function splitCsv(text: string): Piece[] {
       continue;
     }
     rows++;
-    const names = columns;
-    const lines = cells.map((cell, index) => ({ name: names[index] || `column ${index + 1}`, value: cell.trim() }));
-    builder.block(
-      lines
-        .filter(({ value }) => value !== '')
-        .map(({ name, value }) => `${name}: ${value}`)
-        .join('\n'),
-    );
+    const lines: string[] = [];
+    for (const [index, cell] of cells.entries()) {
+      if (cell.trim() !== '') lines.push(`${columns[index] || `column ${index + 1}`}: ${cell.trim()}`);
+    }
+    builder.block(lines.join('\n'));
   }
   if (rows === 0) builder.block((columns ?? []).filter((name) => name !== '').join(', '));
   return builder.finish();
 }
 
-/** The separator that the first line has most of. */
+/** Returns the separator that occurs most often in the first line. */
 function separatorOf(text: string): string {
   const end = text.search(/[\r\n]/);
   const line = text.slice(0, Math.min(end === -1 ? text.length : end, 10_000));
@@ -36,7 +33,7 @@ function separatorOf(text: string): string {
   return separators[counts.indexOf(Math.max(...counts))]!;
 }
 
-/** The rows of RFC 4180: cells in quotes may hold separators, line ends and doubled quotes; a quote that never ends holds the rest. */
+/** Yields rows as in RFC 4180. A quote that is never closed holds the rest of the text; text after a closed one belongs to its cell. */
 function* csvRows(text: string, separator: string): Generator<string[]> {
   let cells: string[] = [];
   let at = 0;

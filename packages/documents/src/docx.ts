@@ -3,7 +3,7 @@ import { readConverted } from './html.ts';
 import { type Piece, Unreadable } from './pieces.ts';
 import { BoundedZip } from './zip.ts';
 
-/** All the parts of a document that hold its text, unpacked. */
+/** Unpacked size of all parts of a document that hold text. */
 const maxUnpackedBytes = 64 * 1_048_576;
 
 /** Splits a Word document by its headings. Its pictures are not unpacked. Throws Unreadable. */
@@ -19,7 +19,7 @@ export async function readDocx(bytes: Buffer): Promise<Piece[]> {
   };
   const noPictures = mammoth.images.imgElement(async () => ({ src: '' }));
   const { value } = await mammoth
-    // Mammoth takes an archive that is open already as `file`, which its types do not say.
+    // Mammoth takes an open archive as `file`; its types do not declare that.
     .convertToHtml({ file } as never, { convertImage: noPictures, includeEmbeddedStyleMap: false })
     .catch((cause: unknown) => {
       if (cause instanceof Unreadable) throw cause;

@@ -1,8 +1,8 @@
 import { type Piece, PieceBuilder } from './pieces.ts';
 
 /**
- * Splits Markdown by its headings, `# …` and underlined ones, into pieces; what stands in code fences is no heading. The text stays as it
- * is written. Takes time in proportion to its length, whatever it holds.
+ * Splits Markdown into pieces by its headings, `# …` and underlined ones; code fences have none. The text stays as it is written. Takes
+ * time in proportion to its length, for any text. Throws Unreadable beyond the bounds.
  */
 export function splitMarkdown(markdown: string): Piece[] {
   const builder = new PieceBuilder();
@@ -46,7 +46,7 @@ export function splitMarkdown(markdown: string): Piece[] {
   return builder.finish();
 }
 
-/** Splits plain text by its blank lines. */
+/** Splits plain text at blank lines. Throws Unreadable beyond the bounds. */
 export function splitText(text: string): Piece[] {
   const builder = new PieceBuilder();
   for (const paragraph of text.replace(/^\ufeff/, '').split(/(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)/))
@@ -58,7 +58,7 @@ function atxHeading(line: string): { level: number; text: string } | undefined {
   const match = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line);
   if (!match) return undefined;
   const text = line.slice(match[0].length).trim();
-  // Marks at the end are not its text, where a blank is before them.
+  // Marks at the end after a blank do not belong to the text.
   let end = text.length;
   while (text[end - 1] === '#') end--;
   const isClosed = end < text.length && (end === 0 || /\s/.test(text[end - 1]!));
@@ -72,7 +72,7 @@ function closesFence(line: string, fence: string): boolean {
 
 const longestUnderlined = 200;
 
-/** Whether a line of = or - makes a heading of what is before it: not of a list, a quote or a table, nor of a text's whole paragraph. */
+/** Returns whether a line of = or - makes the lines before it a heading: no list, quote, table or long paragraph. */
 function isUnderlined(paragraph: string[], line: string): boolean {
   const mark = line.trim();
   if (paragraph.length === 0 || paragraph.length > 3 || !/^ {0,3}[=-]/.test(line)) return false;

@@ -3,25 +3,36 @@ import { splitCsv } from './csv.ts';
 import { type Piece, Unreadable } from './pieces.ts';
 import { splitMarkdown, splitText } from './split.ts';
 
-/** Its types say an ES module, which it is not. */
+/** The package's types declare an ES module, which it is not. */
 const parseRobots = robotsParser as unknown as typeof robotsParser.default;
 
-/** What a document is read as. */
+/** Format that a document is read as. */
 export type DocumentType = 'html' | 'txt' | 'md' | 'csv' | 'pdf' | 'docx';
 
-/** What the child process is asked: the pieces of a document, or whether a robots.txt lets an agent read a URL. */
-export type ChildQuestion =
-  | { type: DocumentType; charset?: string | undefined }
-  | { type: 'robots'; robotsUrl: string; url: string; agent: string };
+/** Asks for the pieces of a document. `charset` is what its sender states; a byte order mark overrides it. */
+export interface DocumentQuestion {
+  type: DocumentType;
+  charset?: string | undefined;
+}
 
-/** Loads what a question needs: it takes its time, which is no document's. */
+/** Asks whether the robots.txt at `robotsUrl` lets `agent` read `url`. */
+export interface RobotsQuestion {
+  robotsUrl: string;
+  url: string;
+  agent: string;
+}
+
+/** Question to the child process. */
+export type ChildQuestion = DocumentQuestion | ({ type: 'robots' } & RobotsQuestion);
+
+/** Loads the parser for a question, so that loading it does not count as the document's time. */
 export async function prepare({ type }: ChildQuestion): Promise<void> {
   if (type === 'pdf') await import('./pdf.ts');
   else if (type === 'docx') await import('./docx.ts');
   else if (type === 'html') await import('./html.ts');
 }
 
-/** Answers a question about the bytes that came with it. Throws Unreadable for what lies in them, and whatever a parser throws. */
+/** Returns a document's pieces, or what a robots.txt allows. Throws Unreadable with a reason, and whatever a parser throws. */
 export async function extract(question: ChildQuestion, bytes: Buffer): Promise<Piece[] | boolean> {
   switch (question.type) {
     case 'robots': {
@@ -43,7 +54,7 @@ export async function extract(question: ChildQuestion, bytes: Buffer): Promise<P
   }
 }
 
-/** How far into a page its own word on its encoding is looked for. */
+/** Bytes in which a page may declare its encoding. */
 const declarationBytes = 2_048;
 
 function declaredCharset(bytes: Buffer): string | undefined {
@@ -55,14 +66,15 @@ function declaredCharset(bytes: Buffer): string | undefined {
   return undefined;
 }
 
-/** A mark at the beginning decides; then what was said; else UTF-8. */
+/** Encodings by their byte order marks. The decoder of UTF-8 knows its own. */
+const encodingsByMark = new Map([
+  ['fffe', 'utf-16le'],
+  ['feff', 'utf-16be'],
+]);
+
+/** Decodes by the byte order mark, else `charset`, else UTF-8. Throws Unreadable for an unknown encoding. */
 function decoded(bytes: Buffer, charset = 'utf-8'): string {
-  const marked =
-    bytes[0] === 0xff && bytes[1] === 0xfe
-      ? 'utf-16le'
-      : bytes[0] === 0xfe && bytes[1] === 0xff
-        ? 'utf-16be'
-        : undefined;
+  const marked = encodingsByMark.get(bytes.toString('hex', 0, 2));
   try {
     return new TextDecoder(marked ?? charset).decode(bytes);
   } catch (cause) {

@@ -15,7 +15,7 @@ const program = `
     const { default: run } = await import('data:text/javascript;base64,' + bytes.toString('base64'));
     return [{ heading_path: [], text: String(await run()) }];
   });`;
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 const written = `${tmpdir()}/written-by-a-document-${process.pid}`;
 const contacts: string[] = [];
 const udp = createSocket('udp4').on('message', () => contacts.push('udp'));
@@ -68,7 +68,7 @@ describe('code that runs in the process that reads documents', () => {
     'services/agents/src/main.ts',
     'packages/contracts/package.json',
     'node_modules/ai/package.json',
-    'services/agents/src/reading/../../../../package.json',
+    'packages/documents/src/../../../package.json',
     '',
   ])('cannot read %j of the checkout', async (path) => {
     const file = JSON.stringify(root + path);
@@ -98,7 +98,7 @@ describe('code that runs in the process that reads documents', () => {
   it.each([
     `(await import('node:fs')).writeFileSync(${JSON.stringify(written)}, 'a')`,
     `(await import('node:fs')).symlinkSync('/etc/passwd', ${JSON.stringify(written)})`,
-    `(await import('node:fs')).writeFileSync(${JSON.stringify(`${root}services/agents/src/reading/new.ts`)}, 'a')`,
+    `(await import('node:fs')).writeFileSync(${JSON.stringify(`${root}packages/documents/src/new.ts`)}, 'a')`,
     `new (await import('node:sqlite')).DatabaseSync(${JSON.stringify(written)})`,
     `(await import('node:trace_events')).createTracing({ categories: ['node'] }).enable()`,
     'process.report.writeReport()',

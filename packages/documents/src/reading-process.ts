@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { type Child, startChild } from './child-program.ts';
 
-/** All that a process says at once: what is kept of a document, as JSON. */
-const maxSaidBytes = 16 * 1_048_576;
-/** Small enough that a file on its way to the process is never in this one whole. */
+/** Length of one reply: the most that is kept of a document, as JSON. */
+const maxReplyBytes = 16 * 1_048_576;
+/** Length of a frame to the process, so that a file is never held here as a whole. */
 const frameBytes = 1_048_576;
 
-/** A process that ended, by itself or by others. */
+/** Process that has ended, whoever ended it. */
 export class ProcessEnded extends Error {}
 
 interface Listener {
-  resolve(said: unknown): void;
+  resolve(reply: unknown): void;
   reject(error: Error): void;
 }
 
-/** One process that reads documents: takes frames and says JSON in frames, as `extract-child.ts` says. Whatever it says is only data. */
+/** One process that reads documents, with the frames that `extract-child.ts` describes. Its replies are data that nobody has checked. */
 export class ReadingProcess {
   readonly #child: Child;
   #listener: Listener | undefined;
   #hasEnded = false;
   #parts: Buffer[] = [];
   #size = 0;
-  /** Milliseconds that it has spent on documents. */
+  /** Time spent on documents, in milliseconds. */
   usedMs = 0;
 
   constructor(program?: readonly string[]) {
@@ -29,7 +29,7 @@ export class ReadingProcess {
     const { stdin, stdout } = this.#child;
     this.#child.once('error', () => this.#end()).once('exit', () => this.#end());
     stdout.on('data', (part: Buffer) => this.#take(part)).once('close', () => this.#end());
-    // Nothing waits for a process that is not worth another's life.
+    // It does not keep the service alive.
     this.#child.unref();
     for (const pipe of [stdin, stdout]) (pipe as unknown as { unref?(): void }).unref?.();
   }
@@ -42,7 +42,7 @@ export class ReadingProcess {
     return this.#hasEnded;
   }
 
-  /** What it holds in memory, in bytes; 0 where that cannot be told (it has ended; no Linux). */
+  /** Resident memory in bytes; 0 if it has ended or the system is not Linux. */
   get residentBytes(): number {
     try {
       const status = readFileSync(`/proc/${this.pid}/status`, 'latin1');
@@ -52,25 +52,25 @@ export class ReadingProcess {
     }
   }
 
-  /** Returns what it says next. Throws ProcessEnded where it ends before. Nobody else may be listening. */
-  listen(): Promise<unknown> {
+  /** Returns its next reply. One call at a time. Throws ProcessEnded if it ends first. */
+  nextReply(): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#listener = { resolve, reject };
     if (this.#hasEnded) this.#end();
     return promise;
   }
 
-  /** Hands bytes over in frames, each when the one before is gone; to a process that has ended it hands nothing. */
-  async hand(bytes: Uint8Array): Promise<void> {
+  /** Sends bytes in frames, each once the one before is written; does nothing if the process has ended. */
+  async send(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; at += frameBytes) await this.#frame(bytes.subarray(at, at + frameBytes));
   }
 
-  /** Says that a document is whole. */
-  async handEnd(): Promise<void> {
+  /** Ends a document. */
+  async sendEnd(): Promise<void> {
     await this.#frame(new Uint8Array(0));
   }
 
-  /** Ends it at once. */
+  /** Ends the process at once. */
   kill(): void {
     this.#child.kill('SIGKILL');
     this.#end();
@@ -82,7 +82,7 @@ export class ReadingProcess {
     const { stdin } = this.#child;
     stdin.write(length);
     await new Promise<void>((resolve) => {
-      // Called with an error where it has ended: whoever listens is told.
+      // Called with an error if the process has ended: `nextReply` rejects then.
       stdin.write(bytes, () => resolve());
     });
   }
@@ -94,17 +94,17 @@ export class ReadingProcess {
     if (this.#size < 4) return;
     const all = this.#parts[0]!.length >= 4 ? this.#parts[0]! : Buffer.concat(this.#parts);
     const length = all.readUInt32BE();
-    if (this.#size < 4 + length && length <= maxSaidBytes) return;
-    const said = length <= maxSaidBytes ? parsed(Buffer.concat(this.#parts).subarray(4)) : undefined;
+    if (this.#size < 4 + length && length <= maxReplyBytes) return;
+    const reply = length <= maxReplyBytes ? parsed(Buffer.concat(this.#parts).subarray(4)) : undefined;
     const listener = this.#listener;
     this.#listener = undefined;
     this.#parts = [];
     this.#size = 0;
-    // More than was asked for, or no JSON: it is not our program any more that speaks.
-    if (said === undefined || !listener) {
+    // Unasked, too long or no JSON: a document has taken the process over.
+    if (reply === undefined || !listener) {
       this.#listener = listener;
       this.kill();
-    } else listener.resolve(said);
+    } else listener.resolve(reply);
   }
 
   #end(): void {
@@ -115,7 +115,7 @@ export class ReadingProcess {
   }
 }
 
-/** Undefined where it is no JSON. */
+/** Returns undefined for what is no JSON. */
 function parsed(text: Buffer): unknown {
   try {
     return JSON.parse(text.toString());

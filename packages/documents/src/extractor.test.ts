@@ -92,6 +92,14 @@ describe('a document that is not what it should be has a reason', () => {
       () => docxOf([{ text: 'a'.repeat(30 * mebibyte) }], 1_000),
       'too large',
     ],
+    [
+      'an archive of more than 5,000 files',
+      'docx',
+      () =>
+        zipOf(Object.fromEntries(Array.from({ length: 5_001 }, (_, index) => [`word/${index}.xml`, { content: '' }]))),
+      'too large',
+    ],
+    ['quotes in quotes without end', 'md', () => '>'.repeat(4 * mebibyte), 'more text than can be kept'],
     ['more text than is kept', 'txt', () => 'word '.repeat(mebibyte), 'more text than can be kept'],
     [
       'more rows than are kept',
@@ -101,6 +109,14 @@ describe('a document that is not what it should be has a reason', () => {
     ],
   ])('%s', async (_, type, content, reason) => {
     await expect(read(type, content())).rejects.toThrow(reason);
+  });
+
+  it('one of 100,000 headings is read, with short sections in one piece', async () => {
+    const pieces = await read('md', Array.from({ length: 100_000 }, (_, index) => `# ${index}\n😀\n`).join(''));
+    expect(pieces.length).toBeLessThanOrEqual(2_000);
+    const { heading_path, text } = pieces.at(-1)!;
+    expect([...heading_path, text].join('\n')).toMatch(/99999\n😀$/);
+    expect(pieces.every(({ text }) => text.isWellFormed())).toBe(true);
   });
 
   it('one that holds more than the process may ends the process, and the next is read by a new one', async () => {
@@ -207,10 +223,10 @@ describe('a document that is not what it should be has a reason', () => {
       for (; handed < 20; handed++) yield part;
     };
     const before = process.memoryUsage.rss();
-    await expect(extractor().read({ type: 'txt' }, parts)).rejects.toThrow('2 MiB');
+    await expect(extractor({ timeoutMs: 100_000 }).read({ type: 'txt' }, parts)).rejects.toThrow('2 MiB');
     expect(handed).toBe(20);
     expect(process.memoryUsage.rss() - before).toBeLessThan(60 * mebibyte);
-  });
+  }, 240_000);
 
   it('a signal ends what is read, and its process; one that has nothing to do ends by itself', async () => {
     const one = extractor();

@@ -2,7 +2,7 @@ import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import { type Piece, PieceBuilder } from './pieces.ts';
 
-/** What is used of a DOM node here. */
+/** Part of a DOM node that is used here. */
 interface PageNode {
   readonly nodeType: number;
   readonly localName: string;
@@ -16,37 +16,35 @@ interface Page extends PageNode {
   querySelectorAll(selector: string): ArrayLike<PageNode & { setAttribute(name: string, value: string): void }>;
 }
 
-/** What Readability is given at most: it holds several times what it reads, and a page with more is read whole. */
-const mostElements = 15_000;
-/** Where every heading has its level, whatever the page says there itself: Readability makes h2 of h1. */
+/** Elements above which a page is read whole: Readability needs several times a page's memory. */
+const maxElements = 15_000;
+/** Attribute with a heading's level, set over the page's own: Readability turns h1 into h2. */
 const levelAttribute = 'data-heading-level';
 const headingTags = 'h1, h2, h3, h4, h5, h6';
 
-/**
- * The main text of a web page, split by its headings, its title above all of them; where Readability finds none, the text of its body.
- */
+/** Returns the main text of a web page split by its headings, under its title; the whole body's where Readability finds no main text. */
 export function readWebPage(html: string): Piece[] {
   const page = parsePage(html);
   const outermost = page.querySelectorAll('h1');
   const named = page.querySelectorAll('title')[0]?.textContent ?? '';
   const title = (outermost.length === 1 && outermost[0]!.textContent?.trim()) || named;
-  const isVast = page.querySelectorAll('*').length > mostElements;
+  const isVast = page.querySelectorAll('*').length > maxElements;
   const article = isVast
     ? null
     : new Readability<PageNode>(page as never, { serializer: (node) => node as never }).parse();
   const pieces = article?.content ? piecesOf(article.content, title) : [];
   if (pieces.length > 0 && (article?.textContent ?? '').trim() !== '') return pieces;
-  // Readability changes what it reads: the page is parsed anew.
+  // Readability changes the document that it reads.
   return piecesOf(parsePage(html).documentElement, title);
 }
 
-/** All the text of HTML that a converter made of a document, split by its headings. */
+/** Returns all text of HTML that a converter made, split by its headings. */
 export function readConverted(html: string): Piece[] {
   return piecesOf(parsePage(`<!doctype html><html><body>${html}</body></html>`).documentElement, '');
 }
 
 function parsePage(html: string): Page {
-  // A page without <html> would be the first element of it alone, and a fragment a document without a body.
+  // Without <html>, linkedom keeps the first element alone; without <body>, the document has no body.
   const body = /<body[\s>]/i.test(html) ? html : `<body>${html}</body>`;
   const whole = /<html[\s>]/i.test(html) ? html : `<!doctype html><html>${body}</html>`;
   const page = parseHTML(whole).document as unknown as Page;
@@ -56,7 +54,7 @@ function parsePage(html: string): Page {
   return page;
 }
 
-/** Of a heading, 1 to 6; what is none has none, whatever attributes it has. */
+/** Returns a heading's level, 1 to 6; undefined for other elements, whatever their attributes. */
 function levelOf(element: PageNode): number | undefined {
   const level = /^h([1-6])$/.exec(element.localName)?.[1];
   if (level === undefined) return undefined;
@@ -77,7 +75,7 @@ const blocks = new Set(
   ),
 );
 
-/** Walks the nodes in their order, without recursion: how deep they are nested is up to who wrote them. */
+/** Walks the nodes in order, without recursion, since pages nest as deep as they like. */
 function piecesOf(root: PageNode, title: string): Piece[] {
   const builder = new PieceBuilder(title);
   const text = new TextRun(builder);
@@ -115,14 +113,14 @@ function piecesOf(root: PageNode, title: string): Piece[] {
   }
 }
 
-/** The text of the block that is being walked through. */
+/** Text of the current block. */
 class TextRun {
   readonly #builder: PieceBuilder;
   readonly #parts: string[] = [];
   #glue = '\n\n';
   #rows = 0;
   #items = 0;
-  /** A list or a table has begun, and nothing of it has come. */
+  /** Whether a list or a table has begun that has no item or row yet. */
   #isFirst = false;
 
   constructor(builder: PieceBuilder) {
@@ -137,7 +135,7 @@ class TextRun {
     this.#parts.push(this.#rows > 0 ? ' ' : '\n');
   }
 
-  /** Begins a block; answers what ends it. A table's row is one line, whatever blocks its cells hold. */
+  /** Begins a block, and returns the function that ends it. A table's row is one line, whatever blocks its cells hold. */
   begin(name: string): () => void {
     if (this.#rows > 0) {
       if (name === 'tr') this.#rows++;

@@ -5,23 +5,23 @@ import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** A process that reads documents, with its input and output. */
+/** Child process that reads documents, with its input and output. */
 export type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 const childFile = fileURLToPath(new URL('./extract-child.ts', import.meta.url));
-const ownManifest = fileURLToPath(new URL('../../package.json', import.meta.url));
-/** The packages that parse documents. */
+const ownManifest = fileURLToPath(new URL('../package.json', import.meta.url));
+/** Packages that parse documents: the child may read their files and those of what they depend on. */
 const parsers = ['@mozilla/readability', 'linkedom', 'mammoth', 'robots-parser', 'unpdf'];
 const maxHeapMegabytes = 128;
 /**
- * Of processor time, for a parser that never comes back and outlives a service that was killed: the kernel ends it. A process gets a new
- * one long before it has used so much.
+ * Seconds of processor time after which the kernel ends the process: for a parser that never returns, in a process that outlives a killed
+ * service. A process is replaced long before it has used as much.
  */
 const maxCpuSeconds = 120;
 
 /**
- * Starts a process that reads documents, or another program under the same bounds: it may read its own code and the packages that parse
- * documents, write no file, start no process and no thread, load no native code, and is given no environment.
+ * Starts a process that reads documents, or another program under the same bounds. It may read its own code and the packages that parse
+ * documents; it cannot write files, start processes or threads, or load native code, and its environment is empty.
  */
 export function startChild(program: readonly string[] = [childFile]): Child {
   const args = [
@@ -37,20 +37,20 @@ export function startChild(program: readonly string[] = [childFile]): Child {
     ? ['/bin/sh', '-c', `ulimit -t ${maxCpuSeconds}; unset PWD OLDPWD SHLVL; exec "$0" "$@"`, process.execPath, ...args]
     : [process.execPath, ...args];
   const child = spawn(bounded[0]!, bounded.slice(1), { env: {}, cwd: '/', stdio: ['pipe', 'pipe', 'ignore'] });
-  // One that cannot be killed any more, or handed anything, has ended.
+  // Errors of killing it or writing to it mean that it has ended, which its exit says too.
   for (const one of [child, child.stdin, child.stdout]) one.on('error', () => undefined);
   return child;
 }
 
 let known: string[] | undefined;
 
-/** The real paths of what the process may read. Throws where a package is not installed. */
+/** Real paths that the process may read. Throws if a package is not installed. */
 function readablePaths(): string[] {
   known ??= [`${dirname(childFile)}/`, ownManifest, ...packageFolders(parsers, import.meta.url)];
   return known;
 }
 
-/** The folders of packages and of all that they depend on. */
+/** Folders of packages and of everything that they depend on. */
 function packageFolders(names: readonly string[], from: string, found = new Set<string>()): Set<string> {
   for (const name of names) {
     const manifest = findPackageJSON(name, from);

@@ -2,10 +2,10 @@ import { getDocumentProxy } from 'unpdf';
 import { type Piece, PieceBuilder, Unreadable } from './pieces.ts';
 
 const maxPages = 2_000;
-/** More than so many line heights between two lines is a paragraph's end. */
+/** Line heights between two lines above which a paragraph ends. */
 const paragraphGap = 1.6;
 
-/** Splits a PDF by its pages: "Page 3" is above what stands on the third. Throws Unreadable. */
+/** Splits a PDF by its pages, under the headings "Page 1", "Page 2" and so on. Throws Unreadable. */
 export async function readPdf(bytes: Uint8Array): Promise<Piece[]> {
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 }).catch((cause: unknown) => {
     const isLocked = cause instanceof Error && cause.name === 'PasswordException';

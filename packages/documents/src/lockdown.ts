@@ -3,32 +3,32 @@ import os from 'node:os';
 import { Readable, Writable } from 'node:stream';
 
 /**
- * Takes from the process that reads documents what Node's permissions leave to it: sockets, name look-ups, databases (which open files
- * that no permission covers), V8's flags (some have it write files) and signals. Imported before anything else, so that no package keeps a
- * function from before. Files, processes, threads, addons and the inspector are barred by the permissions that the process is started with.
+ * Closes what Node's permissions leave open to the process that reads documents: sockets, name look-ups, databases (they open files that
+ * no permission covers), V8's flags (some write files) and signals. Imported first, so that no package keeps a function from before. Files,
+ * processes, threads, addons and the inspector are closed by the permissions that the process is started with.
  */
 
-/** Builtin modules of which nothing works any more. */
-export const closedModules = [
+/** Builtin modules whose functions all refuse. */
+const closedModules = [
   ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises', 'inspector', 'inspector/promises'],
   ...['_http_agent', '_http_client', '_http_server', '_tls_common', '_tls_wrap', 'sqlite', 'trace_events', 'v8'],
 ];
 const closedGlobals = ['fetch', 'WebSocket', 'EventSource'];
-/** Signals to other processes, of which one opens an inspector there, and ways to native code. */
+/** Functions of `process` that signal other processes (one signal opens an inspector there) or lead to native code. */
 const closedOfProcess = [
   ...['kill', '_kill', '_debugProcess', '_debugEnd', 'execve', 'binding', '_linkedBinding', 'dlopen', 'openStdin'],
 ];
-/** Requests are answered first. */
+/** Below the service's own priority: its requests come first. */
 const niceness = 5;
 
 function refused(): never {
   throw Object.assign(new Error('A process that reads documents has no network'), { code: 'ERR_ACCESS_DENIED' });
 }
 
-/** What other modules use as well. */
+/** Objects that open modules use as well, and objects that are closed already. */
 const shared = new Set<unknown>([Object, Function, Array, Error, Buffer].flatMap((one) => [one, one.prototype]));
 
-/** Replaces the functions of an object, of what they make, and of the objects in it. */
+/** Replaces the functions of an object, of their prototypes, and of the objects in it. */
 function close(target: object): void {
   if (shared.has(target)) return;
   shared.add(target);
@@ -51,7 +51,7 @@ function lockDown(): void {
   os.setPriority = refused;
   for (const name of closedGlobals) Object.defineProperty(globalThis, name, { value: refused, configurable: false });
   for (const name of closedOfProcess) Object.defineProperty(process, name, { value: refused, configurable: false });
-  // These are sockets where they are pipes; what the process reads and writes it does by their numbers.
+  // Streams over pipes are sockets; the process itself reads and writes by file descriptor.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   for (const name of ['stdout', 'stderr'])
     Object.defineProperty(process, name, { value: nowhere, configurable: false });

@@ -1,21 +1,21 @@
-/** What can be quoted of a source: a part of its text, and the headings above it, outermost first. */
+/** Part of a document's text that can be quoted, and the headings above it, outermost first. */
 export interface Piece {
   heading_path: string[];
   text: string;
 }
 
-/** Why a source or a page cannot be read; the message is one sentence for people. */
+/** Reason why a document cannot be read; the message is one sentence for people. */
 export class Unreadable extends Error {}
 
-/** How long a piece is at most, in UTF-16 units. With its headings it fits what PostgreSQL indexes of one text, whatever it holds. */
+/** Length of a piece in UTF-16 units. With its headings, any such text fits a PostgreSQL full-text index. */
 export const maxPieceLength = 1_200;
-/** Of one source. */
+/** Bounds of one document, or of all pages of a website. */
 const maxPieces = 2_000;
 const maxTextBytes = 2 * 1_048_576;
-/** Of one heading, in UTF-16 units; a piece has six above it at most. */
+/** Length of a heading in UTF-16 units; a piece has at most six. */
 const maxHeadingLength = 200;
 
-/** Throws Unreadable where a source has more than is kept of one. */
+/** Throws Unreadable for more pieces or bytes than are kept. */
 export function refuseTooMuch(pieces: number, bytes: number): void {
   if (pieces > maxPieces) throw new Unreadable(`It has more text than can be kept (${maxPieces} passages)`);
   if (bytes > maxTextBytes) throw new Unreadable('It has more text than can be kept (2 MiB)');
@@ -26,30 +26,30 @@ interface Heading {
   text: string;
 }
 
-/** What is counted of a piece: its text, and the headings that are kept with it. */
+/** Returns the size of a piece in UTF-8, its headings included. */
 export function bytesOf({ heading_path, text }: Piece): number {
   return heading_path.reduce((sum, heading) => sum + Buffer.byteLength(heading), Buffer.byteLength(text));
 }
 
 /**
- * Puts the blocks of a text together to pieces, each as long as it may be, and none across a heading; where that makes too many, short
- * neighbours share one. All that a document says goes through here: what comes out is well-formed Unicode without NUL.
+ * Joins the blocks of a text into pieces, each as long as allowed and none across a heading; where that makes too many, short neighbours
+ * share one. All text of a document passes through here and comes out as well-formed Unicode without NUL.
  */
 export class PieceBuilder {
   #pieces: Piece[] = [];
   #path: Heading[];
   #pending = '';
   #bytes = 0;
-  /** The heading under which nothing stands so far: where nothing comes, it is what the section says. */
+  /** The last heading, while nothing follows it: a section without text has its heading as its text. */
   #bare: Heading | undefined;
 
-  /** `title` stands above everything, and says nothing by itself. */
+  /** `title` is the first heading of every piece, and no piece by itself. */
   constructor(title = '') {
     const shown = headingText(title);
     this.#path = shown === '' ? [] : [{ level: 1, text: shown }];
   }
 
-  /** Begins a section; `level` is 1, the outermost, to 6. */
+  /** Begins a section; `level` is 1 (outermost) to 6. */
   heading(level: number, text: string): void {
     const shown = headingText(text);
     if (shown === '') return;
@@ -58,7 +58,7 @@ export class PieceBuilder {
     this.#path = [...this.#path.filter((above) => above.level < level), this.#bare];
   }
 
-  /** Adds a paragraph, a list item, a row; `glue` stands between it and what is before it. Throws Unreadable beyond what is kept. */
+  /** Adds a paragraph, a list item or a row; `glue` separates it from the block before. Throws Unreadable beyond the bounds. */
   block(text: string, glue = '\n\n'): void {
     const shown = trimmedLines(cleaned(text));
     if (shown === '') return;
@@ -68,6 +68,7 @@ export class PieceBuilder {
     else this.#pending += this.#pending === '' ? shown : glue + shown;
   }
 
+  /** Returns all pieces. Throws as `block` does. */
   finish(): Piece[] {
     this.#endSection(0);
     return this.#pieces;
@@ -99,7 +100,7 @@ export class PieceBuilder {
   }
 }
 
-/** Neighbours that together are no longer than a piece may be are one, under the headings that they share. */
+/** Joins neighbours that fit one piece, under the headings that they share. */
 function withShortOnesJoined(pieces: readonly Piece[]): Piece[] {
   const joined: Piece[] = [];
   for (const piece of pieces) {
@@ -124,28 +125,28 @@ function headingText(text: string): string {
   return line.slice(0, endWithin(line, maxHeadingLength)).trim();
 }
 
-/** Without what PostgreSQL does not take, NUL and halves of characters, and with one kind of line end. */
+/** Removes what PostgreSQL refuses (NUL, halves of characters), and makes every line end a newline. */
 function cleaned(text: string): string {
   return text.toWellFormed().replaceAll('\0', '').replace(/\r\n?/g, '\n');
 }
 
-/** The end of the first `most` UTF-16 units of a text, or of one less: never between the two halves of one character. */
+/** Returns `most`, or one less where that would halve a character; at most the text's length, in UTF-16 units. */
 function endWithin(text: string, most: number): number {
   const code = text.charCodeAt(most - 1);
   return code >= 0xd800 && code <= 0xdbff && most > 1 ? most - 1 : Math.min(most, text.length);
 }
 
-/** Without blank lines around it; the indentation of the first line stays. */
+/** Removes blank lines around a text; the indentation of its first line stays. */
 function trimmedLines(text: string): string {
   const end = text.trimEnd();
   const begin = end.length - end.trimStart().length;
   return end.slice(end.lastIndexOf('\n', begin - 1) + 1);
 }
 
-/** How much of a part must be there before a sentence's or a line's end: a shorter one is cut at a word. */
+/** Share of a part that must come before a cut at a sentence's or line's end; otherwise it is cut at a word. */
 const leastShare = 0.4;
 
-/** Cuts a text into parts of at most `most` UTF-16 units: at the end of a sentence, else of a line, else of a word, else within it. */
+/** Cuts a text into parts of at most `most` UTF-16 units: after a sentence, else a line, else a word, else within a word. */
 export function cutText(text: string, most: number): string[] {
   const parts: string[] = [];
   let from = 0;
@@ -168,7 +169,7 @@ function cutAt(window: string, most: number): number {
   return endWithin(window, most);
 }
 
-/** Whether a sentence ends before `end`: its mark, with a quote or a bracket after it, and a blank; CJK needs none. */
+/** Returns whether a sentence ends before `end`: a mark, perhaps a closing quote or bracket, and a blank, which CJK does without. */
 function isSentenceEnd(window: string, end: number): boolean {
   const last = window[end - 1]!;
   if ('。！？'.includes(last)) return true;

@@ -1,49 +1,49 @@
 import { z } from 'zod';
-import type { ChildQuestion } from './extract.ts';
+import type { ChildQuestion, DocumentQuestion, RobotsQuestion } from './extract.ts';
 import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
 import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 
 export interface ExtractorOptions {
-  /** For one document, from when the process is ready for it; 30 s where it is left out. */
+  /** Deadline for one document, from when the process is ready for it. Default: 30 s. */
   timeoutMs?: number;
-  /** For a process to start, or to load what a document needs; 30 s where it is left out. */
+  /** Deadline for a process to start, or to load what a document needs. Default: 30 s. */
   startMs?: number;
-  /** What the process may hold at most, all in all. */
+  /** Memory that the process may hold. Default: 250 MiB. */
   maxResidentBytes?: number;
-  /** What is run instead of our own program, under the same bounds: a test's. */
+  /** A test's program, run instead of ours under the same bounds. */
   program?: readonly string[];
 }
 
-/** The bytes of a document from its beginning, as often as they are asked for. */
+/** Returns a document's bytes from the beginning; called again when the document is read again. */
 export type DocumentBytes = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** A document that took too long or too much memory, or ended the process that read it. */
+/** Document that took too long or too much memory, or ended the process that read it. */
 export class Overtaxing extends Unreadable {}
 
-/** A process that ended while it read, and not by us: the first time that may have been anybody. */
+/** Process that ended while it read and was not ended by us: the document need not be the cause. */
 class Ended extends Overtaxing {}
 
-/** No process became ready for a document: no fault of that document, nor of whoever wrote it. */
+/** No process became ready for a document. The document is not the cause. */
 export class NotStarted extends Error {}
 
 /** Attempts to start a process for a document. */
 const maxStarts = 2;
-const lookEveryMs = 100;
-/** How long a process waits for the next document. */
+const memoryCheckMs = 100;
+/** Time that an idle process waits for the next document. */
 const idleMs = 3_000;
-/** One that holds more than this share of its bound when it has answered is not given another document, which would be blamed for it. */
-const keptShare = 0.6;
-/** One that has read for so long gives way to a new one, long before its processor time is over. */
-const longestUseMs = 20_000;
-const longestErrorLength = 300;
+/** Share of its memory bound above which a process gets no other document, which would be blamed for what it holds. */
+const reusableShare = 0.6;
+/** Time of reading after which a process is replaced, long before its processor time is over. */
+const maxUsedMs = 20_000;
+const maxErrorLength = 300;
 
 const Pieces = z.array(z.object({ heading_path: z.array(z.string()), text: z.string() }));
 const Ready = z.object({ ready: z.literal(true) });
-const Failure = z.object({ error: z.string().max(longestErrorLength) });
+const Failure = z.object({ error: z.string().max(maxErrorLength) });
 
 /**
- * Reads documents in a process of their own, one after the other: what a hostile one does ends that process, and the next document gets
- * a new one. What it may do is said in `child-program.ts` and `lockdown.ts`. It ends by itself when it has had nothing to do for a while.
+ * Reads documents in a child process, one after the other. A hostile document ends that process at most, and the next document gets a new
+ * one. `child-program.ts` and `lockdown.ts` say what the process may do. An idle process ends after three seconds.
  */
 export class Extractor {
   readonly #options: Required<Omit<ExtractorOptions, 'program'>> & Pick<ExtractorOptions, 'program'>;
@@ -54,20 +54,16 @@ export class Extractor {
     this.#options = { timeoutMs: 30_000, startMs: 30_000, maxResidentBytes: 250 * 1_048_576, ...options };
   }
 
-  /** The process id of the child, where one runs. */
+  /** Process id of the running child, if any. */
   get pid(): number | undefined {
     return this.#process?.hasEnded === false ? this.#process.pid : undefined;
   }
 
   /**
-   * The pieces of a document; no other may be asked about meanwhile. Throws Unreadable, NotStarted where no process could be started, and
-   * the signal's reason once that is aborted; what `document` throws goes through.
+   * Returns the pieces of a document. One call at a time. Throws Unreadable with a reason, NotStarted if no process could be started, the
+   * signal's reason once it is aborted, and whatever `document` throws.
    */
-  async read(
-    question: Exclude<ChildQuestion, { type: 'robots' }>,
-    document: DocumentBytes,
-    signal?: AbortSignal,
-  ): Promise<Piece[]> {
+  async read(question: DocumentQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<Piece[]> {
     const pieces = foundIn(await this.#ask(question, document, signal), Pieces);
     refuseTooMuch(
       pieces.length,
@@ -76,21 +72,17 @@ export class Extractor {
     return pieces;
   }
 
-  /** Whether a robots.txt lets us read a URL: its rules are somebody else's too. Throws as `read` does. */
-  async allows(
-    question: Omit<ChildQuestion & { type: 'robots' }, 'type'>,
-    robots: Buffer,
-    signal?: AbortSignal,
-  ): Promise<boolean> {
+  /** Returns whether a robots.txt allows a URL. Throws as `read` does. */
+  async allows(question: RobotsQuestion, robots: Buffer, signal?: AbortSignal): Promise<boolean> {
     return foundIn(await this.#ask({ type: 'robots', ...question }, () => [robots], signal), z.boolean());
   }
 
-  /** Ends the process, where nothing is being read. */
+  /** Ends the process. Must not be called while a document is read. */
   close(): void {
     this.#end();
   }
 
-  /** Asks once more where the process ended by itself or by others, who have no more to do with the document than we: then it is its fault. */
+  /** Asks once more if the process ended without us; if it ends again, the document is the cause. */
   async #ask(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
     try {
       return await this.#askOnce(question, document, signal);
@@ -105,34 +97,34 @@ export class Extractor {
     const { timeoutMs, maxResidentBytes } = this.#options;
     const { promise: refused, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Overtaxing('Reading it took too long')), timeoutMs);
-    const look = setInterval(() => {
+    const memoryCheck = setInterval(() => {
       if (running.residentBytes > maxResidentBytes) reject(new Overtaxing('Reading it takes too much memory'));
-    }, lookEveryMs);
+    }, memoryCheckMs);
     const began = performance.now();
-    let hasAnswered = false;
+    let hasReplied = false;
     try {
-      const said = await stopping(signal, async () => {
-        const answered = running.listen();
-        await Promise.race([hand(running, document()), answered, refused]);
-        return await Promise.race([answered, refused]);
+      const reply = await stopping(signal, async () => {
+        const replied = running.nextReply();
+        await Promise.race([sendDocument(running, document()), replied, refused]);
+        return await Promise.race([replied, refused]);
       });
-      hasAnswered = true;
-      return said;
+      hasReplied = true;
+      return reply;
     } catch (error) {
       throw error instanceof ProcessEnded ? new Ended('Reading it takes too much memory, or it is damaged') : error;
     } finally {
       clearTimeout(timer);
-      clearInterval(look);
+      clearInterval(memoryCheck);
       running.usedMs += performance.now() - began;
-      // A child that has not answered is no good any more: it may still be at it.
-      const isGood =
-        hasAnswered && running.usedMs < longestUseMs && running.residentBytes <= maxResidentBytes * keptShare;
-      if (isGood) this.#idle = setTimeout(() => this.#end(), idleMs).unref();
+      // A process that has not replied may still be working on the document.
+      const isReusable =
+        hasReplied && running.usedMs < maxUsedMs && running.residentBytes <= maxResidentBytes * reusableShare;
+      if (isReusable) this.#idle = setTimeout(() => this.#end(), idleMs).unref();
       else this.#end();
     }
   }
 
-  /** Returns a process that is ready for the document of a question: the running one, else a new one. */
+  /** Returns a process that is ready for a question's document: the running one, else a new one. Throws NotStarted. */
   async #ready(question: ChildQuestion, signal?: AbortSignal): Promise<ReadingProcess> {
     signal?.throwIfAborted();
     clearTimeout(this.#idle);
@@ -142,12 +134,12 @@ export class Extractor {
       const { promise: late, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => reject(new NotStarted('it did not start in time')), this.#options.startMs);
       try {
-        const said = await stopping(signal, async () => {
-          const answered = running.listen();
-          await Promise.race([running.hand(Buffer.from(JSON.stringify(question))), answered, late]);
-          return await Promise.race([answered, late]);
+        const reply = await stopping(signal, async () => {
+          const replied = running.nextReply();
+          await Promise.race([running.send(Buffer.from(JSON.stringify(question))), replied, late]);
+          return await Promise.race([replied, late]);
         });
-        if (!Ready.safeParse(said).success) throw new NotStarted('it says something else than that it is ready');
+        if (!Ready.safeParse(reply).success) throw new NotStarted('it says something else than that it is ready');
         return running;
       } catch (error) {
         this.#end();
@@ -168,7 +160,7 @@ export class Extractor {
   }
 }
 
-/** Does `work`; throws the signal's reason as soon as that is aborted. Nothing of `work` is left unhandled. */
+/** Returns the result of `work`. Throws the signal's reason as soon as it is aborted; a later failure of `work` is ignored. */
 async function stopping<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal!.reason as Error);
@@ -180,20 +172,20 @@ async function stopping<Result>(signal: AbortSignal | undefined, work: () => Pro
   }
 }
 
-/** Hands a document over; each part is asked for when the one before is gone. */
-async function hand(running: ReadingProcess, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+/** Sends a document part by part; the next part is read once the one before is written. */
+async function sendDocument(running: ReadingProcess, bytes: ReturnType<DocumentBytes>): Promise<void> {
   for await (const part of bytes) {
-    await running.hand(part);
+    await running.send(part);
     if (running.hasEnded) return;
   }
-  await running.handEnd();
+  await running.sendEnd();
 }
 
-/** What was found. Throws Unreadable with why nothing was; also where it is not what was asked for: then it is not our program that speaks. */
-function foundIn<Value>(said: unknown, shape: z.ZodType<Value>): Value {
-  const failure = Failure.safeParse(said).data;
+/** Returns a reply's value. Throws Unreadable with the reply's reason, or if its shape is wrong: a document took the process over. */
+function foundIn<Value>(reply: unknown, shape: z.ZodType<Value>): Value {
+  const failure = Failure.safeParse(reply).data;
   if (failure) throw new Unreadable(failure.error);
-  const found = z.object({ value: shape }).safeParse(said).data;
+  const found = z.object({ value: shape }).safeParse(reply).data;
   if (!found) throw new Unreadable('It may be damaged');
   return found.value;
 }

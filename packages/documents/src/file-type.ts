@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer';
+import { extname } from 'node:path';
+import type { DocumentType } from './extract.ts';
+import { isZip, zipEntries } from './zip.ts';
+
+/** The types of plain text by the end of a file's name. */
+const plainTypes = new Map<string, DocumentType>([
+  ['', 'txt'],
+  ['.txt', 'txt'],
+  ['.md', 'md'],
+  ['.markdown', 'md'],
+  ['.csv', 'csv'],
+]);
+/** Bytes in which a page's first element is looked for. */
+const maxProlog = 65_536;
+
+/**
+ * The type of a file by its content, of plain text by its name; undefined for any other. Inflates nothing, and takes time that grows with
+ * the bytes alone.
+ */
+export function fileTypeOf(bytes: Buffer, name: string): DocumentType | undefined {
+  if (bytes.subarray(0, 5).equals(Buffer.from('%PDF-'))) return 'pdf';
+  if (isZip(bytes)) return isDocx(bytes) ? 'docx' : undefined;
+  if (isHtml(bytes)) return 'html';
+  const isPlainText = !bytes.includes(0) && isUtf8(bytes);
+  return isPlainText ? plainTypes.get(extname(name).toLowerCase()) : undefined;
+}
+
+/** Whether a file begins with a doctype or an html element; blanks, comments and an XML declaration may come before. */
+function isHtml(bytes: Buffer): boolean {
+  let text = bytes
+    .subarray(0, maxProlog)
+    .toString('latin1')
+    .replace(/^\xef\xbb\xbf/, '');
+  for (;;) {
+    text = text.trimStart();
+    const end = text.startsWith('<!--') ? '-->' : text.startsWith('<?') ? '?>' : null;
+    if (end === null) return /^<(!doctype\s+html|html)[\s>]/i.test(text);
+    const at = text.indexOf(end);
+    if (at === -1) return false;
+    text = text.slice(at + end.length);
+  }
+}
+
+/** Whether a zip archive lists what every Word document has. */
+function isDocx(archive: Buffer): boolean {
+  const missing = new Set(['[Content_Types].xml', 'word/']);
+  for (const { name } of zipEntries(archive)) {
+    missing.delete(name.startsWith('word/') ? 'word/' : name);
+    if (missing.size === 0) return true;
+  }
+  return false;
+}
