@@ -5,9 +5,9 @@ import { activeTrace } from '@customer-platform/service-kit';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { refuseArchived } from '../agents/archived.ts';
 import { toPlan } from '../plans/plan.ts';
+import { insertPlanRequest } from '../plans/plan-requests.sql.ts';
 import { selectPlan } from '../plans/plans.sql.ts';
 import { implement } from '../resources.ts';
-import { insertPlanRequest } from './plan-requests.sql.ts';
 
 export const requestPlan = implement(contract.requestPlan, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),

@@ -139,6 +139,12 @@ export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<b
   return rows.length === 1;
 }
 
+/** Whether the account has an agent with this id, archived or not. */
+export async function hasAgent(tx: Sql, accountId: string, id: number): Promise<boolean> {
+  const rows = await tx`select 1 from agents where account_id = ${accountId} and id = ${id}`;
+  return rows.length === 1;
+}
+
 /** What a list is narrowed to. */
 export interface PlanFilter {
   /** awaiting: somebody has to decide about it or a step of it. open: it has work ahead. */

@@ -10,9 +10,9 @@ import {
   WakeLoop,
 } from '@customer-platform/service-kit';
 import type { z } from 'zod';
-import { insertPlanRequest } from '../planning/plan-requests.sql.ts';
 import { changePlans } from './change-plan.ts';
 import { type ClaimedStep, claimSteps, postponeStep } from './due-steps.sql.ts';
+import { insertPlanRequest } from './plan-requests.sql.ts';
 import { endStep, type StepEnd } from './plan-state.ts';
 import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
