@@ -4,7 +4,7 @@ export interface SearchTerm {
   key: string;
   /** The term as a tsquery. */
   query: string;
-  /** How many passages have it. */
+  /** Number of passages that have it. */
   documentFrequency: number;
 }
 

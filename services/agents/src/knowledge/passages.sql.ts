@@ -57,7 +57,7 @@ export async function removePassages(
     when matched then update set passages = w.passages - less.passages`;
 }
 
-/** What a source's passages are searched by besides their own text. */
+/** The parts of a source that its passages are searched by besides their own text. */
 interface SearchedSource {
   kind: string;
   title: string;

@@ -2,7 +2,7 @@ import type { SourceKind } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 import type { CandidateQueries, SearchTerm } from './candidate-queries.ts';
 
-/** How passages are ranked. */
+/** The parameters of ranking. */
 interface Ranking {
   /** Terms as tsqueries. */
   terms: string[];
@@ -30,7 +30,7 @@ export async function selectCorpusStats(
   marks: { question: string; collections: readonly number[] },
 ): Promise<{
   terms: SearchTerm[];
-  /** How many passages the account has. */
+  /** Number of the account's passages. */
   corpusSize: number;
   collectionKeys: string[];
   faqKey: string;
@@ -101,7 +101,7 @@ const maxLookedAt = 40;
 
 /** An FAQ that may be the answer. */
 export interface AnswerRow extends FoundRow {
-  /** Whether one of its questions is the query. */
+  /** True where one of its questions is the query. */
   is_asked: boolean;
   /** Its questions that have all terms of the query. */
   ways: string[];
