@@ -1,66 +1,74 @@
-/** A word of a query that passages of the account have: its key in the index, and how many passages have it. */
-export interface SearchWord {
+/** A term of a query that passages of the account have. */
+export interface SearchTerm {
+  /** Its key in the index. */
   key: string;
-  /** The word as a tsquery. */
+  /** The term as a tsquery. */
   query: string;
-  passages: number;
+  /** Number of passages that have it. */
+  documentFrequency: number;
 }
 
-/** Most passages that are weighed for one search. */
+/** Most passages that are ranked for one search. */
 export const maxCandidates = 500;
-/** Most of them that are weighed for one rare word alone: the others have several words. */
+/** Most of them that are ranked for rare terms alone: the others have several terms. */
 const maxRare = 250;
-/** Most entries of the index that are put together to find passages with several words. */
+/** Most index entries that are combined to find passages with several terms. */
 const maxEntries = 10_000;
-/** The same where the words are only two, which takes less. */
+/** The same for two terms, which take less. */
 const maxEntriesOfTwo = 40_000;
-/** From this share of all passages on a word is frequent. */
+/** Share of all passages above which a term is frequent. */
 const frequentShare = 0.1;
-/** Most words that are put together so. */
+/** Most terms that are combined. */
 const maxCombined = 7;
 
 /** Queries of keys, in the order in which passages are looked for until there are enough. */
 export interface CandidateQueries {
   queries: string[];
-  /** Looked for only where the others found few: long lists, of passages that are worth little. */
+  /** Looked for only where the others found few: long lists of passages with low weights. */
   frequent: string[];
 }
 
+/** Inverse document frequency (BM25's): the weight of a term that `documentFrequency` of `corpusSize` passages have. Above 0. */
+export function weightOf(documentFrequency: number, corpusSize: number): number {
+  return Math.log(1 + (Math.max(corpusSize, documentFrequency) - documentFrequency + 0.5) / (documentFrequency + 0.5));
+}
+
 /**
- * Which passages are worth to be weighed: all that have a rare word; those that have several of the others; then, word by word from the
- * rarest on, what there is. `all` is how many passages the account has.
+ * The passages to rank: all that have a rare term; those that have several of the others; then, term by term from the rarest on, the
+ * rest. `terms` are ordered by frequency, the rarest first; `corpusSize` is how many passages the account has.
  */
-export function candidateQueries(words: readonly SearchWord[], all: number): CandidateQueries {
+export function candidateQueries(terms: readonly SearchTerm[], corpusSize: number): CandidateQueries {
   const rare: string[] = [];
   let found = 0;
-  for (const { key, passages } of words) {
-    if (found + passages > maxRare) break;
+  for (const { key, documentFrequency } of terms) {
+    if (found + documentFrequency > maxRare) break;
     rare.push(key);
-    found += passages;
+    found += documentFrequency;
   }
   const queries = rare.length === 0 ? [] : [rare.join(' | ')];
-  const rest = words.slice(rare.length);
+  const rest = terms.slice(rare.length);
 
-  const combined: SearchWord[] = [];
+  const combined: SearchTerm[] = [];
   let entries = 0;
-  for (const word of rest.slice(0, maxCombined)) {
-    entries += word.passages;
+  for (const term of rest.slice(0, maxCombined)) {
+    entries += term.documentFrequency;
     if (entries > (combined.length < 2 ? maxEntriesOfTwo : maxEntries)) break;
-    combined.push(word);
+    combined.push(term);
   }
   const keys = combined.map(({ key }) => key);
-  const shares = combined.map(({ passages }) => passages / Math.max(all, 1));
+  const shares = combined.map(({ documentFrequency }) => documentFrequency / Math.max(corpusSize, 1));
   let least = 2;
-  while (least < keys.length && all * shareWith(shares, least) > maxCandidates - found) least++;
+  while (least < keys.length && corpusSize * shareWith(shares, least) > maxCandidates - found) least++;
   for (let count = least; count <= keys.length && count >= Math.max(2, least - 1); count--) {
     queries.push(withAtLeast(keys, count));
   }
-  const isFrequent = ({ passages }: SearchWord) => passages > all * frequentShare && passages > maxEntries;
-  for (const word of rest) if (!isFrequent(word)) queries.push(word.key);
+  const isFrequent = ({ documentFrequency }: SearchTerm) =>
+    documentFrequency > corpusSize * frequentShare && documentFrequency > maxEntries;
+  for (const term of rest) if (!isFrequent(term)) queries.push(term.key);
   return { queries, frequent: rest.filter(isFrequent).map(({ key }) => key) };
 }
 
-/** The share of passages that have at least `count` of words with these shares, as if each came by itself. */
+/** The share of passages that have at least `count` of terms with these shares, as if terms were independent. */
 function shareWith(shares: readonly number[], count: number): number {
   let exactly = [1];
   for (const share of shares) {
@@ -69,7 +77,7 @@ function shareWith(shares: readonly number[], count: number): number {
   return exactly.slice(count).reduce((sum, chance) => sum + chance, 0);
 }
 
-/** A query for what has at least `count` of these keys. */
+/** A query for passages that have at least `count` of these keys. */
 function withAtLeast(keys: readonly string[], count: number): string {
   if (count === 1) return keys.join(' | ');
   const choices = keys.slice(0, keys.length - count + 1).map((key, index) => {

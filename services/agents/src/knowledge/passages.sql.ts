@@ -33,7 +33,7 @@ export async function replacePassages(
   await insertPassages(tx, accountId, sourceId, source, passages, textSearchConfiguration(language));
 }
 
-/** Takes the passages of a source away, or those of `pages`, and out of what is known of the account's words. */
+/** Removes the passages of a source, or those of `pages`, and takes them out of the account's corpus stats and document frequencies. */
 export async function removePassages(
   tx: Sql,
   accountId: string,
@@ -51,13 +51,13 @@ export async function removePassages(
     ), counted as (
       update libraries set passages = passages - (select count(*) from removed) where account_id = ${accountId}
     )
-    merge into words w using (${wordCounts(tx, 'removed')}) as less
+    merge into words w using (${documentFrequencies(tx, 'removed')}) as less
     on w.account_id = ${accountId} and w.word = less.word
     when matched and w.passages <= less.passages then delete
     when matched then update set passages = w.passages - less.passages`;
 }
 
-/** What a source's passages are searched by besides their own text. */
+/** The parts of a source that its passages are searched by besides their own text. */
 interface SearchedSource {
   kind: string;
   title: string;
@@ -102,11 +102,12 @@ async function insertPassages(
       update libraries set passages = passages + (select count(*) from added) where account_id = ${accountId}
     )
     insert into words as w (account_id, word, passages)
-    select ${accountId}, word, passages from (${wordCounts(tx, 'added')}) as more
+    select ${accountId}, word, passages from (${documentFrequencies(tx, 'added')}) as more
     on conflict (account_id, word) do update set passages = w.passages + excluded.passages`;
 }
 
-const wordCounts = (tx: Sql, rows: string) => tx`
+/** In how many of these rows each word is. */
+const documentFrequencies = (tx: Sql, rows: string) => tx`
   select word, count(*)::integer as passages from ${tx(rows)}, unnest(tsvector_to_array(words)) as word
   group by word order by word`;
 

@@ -1,11 +1,14 @@
 import type { SourceKind } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
-import type { CandidateQueries, SearchWord } from './candidate-queries.ts';
+import type { CandidateQueries, SearchTerm } from './candidate-queries.ts';
 
-/** What passages are weighed by: words as queries, what each is worth, and how many passages are weighed at most. */
-interface Weighing {
-  words: string[];
-  worths: number[];
+/** The parameters of ranking. */
+interface Ranking {
+  /** Terms as tsqueries. */
+  terms: string[];
+  /** The weight of each term. */
+  weights: number[];
+  /** Most passages that are ranked. */
   most: number;
 }
 
@@ -18,17 +21,17 @@ export interface FoundRow {
   score: number;
 }
 
-/** The words of a query, the rarest first, and the keys of what else decides. */
-export async function selectSearchWords(
+/** The terms of a query, the rarest first, the size of the account's corpus, and the index keys of the other conditions. */
+export async function selectCorpusStats(
   sql: Sql,
   accountId: string,
   configuration: string,
   query: string,
   marks: { question: string; collections: readonly number[] },
 ): Promise<{
-  words: SearchWord[];
-  /** How many passages the account has. */
-  passages: number;
+  terms: SearchTerm[];
+  /** Number of the account's passages. */
+  corpusSize: number;
   collectionKeys: string[];
   faqKey: string;
   questionKey: string;
@@ -37,54 +40,54 @@ export async function selectSearchWords(
     select
       (select coalesce(json_agg(json_build_object(
           'key', search_key(${accountId}, lexeme), 'query', array_to_tsvector(array[lexeme])::text,
-          'passages', coalesce(w.passages, 0)) order by coalesce(w.passages, 0), lexeme), '[]')
+          'documentFrequency', coalesce(w.passages, 0)) order by coalesce(w.passages, 0), lexeme), '[]')
         from unnest(to_tsvector(${configuration}::text::regconfig, normalize(${query}, NFKC)))
-        left join words w on w.account_id = ${accountId} and w.word = lexeme) as words,
-      coalesce((select passages from libraries where account_id = ${accountId}), 0)::bigint as passages,
+        left join words w on w.account_id = ${accountId} and w.word = lexeme) as terms,
+      coalesce((select passages from libraries where account_id = ${accountId}), 0)::bigint as "corpusSize",
       array(select search_key(${accountId}, chr(1) || 'collection ' || id)
         from unnest(${[...marks.collections]}::bigint[]) as id) as "collectionKeys",
       search_key(${accountId}, chr(1) || 'faq') as "faqKey",
       search_key(${accountId}, chr(1) || 'question ' || ${marks.question}::text) as "questionKey"`;
-  return row as Awaited<ReturnType<typeof selectSearchWords>>;
+  return row as Awaited<ReturnType<typeof selectCorpusStats>>;
 }
 
 const none = (sql: Sql) => sql`
   select null::uuid as source_id, null::smallint as page, null::integer as "position", null::real as score where false`;
 
-/** The weighed passages that the queries find, one query after the other until there are enough: the rest is not looked for. */
-const candidates = (sql: Sql, accountId: string, queries: readonly string[], { words, worths, most }: Weighing) => {
+/** The passages that the queries find, with their scores: one query after the other until there are enough. */
+const candidates = (sql: Sql, accountId: string, queries: readonly string[], { terms, weights, most }: Ranking) => {
   const found = queries
     .map(
       (query) => sql`
         select * from weighed_passages(
-          ${accountId}, ${query}::text::tsquery, ${words}::text[]::tsquery[], ${worths}::real[], ${most}::integer)`,
+          ${accountId}, ${query}::text::tsquery, ${terms}::text[]::tsquery[], ${weights}::real[], ${most}::integer)`,
     )
     .reduce((one, other) => sql`${one} union all ${other}`, none(sql));
   return sql`select distinct * from (select * from (${found}) as one limit ${most}) as each`;
 };
 
-/** What is found is few where it is fewer than so many passages. */
+/** Passages found below which frequent terms are looked for too. */
 const few = 100;
 
-/** The best passages of those that the queries find first. */
+/** The best of the passages that the queries find first. */
 export async function selectFoundPassages(
   sql: Sql,
   accountId: string,
   { queries, frequent }: CandidateQueries,
-  weighing: Weighing,
+  ranking: Ranking,
   limit: number,
 ): Promise<FoundRow[]> {
   if (queries.length + frequent.length === 0) return [];
   return await sql<FoundRow[]>`
-    with usual as materialized (${candidates(sql, accountId, queries, weighing)}),
-    weighed as (
+    with usual as materialized (${candidates(sql, accountId, queries, ranking)}),
+    ranked as (
       select * from usual
       union
-      select * from (${candidates(sql, accountId, frequent, weighing)}) as other where (select count(*) from usual) < ${few}
+      select * from (${candidates(sql, accountId, frequent, ranking)}) as other where (select count(*) from usual) < ${few}
     )
     select c.source_id, c.kind, c.title, p.heading_path, p.text, c.score
     from (
-      select c.*, s.kind, s.title from weighed as c
+      select c.*, s.kind, s.title from ranked as c
       join sources s on s.account_id = ${accountId} and s.id = c.source_id and s.status <> 'failed'
       order by c.score desc, c.source_id desc, c.page, c."position" limit ${limit}
     ) as c
@@ -93,34 +96,34 @@ export async function selectFoundPassages(
     order by c.score desc, c.source_id desc, c.page, c."position"`;
 }
 
-/** Most FAQs whose every way to be asked is looked at. */
+/** Most FAQs whose questions are compared with the query. */
 const maxLookedAt = 40;
 
 /** An FAQ that may be the answer. */
 export interface AnswerRow extends FoundRow {
-  /** Whether one way to ask it is the question that was asked. */
+  /** True where one of its questions is the query. */
   is_asked: boolean;
-  /** The ways to ask it that have all words of the query. */
+  /** Its questions that have all terms of the query. */
   ways: string[];
 }
 
 /**
- * The FAQs to be answered exactly that are asked as `question` says, before those of which one way to ask has `allWords`, a query; null:
- * none has.
+ * The FAQs to be answered exactly: those with the question `question` before those with a question that matches `allTerms`, a tsquery;
+ * null matches none.
  */
 export async function selectExactAnswers(
   sql: Sql,
   accountId: string,
   queries: readonly string[],
-  weighing: Weighing,
-  { configuration, question, allWords }: { configuration: string; question: string; allWords: string | null },
+  ranking: Ranking,
+  { configuration, question, allTerms }: { configuration: string; question: string; allTerms: string | null },
 ): Promise<AnswerRow[]> {
   if (queries.length === 0) return [];
   return await sql<AnswerRow[]>`
     with looked_at as (
       select p.source_id, s.kind, s.title, s.alternates, p.heading_path, p.text, c.score,
         p.questions @> array[${question}::text] as is_asked
-      from (${candidates(sql, accountId, queries, weighing)}) as c
+      from (${candidates(sql, accountId, queries, ranking)}) as c
       join sources s on s.account_id = ${accountId} and s.id = c.source_id and s.status <> 'failed' and s.answer_exactly
       join passages p on p.account_id = ${accountId} and p.source_id = c.source_id and p.page = c.page
         and p.position = c."position"
@@ -129,7 +132,7 @@ export async function selectExactAnswers(
     select source_id, kind, title, heading_path, text, score + case when is_asked then 1 else 0 end as score, is_asked, ways
     from looked_at, lateral (select array(
       select question from unnest(title || alternates) as question
-      where to_tsvector(${configuration}::text::regconfig, normalize(question, NFKC)) @@ ${allWords}::text::tsquery
+      where to_tsvector(${configuration}::text::regconfig, normalize(question, NFKC)) @@ ${allTerms}::text::tsquery
     ) as ways) as matching
     where is_asked or ways <> '{}'
     order by is_asked desc, score desc, source_id desc`;

@@ -242,7 +242,7 @@ it('texts that many change at once leave the account with what it has', async ()
 });
 
 describe('which passages are weighed', () => {
-  const word = (key: string, passages: number) => ({ key, query: key, passages });
+  const word = (key: string, documentFrequency: number) => ({ key, query: key, documentFrequency });
 
   it('all that have a word, where they are few', () => {
     const rare = [word('a', 1), word('b', 200)];

@@ -3,7 +3,7 @@ import { firstCodePoints } from '@customer-platform/contracts/core';
 import type { Poster, PostResult } from '@customer-platform/outbound';
 import { generateText } from 'ai';
 import { z } from 'zod';
-import { type ChatMessage, promptTokensAtMost, tokensAtMost } from './prompt.ts';
+import { type ChatMessage, type Completion, type Prompt, tokensAtMost } from './prompt.ts';
 import { RecentSet } from './recent-set.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
@@ -16,28 +16,18 @@ export interface AiProvider {
   endpoint?: { baseUrl: string; apiKey: string | null; poolKey: string; poster: Poster; timeoutMs: number };
 }
 
-/** What an AI is asked. */
-export interface Question {
-  messages: readonly ChatMessage[];
-  /** What bounds its answer, in tokens. */
-  maxTokens: number;
-}
-
 /**
  * What came of one call. `outcome` and tokens are for the ledger. `text` is what was answered, "" where that was no completion;
  * `error` says why there is none, without any part of the key. One that is temporary can be tried again: nothing was billed. One
  * that has timed out took all the time that a call can take.
  */
-export type AiAnswer = {
+export type AiResult = {
   outcome: 'answered' | 'refused' | 'unknown';
   promptTokens: number;
   completionTokens: number;
-} & (
-  | { text: string; isCutOff: boolean }
-  | { error: string; isTemporary: boolean; retryAfterMs: number; hasTimedOut?: boolean }
-);
+} & (Completion | { error: string; isTemporary: boolean; retryAfterMs: number; hasTimedOut?: boolean });
 
-type AiFailure = Extract<AiAnswer, { error: string }>;
+type AiFailure = Extract<AiResult, { error: string }>;
 
 const maxErrorLength = 300;
 /** So much of what a provider says is looked through for the key, and shown from. */
@@ -53,19 +43,19 @@ const newerModels = new RecentSet(1_000);
  * Asks for one completion, once: what may have been billed is never sent again here. A model that refuses `max_tokens`, as OpenAI's
  * newer ones do, is asked with `max_completion_tokens` at once, and from then on.
  */
-export async function askAi(provider: AiProvider, question: Question): Promise<AiAnswer> {
+export async function askAi(provider: AiProvider, prompt: Prompt): Promise<AiResult> {
   const { endpoint, model } = provider;
   if (!endpoint) {
-    const { choices, usage } = simulatedCompletion(question);
+    const { choices, usage } = simulatedCompletion(prompt);
     const counted = { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens };
     return { outcome: 'answered', ...counted, text: choices[0]!.message.content, isCutOff: false };
   }
   const pair = JSON.stringify([endpoint.baseUrl, model]);
   if (!newerModels.has(pair)) {
-    const posted = await post(model, endpoint, question, 'max_tokens');
+    const posted = await post(model, endpoint, prompt, 'max_tokens');
     if (!asksForOther(posted.result)) return answerOf(posted);
   }
-  const posted = await post(model, endpoint, question, 'max_completion_tokens');
+  const posted = await post(model, endpoint, prompt, 'max_completion_tokens');
   if (posted.result?.status === 400) newerModels.delete(pair);
   else newerModels.add(pair);
   return answerOf(posted);
@@ -81,12 +71,12 @@ type Endpoint = NonNullable<AiProvider['endpoint']>;
 /** One request, and what came back: without `result` nothing could be sent, without `said` it was no completion. */
 interface Posted {
   endpoint: Endpoint;
-  question: Question;
+  prompt: Prompt;
   result: PostResult | undefined;
-  said: { text: string; isCutOff: boolean } | undefined;
+  said: Completion | undefined;
 }
 
-async function post(model: string, endpoint: Endpoint, question: Question, bound: BoundName): Promise<Posted> {
+async function post(model: string, endpoint: Endpoint, prompt: Prompt, bound: BoundName): Promise<Posted> {
   let result: PostResult | undefined;
   const send: typeof fetch = async (url, init) => {
     const headers = Object.fromEntries(new Headers(init?.headers));
@@ -99,14 +89,14 @@ async function post(model: string, endpoint: Endpoint, question: Question, bound
     if (!isAnswer(result)) throw new Error('no completion came');
     return new Response(result.body, { status: 200, headers: { 'content-type': 'application/json' } });
   };
-  const said = await complete(model, endpoint, question, bound, send).catch(() => undefined);
-  return { endpoint, question, result, said };
+  const said = await complete(model, endpoint, prompt, bound, send).catch(() => undefined);
+  return { endpoint, prompt, result, said };
 }
 
-function answerOf({ endpoint, question, result, said }: Posted): AiAnswer {
+function answerOf({ endpoint, prompt, result, said }: Posted): AiResult {
   if (!result) return refused(`The AI provider's base_url cannot be used; PATCH /v1/agents/settings changes it`);
   if (!isAnswer(result)) return { ...failed(result, endpoint), hasTimedOut: result.error === 'timeout' };
-  return answered(result.body, said, question);
+  return answered(result.body, said, prompt);
 }
 
 function isAnswer({ status, error }: PostResult): boolean {
@@ -117,7 +107,7 @@ function isAnswer({ status, error }: PostResult): boolean {
 async function complete(
   model: string,
   { baseUrl, apiKey }: Endpoint,
-  { messages, maxTokens }: Question,
+  { messages, maxTokens }: Prompt,
   bound: BoundName,
   send: typeof fetch,
 ) {
@@ -148,7 +138,7 @@ const Billed = z.object({
 });
 
 /** What a 2xx comes to. One without `usage` counts as what its texts have at most; one that is no completion as all it could use. */
-function answered(body: string, said: Posted['said'], { messages, maxTokens }: Question): AiAnswer {
+function answered(body: string, said: Posted['said'], prompt: Prompt): AiResult {
   const { text, isCutOff } = said ?? { text: '', isCutOff: false };
   const billed = Billed.safeParse(jsonOf(body)).data?.usage;
   if (billed) {
@@ -158,8 +148,8 @@ function answered(body: string, said: Posted['said'], { messages, maxTokens }: Q
     return { outcome: 'answered', promptTokens, completionTokens, text, isCutOff };
   }
   if (!said) return { outcome: 'unknown', promptTokens: 0, completionTokens: 0, text, isCutOff };
-  const completionTokens = Math.min(tokensAtMost(text), maxTokens);
-  return { outcome: 'answered', promptTokens: promptTokensAtMost(messages), completionTokens, text, isCutOff };
+  const completionTokens = Math.min(tokensAtMost(text), prompt.maxTokens);
+  return { outcome: 'answered', promptTokens: prompt.tokensAtMost, completionTokens, text, isCutOff };
 }
 
 const notBilled = { outcome: 'refused', promptTokens: 0, completionTokens: 0 } as const;

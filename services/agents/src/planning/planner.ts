@@ -2,9 +2,11 @@ import { ApiError } from '@customer-platform/contracts/core';
 import type { Poster, SecretKeys } from '@customer-platform/outbound';
 import { type Foundation, inSpan, WakeLoop } from '@customer-platform/service-kit';
 import type { AgentsConfig } from '../config.ts';
-import { failPlan, makePlan, maxTries, type PlanningTools } from './make-plan.ts';
+import { failPlan } from './fail-plan.ts';
+import { makePlan, maxTries } from './make-plan.ts';
 import { type Claim, claimPlans, postponePlan, renewLeases } from './planning.sql.ts';
 import { PlanningSlots } from './planning-slots.ts';
+import type { PlanningTools } from './planning-tools.ts';
 
 /** How late something is looked for that no wake told of. */
 const everyMs = 500;
@@ -38,7 +40,7 @@ export class Planner {
     wakeSteps: () => void,
   ) {
     this.#slots = new PlanningSlots(foundation.config.AGENTS_MAX_PLANNING);
-    const onCallEnded: PlanningTools['onCallEnded'] = (accountId, answer) => this.#slots.learn(accountId, answer);
+    const onCallEnded: PlanningTools['onCallEnded'] = (accountId, result) => this.#slots.learn(accountId, result);
     this.#tools = { ...foundation, isCutOff: () => this.#isCutOff, onCallEnded };
     this.#wakeSteps = wakeSteps;
     this.#loop = new WakeLoop('planner', { everyMs, slowestRetryMs, log: foundation.log }, () => this.#claim());

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AiAnswer } from './ask-ai.ts';
+import type { AiResult } from './ask-ai.ts';
 import { PlanningSlots } from './planning-slots.ts';
 
 const tokens = { promptTokens: 0, completionTokens: 0 };
-const answered: AiAnswer = { outcome: 'answered', ...tokens, text: '{}', isCutOff: false };
-const timedOut: AiAnswer = {
+const answered: AiResult = { outcome: 'answered', ...tokens, text: '{}', isCutOff: false };
+const timedOut: AiResult = {
   outcome: 'unknown',
   ...tokens,
   error: 'no answer',
@@ -12,7 +12,7 @@ const timedOut: AiAnswer = {
   retryAfterMs: 0,
   hasTimedOut: true,
 };
-const refused: AiAnswer = { outcome: 'refused', ...tokens, error: 'no', isTemporary: false, retryAfterMs: 0 };
+const refused: AiResult = { outcome: 'refused', ...tokens, error: 'no', isTemporary: false, retryAfterMs: 0 };
 
 const mostOf = (slots: PlanningSlots, accountId: string) => {
   const { accounts, perAccount } = slots.free();

@@ -1,4 +1,4 @@
-import type { AiAnswer } from './ask-ai.ts';
+import type { AiResult } from './ask-ai.ts';
 import type { FreeSlots } from './planning.sql.ts';
 import { RecentSet } from './recent-set.ts';
 
@@ -42,8 +42,8 @@ export class PlanningSlots {
   }
 
   /** Learns from how a call of the account's AI ended. */
-  learn(accountId: string, answer: AiAnswer): void {
-    if ('error' in answer && answer.hasTimedOut) this.#slow.add(accountId);
-    else if (answer.outcome === 'answered') this.#slow.delete(accountId);
+  learn(accountId: string, result: AiResult): void {
+    if ('error' in result && result.hasTimedOut) this.#slow.add(accountId);
+    else if (result.outcome === 'answered') this.#slow.delete(accountId);
   }
 }

@@ -18,24 +18,24 @@ export interface Claim {
   follow_ups: number;
   goal: string;
   created_at: Date;
-  /** How often it was begun, this time too. */
+  /** Attempts, with this one. */
   planning_tries: number;
   trace: TraceHeaders | null;
   leased_until: Date;
 }
 
-/** How many plans can be begun. */
+/** Numbers of plans that can be begun. */
 export interface FreeSlots {
   /** Of all accounts together. */
   free: number;
-  /** How many of these are only for accounts of which none is being made. */
+  /** Of these, kept for accounts without a plan in the making. */
   kept: number;
-  /** How many of one account may be in the making, where `accounts` does not say it. */
+  /** Bound for one account, unless `accounts` has its own. */
   perAccount: number;
   accounts: readonly { account_id: string; running: number; most: number }[];
 }
 
-/** So many due plans are looked at in one statement. */
+/** Most due plans that one statement looks at. */
 const maxLookedAt = 200;
 
 /**
@@ -106,8 +106,8 @@ const isHeld = (sql: Sql, { account_id, id, planning_tries }: Claim) => sql`
     and planning_tries = ${planning_tries}`;
 
 /**
- * Locks a plan that is still being made under this claim, and answers its agent, null where none was found yet; undefined where it is
- * not, since it was cancelled or claimed anew.
+ * Locks a plan that is still being made under this claim. Returns its agent, null where none was found yet; undefined where the plan was
+ * cancelled or claimed again.
  */
 export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: number | null } | undefined> {
   const [row] = await tx<{ agent_id: number | null }[]>`
@@ -115,7 +115,7 @@ export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: numbe
   return row;
 }
 
-/** Says which agent makes a plan; from then on it can be seen. It must be held. */
+/** Writes which agent makes a plan, which must be held; from then on the plan is shown. */
 export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: number): Promise<void> {
   await tx`
     update plans p set agent_id = a.id, workflow_version = a.live_version, approval_mode = a.approval_mode
@@ -123,14 +123,14 @@ export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: n
     where p.account_id = ${account_id} and p.id = ${id} and a.account_id = ${account_id} and a.id = ${agentId}`;
 }
 
-/** What a plan is made with. */
+/** The facts of a plan that are shown before it is made. */
 export interface Assignment {
   contactNumber: number;
   deal: { id: string; number: number; title: string; stage: string; pipeline: { id: number; name: string } } | null;
   model: string;
 }
 
-/** Keeps what a plan is made with. It must be held. */
+/** Writes the contact, the deal and the model of a plan, which must be held. */
 export async function assignPlan(tx: Sql, { account_id, id }: Claim, assignment: Assignment): Promise<void> {
   const { contactNumber, deal, model } = assignment;
   await tx`
@@ -140,52 +140,16 @@ export async function assignPlan(tx: Sql, { account_id, id }: Claim, assignment:
     where account_id = ${account_id} and id = ${id}`;
 }
 
-/** Adds what calls of the AI counted, whatever has become of the plan. Locks its row. */
-export async function addTokens(tx: Sql, { account_id, id }: Claim, tokens: number): Promise<void> {
-  await tx`update plans set tokens = tokens + ${tokens} where account_id = ${account_id} and id = ${id}`;
-}
-
-/** Locks a plan's row, whatever has become of it. */
-export async function lockPlanRow(tx: Sql, { account_id, id }: Claim): Promise<void> {
-  await tx`select 1 from plans where account_id = ${account_id} and id = ${id} for update`;
-}
-
 /** Removes a plan for which there is no agent. */
 export async function dropPlan(sql: Sql, claim: Claim): Promise<void> {
   await sql`delete from plans where ${isHeld(sql, claim)} and agent_id is null`;
 }
 
-/** Has a plan wait; without `countsAsTry` as if it had not been begun. */
+/** Postpones a plan; without `countsAsTry` the attempt does not count. */
 export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date, countsAsTry: boolean): Promise<void> {
   await sql`
     update plans set planning_due_at = ${dueAt}, planning_tries = planning_tries - ${countsAsTry ? 0 : 1}
     where ${isHeld(sql, claim)}`;
-}
-
-/** What a plan came to; `lapsesAt` where somebody has to decide about it. */
-export interface MadePlan {
-  goal: string;
-  rationale: string;
-  status: 'awaiting_approval' | 'running' | 'completed';
-  approvalMode: string;
-  approvalReasons: readonly string[];
-  lapsesAt: Date | null;
-}
-
-/** Ends the making of a plan, which must be held. */
-export async function updateMadePlan(tx: Sql, { account_id, id }: Claim, made: MadePlan): Promise<void> {
-  const { goal, rationale, status, approvalMode, approvalReasons, lapsesAt } = made;
-  await tx`
-    update plans set goal = ${goal}, rationale = ${rationale}, status = ${status}, approval_mode = ${approvalMode},
-      approval_reasons = ${[...approvalReasons]}::text[], expires_at = ${lapsesAt}, lapses_at = ${lapsesAt}, planning_due_at = null
-    where account_id = ${account_id} and id = ${id}`;
-}
-
-/** Ends the making of a plan that must be held: it failed. */
-export async function updateFailedPlan(tx: Sql, { account_id, id }: Claim, lastError: string): Promise<void> {
-  await tx`
-    update plans set status = 'failed', last_error = ${lastError}, planning_due_at = null
-    where account_id = ${account_id} and id = ${id}`;
 }
 
 /** The live agents of an account, each with the ids of its pipelines, by id. */

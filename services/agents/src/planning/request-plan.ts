@@ -6,8 +6,9 @@ import { lockAgent } from '../agents/agents.sql.ts';
 import { refuseArchived } from '../agents/archived.ts';
 import { implement } from '../implement.ts';
 import { toPlan } from '../plans/plan.ts';
+import { insertPlanRequest } from '../plans/plan-requests.sql.ts';
 import { selectPlan } from '../plans/plans.sql.ts';
-import { insertPlanRequest } from './plan-requests.sql.ts';
+import { implement } from '../implement.ts';
 
 export const requestPlan = implement(contract.requestPlan, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),

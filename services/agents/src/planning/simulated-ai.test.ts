@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { readPlanAnswer } from './plan-answer.ts';
 import { documentOf } from './planning-under-test.ts';
-import { type ChatMessage, type PlanningDocument, planningMessages, repairMessages } from './prompt.ts';
+import { type PlanningDocument, planningPrompt, repairPrompt } from './prompt.ts';
+import { readCompletion } from './read-completion.ts';
 import { shortened, simulatedCompletion } from './simulated-ai.ts';
 import { startSimulatedServer } from './simulated-server.ts';
 
@@ -11,8 +11,8 @@ const passage = { source, headings: [], text: 'We open at 9.', exact: false };
 /** The plan that is simulated for a document, as it would be stored. */
 function planFor(more: Partial<PlanningDocument> = {}) {
   const document = documentOf(more);
-  const completion = simulatedCompletion({ messages: planningMessages(document, document.trigger.text) });
-  const plan = readPlanAnswer(completion.choices[0]!.message.content, { document, followUps: 0 });
+  const completion = simulatedCompletion(planningPrompt(document, document.trigger.text));
+  const plan = readCompletion(completion.choices[0]!.message.content, { document, followUps: 0 });
   if ('problem' in plan) throw new Error(plan.problem);
   return plan;
 }
@@ -54,7 +54,7 @@ describe('a simulated plan', () => {
   });
 
   it('is the same for the same request, in the shape of a completion', () => {
-    const messages = planningMessages(documentOf(), 'When do you open?');
+    const { messages } = planningPrompt(documentOf(), 'When do you open?');
     const completion = simulatedCompletion({ messages });
     expect(simulatedCompletion({ messages })).toEqual(completion);
     const { content } = completion.choices[0]!.message;
@@ -65,9 +65,9 @@ describe('a simulated plan', () => {
   });
 
   it('is made of a request to correct an answer too', () => {
-    const asked = planningMessages(documentOf({ passages: [passage] }), null);
-    const corrected = simulatedCompletion({ messages: repairMessages(asked, 'Hm', 'it is no JSON') });
-    expect(corrected.choices).toEqual(simulatedCompletion({ messages: asked }).choices);
+    const asked = planningPrompt(documentOf({ passages: [passage] }), null);
+    const corrected = simulatedCompletion(repairPrompt(asked, { text: 'Hm', isCutOff: false }, 'it is no JSON'));
+    expect(corrected.choices).toEqual(simulatedCompletion(asked).choices);
   });
 });
 
@@ -89,7 +89,7 @@ describe('the simulated server', () => {
   it('answers as an OpenAI-compatible provider, and takes messages', async () => {
     const server = await startSimulatedServer(0, '127.0.0.1');
     try {
-      const messages: ChatMessage[] = planningMessages(documentOf({ passages: [passage] }), null);
+      const { messages } = planningPrompt(documentOf({ passages: [passage] }), null);
       const completed = await post(`${server.url}/v1/chat/completions`, { model: 'any', messages, max_tokens: 10 });
       expect(await completed.json()).toEqual(JSON.parse(JSON.stringify(simulatedCompletion({ messages }))));
       expect(await (await post(`${server.url}/messages`, {})).json()).toEqual({ id: expect.any(String) });

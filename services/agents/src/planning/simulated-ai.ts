@@ -1,7 +1,7 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { type ChatMessage, type PlanningDocument, readDocument, type ToldPassage } from './prompt.ts';
 
-/** What POST /chat/completions of an OpenAI-compatible API takes, as far as it is read here. */
+/** The part of a request for a chat completion that is read here. */
 export interface CompletionRequest {
   messages: readonly Pick<ChatMessage, 'role' | 'content'>[];
 }
@@ -21,7 +21,7 @@ interface SimulatedStep {
 }
 
 /**
- * Answers as an AI provider would, from the request alone: it quotes the best passage on the channel that the customer wrote on, and
+ * Completes as an AI provider would, from the request alone: it quotes the best passage on the channel that the customer wrote on, and
  * notes the question on the deal. The same request always has the same answer. Tokens are counted as one for every four characters.
  */
 export function simulatedCompletion({ messages }: CompletionRequest) {

@@ -73,7 +73,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** An error as OpenAI's API answers it. */
+/** An error in the form of OpenAI's API. */
 function refusal(status: number, message: string): Answered {
   return { status, body: { error: { message, type: 'invalid_request_error', param: null, code: null } } };
 }

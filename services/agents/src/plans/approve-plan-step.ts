@@ -7,12 +7,9 @@ import { approveStep } from './plan-state.ts';
 /** The first approval of a step is the plan's. */
 export const approvePlanStep = implement(contract.approvePlanStep, {
   find: findStep,
-  async handle(call) {
-    const { plan: row, step } = call.found;
-    const decide = (plan: typeof row, decision: Parameters<typeof approveStep>[2]) => approveStep(plan, step, decision);
-    const { plan, previous, became } = await decidePlan(call, row, decide);
-    if (became === 'approved') call.emit(contract.planApproved, { plan, previous });
-    return plan;
+  handle(call) {
+    const { plan, step } = call.found;
+    return decidePlan(call, plan, (locked, decision) => approveStep(locked, step, decision));
   },
   committed: ({ stepRunner }) => stepRunner.wake(),
 });

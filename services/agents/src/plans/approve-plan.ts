@@ -6,10 +6,6 @@ import { lockPlan } from './plans.sql.ts';
 
 export const approvePlan = implement(contract.approvePlan, {
   find: ({ account, tx, params }) => lockPlan(tx, account.id, params.plan_id),
-  async handle(call) {
-    const { plan, previous, became } = await decidePlan(call, call.found, approve);
-    if (became === 'approved') call.emit(contract.planApproved, { plan, previous });
-    return plan;
-  },
+  handle: (call) => decidePlan(call, call.found, approve),
   committed: ({ stepRunner }) => stepRunner.wake(),
 });

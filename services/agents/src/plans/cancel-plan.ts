@@ -6,5 +6,5 @@ import { lockPlan } from './plans.sql.ts';
 
 export const cancelPlan = implement(contract.cancelPlan, {
   find: ({ account, tx, params }) => lockPlan(tx, account.id, params.plan_id),
-  handle: async (call) => (await decidePlan(call, call.found, cancel)).plan,
+  handle: (call) => decidePlan(call, call.found, cancel),
 });

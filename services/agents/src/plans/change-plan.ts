@@ -9,7 +9,7 @@ export interface PlanChange {
   previous: Record<string, unknown>;
 }
 
-/** Changes locked plans, writes them at once, and answers what each became with what its event says, in their order. */
+/** Changes locked plans and writes them at once. Returns each with its outcome and what its event says, in their order. */
 export async function changePlans<Outcome>(
   tx: Sql,
   rows: readonly PlanRow[],

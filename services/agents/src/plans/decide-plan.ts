@@ -1,5 +1,7 @@
+import type { Plan } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 import { changePlans, type PlanChange } from './change-plan.ts';
+import { planEvents } from './plan-events.ts';
 import type { Decided, Decision } from './plan-state.ts';
 import type { PlanRow } from './plans.sql.ts';
 
@@ -9,19 +11,22 @@ type DecisionCall = {
   body: { note?: string | undefined };
   now: Date;
   fail(code: 'invalid_state', message: string): never;
+  emit(event: (typeof planEvents)[keyof typeof planEvents], data: PlanChange): unknown;
 };
 
-/** Takes a caller's decision about a locked plan. Refuses with invalid_state what it comes too late for, or crosses another one. */
+/** Takes a caller's decision about a locked plan, and emits its outcome. Throws invalid_state where it comes too late, or crosses another one. */
 export async function decidePlan(
-  { account, tx, body, now, fail }: DecisionCall,
+  call: DecisionCall,
   row: PlanRow,
   decide: (plan: PlanRow, decision: Decision) => Decided,
-): Promise<PlanChange & { became: 'approved' | 'rejected' | 'completed' | undefined }> {
+): Promise<Plan> {
+  const { account, tx, body, now } = call;
   const take = (plan: PlanRow) => {
     const decided = decide(plan, { by: 'api', note: body.note, now });
-    return 'refusal' in decided ? fail('invalid_state', decided.refusal) : decided.became;
+    return 'refusal' in decided ? call.fail('invalid_state', decided.refusal) : decided.became;
   };
   const [change] = await changePlans(tx, [row], take, () => account.timezone);
   const { plan, previous, outcome } = change!;
-  return { plan, previous, became: outcome };
+  if (outcome) call.emit(planEvents[outcome], { plan, previous });
+  return plan;
 }

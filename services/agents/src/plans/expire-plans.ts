@@ -1,11 +1,10 @@
-import { planCompleted, planExpired } from '@customer-platform/contracts/agents';
 import type { Job } from '@customer-platform/service-kit';
 import { changePlans } from './change-plan.ts';
+import { planEvents } from './plan-events.ts';
 import { lapse } from './plan-state.ts';
 import { lockLapsedPlans } from './plans.sql.ts';
 
 const batchSize = 100;
-const events = { expired: planExpired, completed: planCompleted };
 
 /** A plan that nobody decided in time expires; of one whose steps are decided one by one those that nobody decided are skipped. */
 export const expirePlans: Job<unknown> = {
@@ -15,14 +14,10 @@ export const expirePlans: Job<unknown> = {
     const rows = await lockLapsedPlans(tx, now, batchSize);
     const accounts = findAccounts(rows.map(({ account_id }) => account_id));
     const timezoneOf = (row: { account_id: string }) => accounts.get(row.account_id)?.timezone ?? 'UTC';
-    for (const { row, outcome, plan, previous } of await changePlans(
-      tx,
-      rows,
-      (each) => lapse(each, now),
-      timezoneOf,
-    )) {
+    const changed = await changePlans(tx, rows, (each) => lapse(each, now), timezoneOf);
+    for (const { row, outcome, plan, previous } of changed) {
       const account = accounts.get(row.account_id);
-      if (outcome && account) emit(events[outcome], account, { plan, previous }, row.trace ?? undefined);
+      if (outcome && account) emit(planEvents[outcome], account, { plan, previous }, row.trace ?? undefined);
     }
     return rows.length === batchSize;
   },

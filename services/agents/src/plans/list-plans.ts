@@ -1,17 +1,16 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/agents';
 import { badCursor, integerCursor, toPage } from '@customer-platform/service-kit';
-import { selectAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { toPlan } from './plan.ts';
-import { hasPlan, listPlanRows, type PlanFilter } from './plans.sql.ts';
+import { hasAgent, hasPlan, listPlanRows, type PlanFilter } from './plans.sql.ts';
 
 export const listPlans = implement(contract.listPlans, {
   async handle(call) {
     const { account, tx, query, fail } = call;
     const { limit, status, agent, contact, starting_after: cursor } = query;
     const filter: PlanFilter = { status, agentId: agent };
-    if (agent !== undefined && !(await selectAgent(tx, account.id, agent)))
+    if (agent !== undefined && !(await hasAgent(tx, account.id, agent)))
       return fail('invalid_request', 'agent must be the id of an agent of this account', 'agent');
     if (contact !== undefined) filter.contactId = (await contactOfAccount(call, contact)).id;
     const last = cursor === undefined ? undefined : integerCursor(cursor);

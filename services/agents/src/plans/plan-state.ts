@@ -1,6 +1,6 @@
 import type { ApprovalMode, PlanStatus, StepStatus } from '@customer-platform/contracts/agents';
 
-/** What decisions, lapses and endings look at and change of a step. */
+/** The state of a step, which decisions, lapses and endings read and change. */
 export interface StepState {
   status: StepStatus;
   run_at: Date;
@@ -21,21 +21,31 @@ export interface PlanState<Step extends StepState = StepState> {
   steps: Step[];
 }
 
-/** What a decision came to: why it cannot be taken, as a sentence, or what the plan came to, where it came to something. */
+/** An outcome of a plan that others are told of: each has its event in plan-events.ts. */
+export type PlanOutcome = 'awaiting_approval' | 'approved' | 'rejected' | 'expired' | 'completed' | 'failed';
+
+/** The end of a decision: why it cannot be taken, as a sentence, or the plan's outcome, if it has one. */
 export type Decided = { refusal: string } | { became?: 'approved' | 'rejected' | 'completed' };
 
-/** Who decides through the API. */
+/** A decision through the API. */
 export interface Decision {
   by: string;
   note: string | undefined;
   now: Date;
 }
 
-/** What is shown of a step that nobody decided in time. */
+/** The result of a step that nobody decided in time. */
 const lapsedResult = { error: 'Nobody decided about it in time' };
 
-const ended: readonly StepStatus[] = ['done', 'skipped', 'cancelled', 'failed'];
-export const hasEnded = (step: StepState) => ended.includes(step.status);
+/** A plan that has work ahead. */
+export const openStatuses: readonly PlanStatus[] = ['awaiting_approval', 'running'];
+/** A step that has not begun. */
+export const unbegunStatuses: readonly StepStatus[] = ['pending', 'awaiting_approval'];
+const endedStatuses: readonly StepStatus[] = ['done', 'skipped', 'cancelled', 'failed'];
+
+const isOpen = ({ status }: Pick<PlanState, 'status'>) => openStatuses.includes(status);
+export const isRunning = ({ status }: { status: PlanStatus | StepStatus }) => status === 'running';
+export const hasEnded = (step: Pick<StepState, 'status'>) => endedStatuses.includes(step.status);
 const isUndecided = (step: StepState) => step.status === 'awaiting_approval';
 const hasLapsed = (step: StepState) => step.status === 'skipped' && step.result !== null;
 const isOver = ({ lapses_at }: PlanState, now: Date) => lapses_at !== null && lapses_at <= now;
@@ -46,9 +56,51 @@ const lapsed = 'Nobody decided in time: the time for it is over';
 const unplanned = 'The plan is still being made; it can be cancelled, and decided when it has steps';
 const unasked = 'The plan needs no approval; it can be cancelled while it runs';
 
-/** Has the first step that has not ended begin when it is due, where the plan runs and the step waits for nobody. */
-export function startNext(plan: PlanState, now: Date): void {
-  if (plan.status !== 'running' || plan.planning_due_at !== null) return;
+/** A plan and its steps when its planning ends. */
+export type PlannedPlan<Step> = Pick<PlanState, 'status' | 'approval_mode' | 'planning_due_at' | 'lapses_at'> & {
+  approval_reasons: readonly string[];
+  steps: (Step & Omit<StepState, 'result'> & { requires_approval: boolean })[];
+};
+
+const defaultReasons = {
+  plan: "The agent's plans need approval",
+  step: "Each step of the agent's plans needs approval",
+};
+
+/** Ends the planning of a plan, as its agent wants plans to be approved. Without steps there is nothing to approve: it is completed. */
+export function endPlanning<Step extends Pick<StepState, 'run_at'>>(
+  { approval_mode, approval_timeout_seconds }: { approval_mode: ApprovalMode; approval_timeout_seconds: number },
+  { steps, approvalReasons }: { steps: readonly Step[]; approvalReasons: readonly string[] },
+  now: Date,
+): { plan: PlannedPlan<Step>; became: PlanOutcome | undefined } {
+  const isAsked = approval_mode !== 'none' && steps.length > 0;
+  const requires_approval = approval_mode === 'step';
+  const status = requires_approval ? ('awaiting_approval' as const) : ('pending' as const);
+  const plan: PlannedPlan<Step> = {
+    status: steps.length === 0 ? 'completed' : isAsked ? 'awaiting_approval' : 'running',
+    approval_mode,
+    approval_reasons: isAsked && approvalReasons.length === 0 ? [defaultReasons[approval_mode]] : approvalReasons,
+    planning_due_at: null,
+    lapses_at: isAsked ? new Date(now.getTime() + approval_timeout_seconds * 1_000) : null,
+    steps: steps.map((step) => ({ ...step, status, requires_approval, due_at: null })),
+  };
+  startNext(plan, now);
+  return { plan, became: isAsked ? 'awaiting_approval' : steps.length === 0 ? 'completed' : undefined };
+}
+
+/** Ends a plan that could not be made. */
+export function failPlanning(plan: PlanState, lastError: string): 'failed' {
+  plan.last_error = lastError;
+  end(plan, 'failed');
+  return 'failed';
+}
+
+/** Sets the first step that has not ended due, where the plan runs and the step waits for nobody. */
+export function startNext(
+  plan: Pick<PlanState, 'status' | 'planning_due_at'> & { steps: Omit<StepState, 'result'>[] },
+  now: Date,
+): void {
+  if (!isRunning(plan) || plan.planning_due_at !== null) return;
   const next = plan.steps.find((step) => !hasEnded(step));
   if (next?.status === 'pending') next.due_at ??= next.run_at > now ? next.run_at : now;
 }
@@ -91,8 +143,7 @@ export function reject(plan: PlanState, { by, note, now }: Decision): Decided {
 /** Stops it: what has not begun is not done, and nothing follows a step that runs. */
 export function cancel(plan: PlanState, { by, note, now }: Decision): Decided {
   if (plan.status === 'cancelled') return changedNothing;
-  if (plan.status !== 'awaiting_approval' && plan.status !== 'running')
-    return refused(`${ends(plan)}; it cannot be cancelled any more`);
+  if (!isOpen(plan)) return refused(`${ends(plan)}; it cannot be cancelled any more`);
   if (plan.status === 'awaiting_approval' && isOver(plan, now)) return refused(lapsed);
   end(plan, 'cancelled');
   Object.assign(plan, { decided_by: by, decision_note: note ?? plan.decision_note });
@@ -131,14 +182,14 @@ export function rejectStep(plan: PlanState, step: StepState, { by, note, now }: 
   return goOn(plan, now);
 }
 
-/** Why a step cannot be changed now, as a sentence; undefined where it can. */
+/** The reason why a step cannot be changed now, as a sentence; undefined where it can. */
 export function refusalOfChange(plan: PlanState, step: StepState, now: Date): string | undefined {
   const isDecided = plan.approval_mode === 'step' ? !isUndecided(step) : plan.status !== 'awaiting_approval';
   if (isOver(plan, now) && !isDecided) return lapsed;
   return isDecided ? 'The step is decided; it can be changed only as long as it is not' : undefined;
 }
 
-/** What a lapse comes to: nothing that nobody decided is done. */
+/** Ends what nobody decided in time: it is not done. Returns the plan's outcome, if it has one. */
 export function lapse(plan: PlanState, now: Date): 'expired' | 'completed' | undefined {
   if (!isOver(plan, now)) return undefined;
   if (plan.status === 'awaiting_approval') {
@@ -151,10 +202,10 @@ export function lapse(plan: PlanState, now: Date): 'expired' | 'completed' | und
   return goOn(plan, now).became;
 }
 
-/** What a step that ran came to: it is done with a result, or it failed and says why. */
+/** The end of a step that ran: its result, or why it failed. */
 export type StepEnd = { result: Record<string, unknown> } | { error: string };
 
-/** Ends a step. Of a plan that has ended meanwhile nothing else changes. */
+/** Ends a step. Of a plan that has ended meanwhile nothing else changes. Returns the plan's outcome, if it has one. */
 export function endStep(
   plan: PlanState,
   step: StepState,
@@ -189,23 +240,23 @@ function begin(plan: PlanState, by: string, note: string | undefined): void {
 function end(plan: PlanState, status: 'rejected' | 'expired' | 'cancelled' | 'failed'): void {
   Object.assign(plan, { status, planning_due_at: null, lapses_at: null });
   for (const step of plan.steps) {
-    if (step.status === 'pending' || isUndecided(step)) Object.assign(step, { status: 'cancelled', due_at: null });
+    if (unbegunStatuses.includes(step.status)) Object.assign(step, { status: 'cancelled', due_at: null });
   }
 }
 
-/** Why nothing can be decided about a step by itself; undefined where it can, or could as it was. */
+/** The reason why nothing can be decided about a step alone; undefined where it can, or could as it was. */
 function refusalOfStep(plan: PlanState, step: StepState, now: Date): string | undefined {
   if (plan.approval_mode !== 'step') return "The plan's steps are not decided one by one; decide about the plan";
   if (hasLapsed(step) || (isUndecided(step) && isOver(plan, now))) return lapsed;
   return undefined;
 }
 
-/** Whether somebody approved it before it came to what it is now. */
+/** True where somebody approved it before it got its status. */
 function wasApproved({ status, decided_by }: PlanState): boolean {
   return decided_by !== null && (status === 'running' || status === 'completed' || status === 'failed');
 }
 
-/** What it ended as, as the beginning of a sentence. */
+/** Its end, as the beginning of a sentence. */
 function ends({ status }: PlanState): string {
   return status === 'expired' ? lapsed : `The plan is ${status}`;
 }

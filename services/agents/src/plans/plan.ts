@@ -1,12 +1,13 @@
 import type { Plan, PlanStep } from '@customer-platform/contracts/agents';
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
+import { openStatuses } from './plan-state.ts';
 import type { PlanRow, StepRow } from './plans.sql.ts';
 
-/** How much of the text that led to a plan is shown, in code points. */
+/** Length of the trigger's text that is shown, in code points. */
 const excerptLength = 200;
 
-/** A plan as answers show it, its times in the account's zone. */
+/** A plan as the API shows it, its times in the account's zone. */
 export function toPlan(row: PlanRow, timezone: string): Plan {
   const { id, trigger, goal, rationale, status, approval_mode, approval_reasons, tokens, model, steps } = row;
   const shown = (instant: Date | null) => instant && formatInstant(instant, timezone);
@@ -61,9 +62,9 @@ function toStep(row: StepRow, timezone: string): PlanStep {
   };
 }
 
-/** The first that is due of what is still to be done; null once the plan has ended. */
+/** The time of the first pending step of an open plan; null where it has none. */
 function nextRunOf({ status, steps }: PlanRow): Date | null {
-  if (status !== 'awaiting_approval' && status !== 'running') return null;
+  if (!openStatuses.includes(status)) return null;
   const times = steps.filter((step) => step.status === 'pending').map((step) => step.run_at.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));
 }

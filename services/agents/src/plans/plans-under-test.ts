@@ -4,8 +4,8 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, type RawAnswer, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { startNext } from './plan-state.ts';
 import { insertSteps, type NewStep } from './plans.sql.ts';
-import { startNextStep } from './start-plan.ts';
 
 /** What a test plans where it does not matter what. */
 const something: Record<AgentAction, Pick<NewStep, 'params' | 'detail' | 'editable'>> = {
@@ -122,14 +122,15 @@ async function insertPlan(
     const planned = steps.map((step): NewStep => {
       const given = typeof step === 'string' ? { action: step } : step;
       return {
-        ...{ title: 'A step', reason: 'It helps', requires_approval: mode === 'step', run_at: now },
+        ...{ title: 'A step', reason: 'It helps', requires_approval: mode === 'step', run_at: now, due_at: null },
         ...{ status: mode === 'step' ? ('awaiting_approval' as const) : ('pending' as const) },
         ...something[given.action],
         ...given,
       };
     });
+    const { planning_due_at = null } = more as { planning_due_at?: Date };
+    startNext({ status: starts, planning_due_at, steps: planned }, now);
     await insertSteps(tx, accountId, made!.id, planned);
-    if (starts === 'running') await startNextStep(tx, accountId, made!.id, now);
     return made!.id;
   });
 }

@@ -9,8 +9,9 @@ import type {
 } from '@customer-platform/contracts/agents';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
+import { openStatuses, type PlannedPlan } from './plan-state.ts';
 
-/** What a step does, as its action takes it. */
+/** The params of a step, as its action takes them. */
 export type StepParams = PlanStep['params'];
 
 /** A step as the planner makes it. */
@@ -27,6 +28,8 @@ export interface NewStep {
   /** `awaiting_approval` where it is decided by itself, else `pending`. */
   status: StepStatus;
   run_at: Date;
+  /** The time when it begins; while it runs, the end of the lease. Null: it is not its turn, or it has ended. */
+  due_at: Date | null;
 }
 
 export interface StepRow extends NewStep {
@@ -36,13 +39,11 @@ export interface StepRow extends NewStep {
   result: Record<string, unknown> | null;
   /** Goes with what it asks of others: asked again with it, nothing more is done. */
   key: string;
-  /** When it begins; while it runs, the end of the lease. Null: it is not its turn, or it has ended. */
-  due_at: Date | null;
   began_at: Date | null;
   tries: number;
 }
 
-/** A plan with its agent, its contact (of a merged one the survivor) and its steps in their order. */
+/** A plan with its agent, its contact (the surviving one, if merged) and its steps in their order. */
 export interface PlanRow {
   account_id: string;
   id: number;
@@ -85,6 +86,9 @@ export interface PlanRow {
 }
 
 type Fragment = ReturnType<Sql>;
+
+/** Plans that have work ahead. As text, not as parameters: only so the planner may use the partial index plans_open. */
+export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map((one) => `'${one}'`).join(', ')})`);
 
 /** The steps are read for each plan that is shown, by their index. */
 const shown = (tx: Sql, plans: Fragment) => tx`
@@ -133,13 +137,19 @@ export async function lockLapsedPlans(tx: Sql, now: Date, limit: number): Promis
   return dated(await tx<PlanRow[]>`${shown(tx, named)} order by p.account_id, p.id`);
 }
 
-/** Whether the account has a plan with this id that can be listed. */
+/** True where the account has a plan with this id that can be listed. */
 export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<boolean> {
   const rows = await tx`select 1 from plans where account_id = ${accountId} and id = ${id} and agent_id is not null`;
   return rows.length === 1;
 }
 
-/** What a list is narrowed to. */
+/** True where the account has an agent with this id, archived or not. */
+export async function hasAgent(tx: Sql, accountId: string, id: number): Promise<boolean> {
+  const rows = await tx`select 1 from agents where account_id = ${accountId} and id = ${id}`;
+  return rows.length === 1;
+}
+
+/** The filters of a list. */
 export interface PlanFilter {
   /** awaiting: somebody has to decide about it or a step of it. open: it has work ahead. */
   status?: 'awaiting' | 'open' | undefined;
@@ -163,7 +173,7 @@ export async function listPlanRows(
     select * from plans p
     where p.account_id = ${accountId} and p.agent_id is not null ${further}
     ${status === 'awaiting' ? tx`and p.lapses_at is not null` : tx``}
-    ${status === 'open' ? tx`and p.status in ('awaiting_approval', 'running')` : tx``}
+    ${status === 'open' ? tx`and ${isOpenPlan(tx)}` : tx``}
     ${agentId === undefined ? tx`` : tx`and p.agent_id = ${agentId}`}
     ${last === undefined ? tx`` : tx`and p.id < ${last}`}
     order by p.id desc limit ${limit}`;
@@ -173,6 +183,22 @@ export async function listPlanRows(
     order by p.id desc limit ${limit}`;
   const plans: Fragment = tx`(${contactId ? pageOfContact(contactId) : page(tx``)}) as p`;
   return dated(await tx<PlanRow[]>`${shown(tx, plans)} order by p.id desc`);
+}
+
+/** Writes the end of a plan's planning, with its steps. The plan must be locked. */
+export async function writePlannedPlan(
+  tx: Sql,
+  accountId: string,
+  id: number,
+  planned: PlannedPlan<NewStep> & { goal: string; rationale: string },
+): Promise<void> {
+  const { goal, rationale, status, approval_mode, approval_reasons, lapses_at, planning_due_at, steps } = planned;
+  await tx`
+    update plans set goal = ${goal}, rationale = ${rationale}, status = ${status}, approval_mode = ${approval_mode},
+      approval_reasons = ${[...approval_reasons]}::text[], expires_at = ${lapses_at}, lapses_at = ${lapses_at},
+      planning_due_at = ${planning_due_at}
+    where account_id = ${accountId} and id = ${id}`;
+  if (steps.length > 0) await insertSteps(tx, accountId, id, steps);
 }
 
 /** Adds the steps of a plan in their order, from 1. */
@@ -185,10 +211,11 @@ export async function insertSteps(
   const numbered = steps.map((step, index) => ({ ...step, position: index + 1 }));
   await tx`
     insert into plan_steps (account_id, plan_id, position, action, title, reason, params, detail, editable, requires_approval,
-      status, run_at)
-    select ${accountId}, ${planId}, position, action, title, reason, params, detail, editable, requires_approval, status, run_at
+      status, run_at, due_at)
+    select ${accountId}, ${planId}, position, action, title, reason, params, detail, editable, requires_approval, status, run_at,
+      due_at
     from jsonb_to_recordset(${json(tx, numbered)}) as new (position smallint, action text, title text, reason text, params jsonb,
-      detail text, editable text[], requires_approval boolean, status text, run_at timestamptz)
+      detail text, editable text[], requires_approval boolean, status text, run_at timestamptz, due_at timestamptz)
     order by position`;
 }
 
@@ -237,7 +264,7 @@ export async function renumberContact(
     select id from contacts where account_id = ${accountId} and (id = ${mergedId} or merged_into in (${mergedId}, ${survivor.id}))
     union select ${mergedId}::uuid`;
   const named = ids.map(({ id }) => id);
-  // In the order in which all who change many plans lock them.
+  // In id order, like every bulk update, to avoid deadlocks.
   await tx`
     update plans p set contact_number = ${survivor.number} from (
       select id from plans where account_id = ${accountId} and contact_id = any(${named}::uuid[]) order by id for update) as locked

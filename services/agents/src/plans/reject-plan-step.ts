@@ -6,13 +6,9 @@ import { rejectStep } from './plan-state.ts';
 
 export const rejectPlanStep = implement(contract.rejectPlanStep, {
   find: findStep,
-  async handle(call) {
-    const { plan: row, step } = call.found;
-    const decide = (plan: typeof row, decision: Parameters<typeof rejectStep>[2]) => rejectStep(plan, step, decision);
-    const { plan, previous, became } = await decidePlan(call, row, decide);
-    if (became === 'rejected') call.emit(contract.planRejected, { plan, previous });
-    if (became === 'completed') call.emit(contract.planCompleted, { plan, previous });
-    return plan;
+  handle(call) {
+    const { plan, step } = call.found;
+    return decidePlan(call, plan, (locked, decision) => rejectStep(locked, step, decision));
   },
   committed: ({ stepRunner }) => stepRunner.wake(),
 });

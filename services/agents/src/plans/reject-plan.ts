@@ -6,9 +6,5 @@ import { lockPlan } from './plans.sql.ts';
 
 export const rejectPlan = implement(contract.rejectPlan, {
   find: ({ account, tx, params }) => lockPlan(tx, account.id, params.plan_id),
-  async handle(call) {
-    const { plan, previous, became } = await decidePlan(call, call.found, reject);
-    if (became === 'rejected') call.emit(contract.planRejected, { plan, previous });
-    return plan;
-  },
+  handle: (call) => decidePlan(call, call.found, reject),
 });

@@ -5,9 +5,9 @@ import { takeMessage } from '@customer-platform/contracts/messaging';
 import type { Bus } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { ClaimedStep } from './due-steps.sql.ts';
-import type { StepEnd } from './plan-state.ts';
+import { isRunning, type StepEnd } from './plan-state.ts';
 
-/** Why a step must not be done that is due: what it needs was switched off, or the account is suspended or gone. */
+/** The reason why a due step must not run: what it needs was switched off, or the account is suspended or gone. */
 export function refusalOfStep(
   { action, is_switched_on }: ClaimedStep,
   account: AccountContext | null,
@@ -20,13 +20,13 @@ export function refusalOfStep(
 }
 
 /**
- * Has another service do what a step says, once however often it is run: the step's key goes with it. Answers what came of it. Throws
- * where there is no answer: then it is to be run again. Undefined for a follow-up, which nobody else is asked for.
+ * Has another service do what a step says, once even if it is run again: the step's key goes with it. Returns its end. Throws
+ * where there is no reply: then it is to be run again. Undefined for a follow-up, which nobody else is asked for.
  */
 export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | undefined> {
   if (step.is_contact_deleted) return { error: 'The contact was deleted' };
   if (step.action === 'follow_up') return undefined;
-  if (step.plan_status !== 'running')
+  if (!isRunning({ status: step.plan_status }))
     return { error: 'The plan ended while the step ran; whether it was done is not known' };
   const { account_id, plan_id, key, contact_id: contact, deal_id: deal } = step;
   if (step.action === 'send_message') {

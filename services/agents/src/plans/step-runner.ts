@@ -1,4 +1,4 @@
-import { type FollowUpParams, planCompleted, planFailed } from '@customer-platform/contracts/agents';
+import type { FollowUpParams } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import {
   type Foundation,
@@ -10,10 +10,11 @@ import {
   WakeLoop,
 } from '@customer-platform/service-kit';
 import type { z } from 'zod';
-import { insertPlanRequest } from '../planning/plan-requests.sql.ts';
 import { changePlans } from './change-plan.ts';
 import { type ClaimedStep, claimSteps, postponeStep } from './due-steps.sql.ts';
-import { endStep, type StepEnd } from './plan-state.ts';
+import { planEvents } from './plan-events.ts';
+import { insertPlanRequest } from './plan-requests.sql.ts';
+import { endStep, isRunning, type StepEnd } from './plan-state.ts';
 import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
 
@@ -28,7 +29,6 @@ const longestWaitMs = 60_000;
 /** How long a step is tried again that nobody answers. */
 const triedForMs = 24 * 3_600_000;
 
-const events = { completed: planCompleted, failed: planFailed };
 const steps = meter.createCounter('plans.steps', { description: 'Steps of plans that ended, by action and outcome.' });
 
 /**
@@ -116,12 +116,12 @@ export class StepRunner {
       const account = findAccounts([account_id]).get(account_id);
       const plan = await lockPlan(tx, account_id, plan_id);
       const row = plan?.steps.find(({ id }) => id === step.id);
-      if (!plan || row?.status !== 'running') return undefined;
+      if (!plan || !row || !isRunning(row)) return undefined;
       const end = outcome ?? (await requestFollowUp(tx, plan, row, now));
       const change = (each: PlanRow) => endStep(each, row, end, now);
       const [changed] = await changePlans(tx, [plan], change, () => account?.timezone ?? 'UTC');
       const { outcome: became, plan: shown, previous } = changed!;
-      if (became && account) emit(events[became], account, { plan: shown, previous }, plan.trace ?? undefined);
+      if (became && account) emit(planEvents[became], account, { plan: shown, previous }, plan.trace ?? undefined);
       return end;
     });
     if (!ended) return;
@@ -132,7 +132,7 @@ export class StepRunner {
 
 /** Asks for the plan that a follow-up leads to: it is there once the step's end commits. */
 async function requestFollowUp(tx: Sql, plan: PlanRow, step: StepRow, now: Date): Promise<StepEnd> {
-  if (plan.status !== 'running') return { error: 'The plan ended before it was done' };
+  if (!isRunning(plan)) return { error: 'The plan ended before it was done' };
   const { goal } = step.params as z.infer<typeof FollowUpParams>;
   const id = await insertPlanRequest(
     tx,

@@ -1,22 +1,26 @@
+import type { PlanStatus, StepStatus } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
+import { unbegunStatuses } from './plan-state.ts';
+import { isOpenPlan } from './plans.sql.ts';
+
+const cancelled = 'cancelled' satisfies PlanStatus & StepStatus;
 
 /**
- * Cancels every open plan of an agent, those that are still being made too. What has not begun is not done; a step that runs ends
- * as it ends. `note` says why.
+ * Cancels every open plan of an agent, those that are still being made too, as `cancel` of plan-state.ts does one. `note` says why.
  */
 export async function stopPlansOfAgent(tx: Sql, accountId: string, agentId: number, note: string): Promise<void> {
-  // In the order in which all who change many plans lock them.
+  // In id order, like every bulk update, to avoid deadlocks.
   await tx`
-    select 1 from plans where account_id = ${accountId} and agent_id = ${agentId} and status in ('awaiting_approval', 'running')
+    select 1 from plans where account_id = ${accountId} and agent_id = ${agentId} and ${isOpenPlan(tx)}
     order by id for update`;
   const stopped = await tx<{ id: number }[]>`
-    update plans set status = 'cancelled', decision_note = ${note}, planning_due_at = null, lapses_at = null
-    where account_id = ${accountId} and agent_id = ${agentId} and status in ('awaiting_approval', 'running')
+    update plans set status = ${cancelled}, decision_note = ${note}, planning_due_at = null, lapses_at = null
+    where account_id = ${accountId} and agent_id = ${agentId} and ${isOpenPlan(tx)}
     returning id`;
   if (stopped.length === 0) return;
   // A statement of its own: it sees the steps of a plan that was made while its lock was waited for.
   await tx`
-    update plan_steps set status = 'cancelled', due_at = null
+    update plan_steps set status = ${cancelled}, due_at = null
     where account_id = ${accountId} and plan_id = any(${stopped.map(({ id }) => id)}::bigint[])
-      and status in ('pending', 'awaiting_approval')`;
+      and status = any(${[...unbegunStatuses]}::text[])`;
 }

@@ -9,7 +9,7 @@ import { dayBefore, dayOf, startOfDay } from './day.ts';
 import { countPlans, selectNamesInPlans, selectUsage, type UsageRow } from './usage.sql.ts';
 import { usageReport } from './usage-report.ts';
 
-/** Lists agents that are not archived and those that did something; so many statements, however many there are. */
+/** Lists agents that are not archived and those that did something, in a fixed number of statements. */
 export const getAgentUsage = implement(contract.getAgentUsage, {
   async handle({ account, tx, query, now, ask }) {
     const today = dayOf(now, account.timezone);
@@ -48,7 +48,7 @@ async function listedPipelines(tx: Sql, { account, agents, usage, since, ask }: 
   return ids.map((id) => ({ id, name: current.get(id) ?? kept.get(id) ?? planned.get(id) ?? `Pipeline ${id}` }));
 }
 
-/** The names of pipelines as they are now; of those that are gone, or while Pipelines is away, none. */
+/** The current names of pipelines; none of those that are gone, or while Pipelines is unavailable. */
 async function currentNames(ids: number[], ask: Ask): Promise<Map<number, string>> {
   if (ids.length === 0) return new Map();
   try {

@@ -13,11 +13,11 @@ export interface NewCall {
   kind: 'planning';
   provider: string;
   model: string;
-  /** How many it can use at most, prompt and completion. */
+  /** Most tokens that it can use, prompt and completion. */
   tokens: number;
 }
 
-/** What a call came to. */
+/** The end of a call. */
 export interface CallResult {
   /** answered: billed as it said. refused: not billed. unknown: no answer came, counted as all that was reserved. */
   outcome: 'answered' | 'refused' | 'unknown';
@@ -48,7 +48,7 @@ export async function selectHeldTokens(
   return row!;
 }
 
-/** Writes down that a call begins, and what it holds. Answers its id. */
+/** Writes that a call begins, and what it reserves. Returns its id. */
 export async function insertCall(tx: Sql, call: NewCall, now: Date): Promise<string> {
   const { accountId, day, agentId, pipelineId, planId, kind, provider, model, tokens } = call;
   const [row] = await tx<{ id: string }[]>`
@@ -91,36 +91,59 @@ const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionT
   )
   select prompt_tokens + completion_tokens as tokens from settled`;
 
-/** Ends a call, where it has not ended. Answers the tokens that it counts, then or now. */
-export async function settleCallRow(
+/** A call of a plan's. */
+export interface CallReference {
+  accountId: string;
+  planId: number;
+  id: string;
+}
+
+/**
+ * Gives back what a call reserved and counts what it used, in the plan's tokens too. Returns the tokens that it counts, now or when it was
+ * settled before.
+ */
+export async function settleCall(
   tx: Sql,
-  accountId: string,
-  call: string,
-  result: CallResult,
+  { accountId, planId, id }: CallReference,
+  { outcome, ...used }: CallResult,
   now: Date,
 ): Promise<number> {
-  const [settled] = await settling(tx, tx`c.account_id = ${accountId} and c.id = ${call}`, result, now);
-  if (settled) return settled.tokens;
-  const [known] = await tx<{ tokens: number }[]>`
-    select prompt_tokens + completion_tokens as tokens from ai_calls where account_id = ${accountId} and id = ${call}`;
-  if (!known) throw new Error(`there is no call ${call} to be settled`);
-  return known.tokens;
+  // The plan before the sums, like whoever reserves, to avoid deadlocks.
+  await tx`select 1 from plans where account_id = ${accountId} and id = ${planId} for update`;
+  const { promptTokens, completionTokens } = outcome === 'answered' ? used : unknown;
+  const result = { outcome, promptTokens, completionTokens };
+  const [settled] = await settling(tx, tx`c.account_id = ${accountId} and c.id = ${id}`, result, now);
+  const [counted] = settled
+    ? [settled]
+    : await tx<{ tokens: number }[]>`
+        select prompt_tokens + completion_tokens as tokens from ai_calls where account_id = ${accountId} and id = ${id}`;
+  if (!counted) throw new Error(`there is no call ${id} to be settled`);
+  await addTokens(tx, accountId, planId, counted.tokens);
+  return counted.tokens;
 }
 
 const unknown: CallResult = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 };
 
 /**
- * Ends what a plan left open as unknown: of a process that died while it made the plan. Answers the tokens counted. Until the
+ * Ends what a plan left open as unknown, after its process died: counted in the plan's tokens too. Returns the tokens counted. Until the
  * transaction ends nobody else reserves tokens of the account.
  */
 export async function settleOpenCalls(tx: Sql, accountId: string, planId: number, now: Date): Promise<number> {
-  // Before the sums, as whoever reserves: where this transaction goes on to reserve, the two do not wait for each other.
+  // The settings before the sums, like whoever reserves, to avoid deadlocks.
   await lockSettings(tx, accountId);
   const rows = await settling(tx, tx`c.account_id = ${accountId} and c.plan_id = ${planId}`, unknown, now);
-  return rows.reduce((sum, { tokens }) => sum + tokens, 0);
+  const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
+  await addTokens(tx, accountId, planId, tokens);
+  return tokens;
 }
 
-/** Ends calls that began before `before` and have not ended as unknown, at most `limit`. Answers how many. */
+/** Adds to a plan's tokens, whatever its status. */
+async function addTokens(tx: Sql, accountId: string, planId: number, tokens: number): Promise<void> {
+  if (tokens > 0)
+    await tx`update plans set tokens = tokens + ${tokens} where account_id = ${accountId} and id = ${planId}`;
+}
+
+/** Ends calls that began before `before` and have not ended as unknown, at most `limit`. Returns how many. */
 export async function settleCallsBefore(tx: Sql, before: Date, limit: number, now: Date): Promise<number> {
   const rows = await settling(
     tx,

@@ -1,10 +1,10 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { lockSettings } from '../settings/settings.sql.ts';
-import { type CallResult, insertCall, type NewCall, selectHeldTokens, settleCallRow } from './ledger.sql.ts';
+import { insertCall, type NewCall, selectHeldTokens } from './ledger.sql.ts';
 
 /**
- * Reserves what a call of an AI provider may use at most, in tokens of the day (`dayOf`), before it is made: its id, or as a sentence
- * which budget it would exceed; then nothing is written. However many reserve at once, what is used and reserved stays within every
+ * Reserves what a call of an AI provider may use at most, in tokens of the day (`dayOf`), before it is made. Returns its id, or as a
+ * sentence which budget it would exceed; then nothing is written. However many reserve at once, what is used and reserved stays within every
  * budget. Every reservation is settled, or counted as used after 15 minutes.
  */
 export async function reserveCall(tx: Sql, call: NewCall, now: Date): Promise<{ call: string } | { refusal: string }> {
@@ -25,12 +25,4 @@ export async function reserveCall(tx: Sql, call: NewCall, now: Date): Promise<{ 
     };
   }
   return { call: await insertCall(tx, call, now) };
-}
-
-/** Gives back what a call reserved and counts what it used, once: of a call that is settled nothing changes. Answers the tokens counted. */
-export function settleCall(tx: Sql, accountId: string, call: string, result: CallResult, now: Date): Promise<number> {
-  const isAnswered = result.outcome === 'answered';
-  const promptTokens = isAnswered ? result.promptTokens : 0;
-  const completionTokens = isAnswered ? result.completionTokens : 0;
-  return settleCallRow(tx, accountId, call, { outcome: result.outcome, promptTokens, completionTokens }, now);
 }

@@ -4,21 +4,21 @@ import type { SettingsRow } from '../settings/settings.sql.ts';
 import { costOf, sumOfCosts } from './cost.ts';
 import type { UsageRow } from './usage.sql.ts';
 
-/** What a report is made of. */
+/** The facts of a report. */
 export interface UsageFacts {
   /** The dates of the range, oldest first; the last is today. */
   days: readonly string[];
   usage: readonly UsageRow[];
-  /** How many plans each agent made. */
+  /** Number of plans that each agent made. */
   plans: ReadonlyMap<number, number>;
-  /** Whom the report lists. */
+  /** Agents that the report lists. */
   agents: readonly AgentRow[];
-  /** Which pipelines the report lists. */
+  /** Pipelines that the report lists. */
   pipelines: readonly { id: number; name: string }[];
   settings: SettingsRow;
 }
 
-/** Labels of what tokens were for. */
+/** Labels of the kinds of calls. */
 const labels: Readonly<Record<string, string>> = { planning: 'Planning' };
 
 /** The report as the API shows it. */

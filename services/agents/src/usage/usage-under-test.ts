@@ -1,7 +1,7 @@
 import { inTransaction } from '@customer-platform/service-kit';
 import type { Platform } from '@customer-platform/testkit';
-import type { NewCall } from './ledger.sql.ts';
-import { reserveCall, settleCall } from './ledger.ts';
+import { type NewCall, settleCall } from './ledger.sql.ts';
+import { reserveCall } from './ledger.ts';
 
 type Database = ReturnType<Platform['database']>;
 
@@ -40,10 +40,10 @@ export async function use(
 export function settle(
   database: Database,
   accountId: string,
-  call: string,
+  id: string,
   [promptTokens, completionTokens]: readonly [number, number],
   outcome: 'answered' | 'refused' | 'unknown' = 'answered',
 ): Promise<number> {
   const result = { outcome, promptTokens, completionTokens };
-  return inTransaction(database, (tx) => settleCall(tx, accountId, call, result, new Date()));
+  return inTransaction(database, (tx) => settleCall(tx, { accountId, planId: usual.planId, id }, result, new Date()));
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
 
-/** What was used on one day by one agent for one purpose. */
+/** Tokens used on one day by one agent for one purpose. */
 export interface UsageRow {
   day: string;
   agent_id: number;
@@ -16,7 +16,7 @@ export interface UsageRow {
   tokens: number;
 }
 
-/** What ended calls used from the date `from` to the date `to`. What is only reserved is left out. */
+/** Tokens of ended calls from the date `from` to the date `to`, without those that are only reserved. */
 export async function selectUsage(sql: Sql, accountId: string, from: string, to: string): Promise<UsageRow[]> {
   return await sql<UsageRow[]>`
     select day::text as day, agent_id, pipeline_id, kind, provider, model, calls, prompt_tokens, completion_tokens,
@@ -26,7 +26,7 @@ export async function selectUsage(sql: Sql, accountId: string, from: string, to:
     order by day, agent_id, pipeline_id`;
 }
 
-/** How many plans each agent made since an instant. */
+/** Number of plans that each agent made since an instant. */
 export async function countPlans(sql: Sql, accountId: string, since: Date): Promise<Map<number, number>> {
   const rows = await sql<{ agent_id: number; plans: number }[]>`
     select agent_id, count(*) as plans from plans
@@ -34,7 +34,7 @@ export async function countPlans(sql: Sql, accountId: string, since: Date): Prom
   return new Map(rows.map(({ agent_id, plans }) => [agent_id, plans]));
 }
 
-/** The names that pipelines had in the newest plan since an instant that was made for a deal in them. */
+/** Names that pipelines had in the newest plan since an instant that was made for a deal in them. */
 export async function selectNamesInPlans(
   sql: Sql,
   accountId: string,

@@ -3,7 +3,7 @@ import type { AgentAction, WorkflowBlock } from '@customer-platform/contracts/ag
 import { findPlaces } from '@customer-platform/contracts/crm';
 import type { Ask } from '@customer-platform/service-kit';
 
-/** What blocks name, each once. */
+/** Resources that blocks reference, each once. */
 export interface NamedParts {
   actions: AgentAction[];
   teammates: string[];
@@ -25,12 +25,12 @@ export function partsOf(blocks: readonly WorkflowBlock[]): NamedParts {
   };
 }
 
-/** What there is, of what blocks name. */
+/** Referenced resources that exist. */
 export interface KnownParts {
   /** Without Pipelines there are no places. */
   hasPipelines: boolean;
   actions: readonly AgentAction[];
-  /** Who is active. */
+  /** Emails of active teammates. */
   teammates: ReadonlySet<string>;
   pipelines: ReadonlySet<number>;
   /** The pipeline of every stage. */
@@ -38,7 +38,7 @@ export interface KnownParts {
   collections: ReadonlySet<number>;
 }
 
-/** Asks other services for what blocks name. A teammate who left is not active. */
+/** Asks other services for referenced resources. A teammate who left is not active. */
 export async function askForParts(
   ask: Ask,
   { teammates, pipelines, stages }: NamedParts,
@@ -56,7 +56,7 @@ export async function askForParts(
   };
 }
 
-/** Why blocks cannot do what they say, a phrase for each thing that is broken; empty where they can. */
+/** Broken references of blocks, a phrase each; empty where all hold. */
 export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts): string[] {
   const named = partsOf(blocks);
   const isStageThere = (stage: number) =>

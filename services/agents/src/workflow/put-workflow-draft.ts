@@ -5,7 +5,7 @@ import { refuseArchived } from '../agents/archived.ts';
 import { implement } from '../implement.ts';
 import { updateDraft } from './workflow.sql.ts';
 
-/** What a draft names is held against what there is when it is rolled back to, not now: it may be written ahead. */
+/** References are checked when a version is rolled back to, not in a draft: it may be written ahead. */
 export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle({ account, tx, body, found, now }) {

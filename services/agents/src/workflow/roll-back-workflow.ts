@@ -6,7 +6,7 @@ import { askForParts, brokenParts, partsOf } from './broken-parts.ts';
 import { toVersion } from './version.ts';
 import { publishVersion, selectBlocks } from './workflow.sql.ts';
 
-/** What a version names is asked for before the agent is locked; what is the agent's own is looked at under the lock. */
+/** References to other services are checked before the agent is locked; those to the agent's own resources under the lock. */
 export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle({ account, tx, params, found, now, fail, outsideOnce }) {

@@ -1,5 +1,6 @@
 import type { WorkflowBlock, WorkflowVersion } from '@customer-platform/contracts/agents';
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import { isOpenPlan } from '../plans/plans.sql.ts';
 
 /** A version as lists show it. */
 export interface VersionRow extends Omit<WorkflowVersion, 'at' | 'by'> {
@@ -30,7 +31,7 @@ export async function selectDraft(
   return row;
 }
 
-/** Where the blocks of a new version come from: the draft, or the version with this number. */
+/** The origin of a new version's blocks: the draft, or the version with this number. */
 export type VersionSource = 'draft' | { number: number };
 
 /** Makes the next version of an agent's workflow, which is live from then on. The agent must be locked, and the source be there. */
@@ -73,7 +74,7 @@ export async function listVersionRows(
       order by number desc limit ${limit}
     ), open_plans as (
       select workflow_version as number, count(*) as running from plans
-      where account_id = ${accountId} and agent_id = ${agentId} and status in ('awaiting_approval', 'running')
+      where account_id = ${accountId} and agent_id = ${agentId} and ${isOpenPlan(tx)}
         and workflow_version in (select number from page)
       group by workflow_version
     )

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { maxFollowUps, readPlanAnswer } from './plan-answer.ts';
 import { documentOf, message, planOf } from './planning-under-test.ts';
 import type { PlanningDocument } from './prompt.ts';
+import { maxFollowUps, readCompletion } from './read-completion.ts';
 
 const read = (answer: unknown, document: Partial<PlanningDocument> = {}, followUps = 0) =>
-  readPlanAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer), {
+  readCompletion(typeof answer === 'string' ? answer : JSON.stringify(answer), {
     document: documentOf(document),
     followUps,
   });

@@ -2,7 +2,7 @@ import type { PlanTrigger } from '@customer-platform/contracts/agents';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
 
-/** What is to be planned. */
+/** A request for a plan. */
 export interface PlanRequest {
   accountId: string;
   /** Null where the agent is found when the plan is made. */
@@ -13,15 +13,15 @@ export interface PlanRequest {
   trigger: PlanTrigger;
   triggerText: string;
   triggerChannel: Channel | null;
-  /** The message or the step that led to it: it leads to one plan, however often it comes. */
+  /** The message or the step that led to it: it leads to one plan, even if it comes again. */
   triggerId: string | null;
-  /** How many plans led to it one after the other, each by a follow-up. */
+  /** Number of plans that led to it one after the other, each by a follow-up. */
   followUps: number;
   goal: string;
   trace: TraceHeaders | null;
 }
 
-/** Asks for a plan: it is there from now on, without steps. Answers its id; undefined where `triggerId` has led to one. */
+/** Adds a plan without steps, which is made from now on. Returns its id; undefined where `triggerId` has led to one. */
 export async function insertPlanRequest(tx: Sql, request: PlanRequest, now: Date): Promise<number | undefined> {
   const { accountId, agentId, contactId, contactNumber, trigger, triggerText, triggerChannel } = request;
   const { triggerId, followUps, goal, trace } = request;
@@ -37,7 +37,7 @@ export async function insertPlanRequest(tx: Sql, request: PlanRequest, now: Date
   return row?.id;
 }
 
-/** What a customer wrote. */
+/** A message of a customer's that asks for a plan. */
 export interface InboundRequest {
   account_id: string;
   contact_id: string;
@@ -47,7 +47,7 @@ export interface InboundRequest {
   trace: TraceHeaders | null;
 }
 
-/** Asks for a plan for each that came to an account with a live agent that works a pipeline, once however often it comes. */
+/** Adds a plan for each message to an account with a live agent that works a pipeline; one per message, even if it comes again. */
 export async function insertInboundRequests(tx: Sql, requests: readonly InboundRequest[], now: Date): Promise<void> {
   await tx`
     insert into plans (account_id, contact_id, trigger, trigger_text, trigger_channel, trigger_id, goal, status, created_at,

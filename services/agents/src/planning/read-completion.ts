@@ -14,27 +14,27 @@ import type { PlanningDocument } from './prompt.ts';
 
 const maxSteps = 10;
 const maxDelayMinutes = 43_200;
-/** So many plans can lead to one another by follow-ups: an agent does not go on for ever by itself. */
+/** Plans that lead to one another by follow-ups: an agent does not go on for ever by itself. */
 export const maxFollowUps = 10;
-/** So many follow-ups a plan can have: else each of them leads to as many, and an agent goes on in breadth. */
+/** Follow-ups per plan: with more, each would lead to as many again. */
 const maxFollowUpsOfPlan = 1;
 const maxReasons = 10;
-/** So many things that are wrong with an answer are told. */
+/** Most problems of one completion that are told. */
 const maxToldIssues = 5;
 
-/** What an answer is held against. */
-export interface AnswerContext {
+/** The facts that a completion is checked against. */
+export interface CompletionContext {
   document: PlanningDocument;
-  /** How many plans led to this one. */
+  /** Number of plans that led to this one. */
   followUps: number;
 }
 
-/** A step as it was planned; when it is due counts from when its plan is stored. */
+/** A step as the AI planned it; its delay counts from when its plan is written. */
 type PlannedStep = Pick<NewStep, 'action' | 'title' | 'reason' | 'params' | 'detail' | 'editable'> & {
   delayMinutes: number;
 };
 
-/** A plan that can be stored. */
+/** A plan that can be written. */
 export interface PlannedPlan {
   goal: string;
   rationale: string;
@@ -42,20 +42,20 @@ export interface PlannedPlan {
   steps: PlannedStep[];
 }
 
-/** Text that is shown only: what is too long is cut, not refused. */
+/** Text that is shown only: it is cut, not refused, where it is too long. */
 const shownText = (max: number) => z.string().transform((text) => firstCodePoints(text.trim(), max));
 const shownOrNone = (max: number) =>
   shownText(max)
     .nullish()
     .transform((text) => text ?? '');
 
-/** Whatever is wrong with it is told once. */
+/** A whole number; one message tells whatever is wrong with it. */
 function wholeNumber(min: number, max: number) {
   const isOne = (value: unknown) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
   return z.custom<number>(isOne, { error: `must be a whole number from ${min} to ${max}` });
 }
 
-const Answer = z.object({
+const PlanJson = z.object({
   goal: shownText(500).refine((goal) => goal !== '', { error: 'must be a text that is not empty' }),
   rationale: shownOrNone(2_000),
   approval_reasons: z.array(shownText(300)).nullish(),
@@ -71,34 +71,34 @@ const Answer = z.object({
     )
     .max(maxSteps, { error: `must be a list of at most ${maxSteps} steps` }),
 });
-type AnsweredStep = z.output<typeof Answer>['steps'][number];
+type CompletedStep = z.output<typeof PlanJson>['steps'][number];
 
 const SentText = SendMessageParams.pick({ body: true });
 
-/** Says what is wrong with an answer, for whoever gave it. */
-class AnswerRefused extends Error {}
+/** A completion that cannot be used; the message tells the AI why. */
+class UnusableCompletion extends Error {}
 
-/** Reads the plan that an AI answered; else answers what is wrong with it, as a sentence that the AI is told. */
-export function readPlanAnswer(text: string, context: AnswerContext): PlannedPlan | { problem: string } {
+/** Reads the plan in a completion. Returns, where it cannot be used, the problem as a sentence that the AI is told. */
+export function readCompletion(text: string, context: CompletionContext): PlannedPlan | { problem: string } {
   try {
-    const { goal, rationale, approval_reasons, steps } = parse(Answer, jsonIn(text), '');
+    const { goal, rationale, approval_reasons, steps } = parse(PlanJson, jsonIn(text), '');
     if (steps.filter(({ action }) => action === 'follow_up').length > maxFollowUpsOfPlan)
-      throw new AnswerRefused(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to a plan anew`);
+      throw new UnusableCompletion(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to a plan anew`);
     const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
     answerExactly(planned, context.document);
     const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '').slice(0, maxReasons);
     return { goal, rationale, approvalReasons, steps: planned };
   } catch (error) {
-    if (error instanceof AnswerRefused) return { problem: error.message };
+    if (error instanceof UnusableCompletion) return { problem: error.message };
     throw error;
   }
 }
 
-function readStep(step: AnsweredStep, context: AnswerContext, at: string): PlannedStep {
+function readStep(step: CompletedStep, context: CompletionContext, at: string): PlannedStep {
   const { action, title, reason, delay_minutes } = step;
   const { actions } = context.document.agent;
   if (!actions.includes(action)) {
-    throw new AnswerRefused(`${at}.action must be one that is switched on: ${listed(actions)}`);
+    throw new UnusableCompletion(`${at}.action must be one that is switched on: ${listed(actions)}`);
   }
   const made = readers[action](step, context, at);
   return { action, title: title || defaultTitles[action], reason, ...made, delayMinutes: delay_minutes ?? 0 };
@@ -125,18 +125,18 @@ const defaultTitles: Record<AgentAction, string> = {
 
 type Made = Pick<NewStep, 'params' | 'detail' | 'editable'>;
 
-/** How the params of each action are read. */
-const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, at: string) => Made> = {
+/** Readers of each action's params. */
+const readers: Record<AgentAction, (step: CompletedStep, context: CompletionContext, at: string) => Made> = {
   send_message({ params }, { document }, at) {
     const { trigger, contact, passages } = document;
     const named = params.channel ?? channelOfReply(document);
     const sentOn = contact.channels.find((one) => one === named);
-    if (!sentOn) throw new AnswerRefused(`${at}.params.channel ${channelRule(contact.channels)}`);
+    if (!sentOn) throw new UnusableCompletion(`${at}.params.channel ${channelRule(contact.channels)}`);
     const channel_locked = trigger.kind === 'inbound_message' && sentOn === trigger.channel;
     const exact = passages.filter((passage) => passage.exact);
     const quoted = exact.find(({ source }) => source.id === params.answer);
     if (params.answer && !quoted)
-      throw new AnswerRefused(
+      throw new UnusableCompletion(
         `${at}.params.answer must be the source.id of a passage that is exact: ${listed(exact.map(({ source }) => source.id))}`,
       );
     const body = quoted?.text ?? parse(SentText, params, `${at}.params`).body;
@@ -144,29 +144,32 @@ const readers: Record<AgentAction, (step: AnsweredStep, context: AnswerContext, 
     return { params: { channel: sentOn, body, channel_locked }, detail: sentOn, editable: quoted ? [] : editable };
   },
   add_note({ params }, { document }, at) {
-    if (!document.deal) throw new AnswerRefused(`${at}.action must not be add_note: there is no deal`);
+    if (!document.deal) throw new UnusableCompletion(`${at}.action must not be add_note: there is no deal`);
     return { params: parse(AddNoteParams, params, `${at}.params`), detail: null, editable: ['body'] };
   },
   follow_up({ params, delay_minutes }, { followUps }, at) {
     if (followUps >= maxFollowUps)
-      throw new AnswerRefused(`${at}.action must not be follow_up: ${maxFollowUps} have followed one another already`);
-    if ((delay_minutes ?? 0) < 1) throw new AnswerRefused(`${at}.delay_minutes must be at least 1 for a follow_up`);
+      throw new UnusableCompletion(
+        `${at}.action must not be follow_up: ${maxFollowUps} have followed one another already`,
+      );
+    if ((delay_minutes ?? 0) < 1)
+      throw new UnusableCompletion(`${at}.delay_minutes must be at least 1 for a follow_up`);
     const followed = parse(FollowUpParams, params, `${at}.params`);
     return { params: followed, detail: followed.goal, editable: ['goal'] };
   },
   move_stage({ params }, { document }, at) {
-    if (!document.deal) throw new AnswerRefused(`${at}.action must not be move_stage: there is no deal`);
+    if (!document.deal) throw new UnusableCompletion(`${at}.action must not be move_stage: there is no deal`);
     const { pipeline } = document.deal;
     const stage = pipeline.stages.find(({ id }) => id === params.stage);
     if (!stage) {
       const stages = pipeline.stages.map(({ id, name }) => `${id} (${name})`);
-      throw new AnswerRefused(`${at}.params.stage must be a stage of the deal's pipeline: ${listed(stages)}`);
+      throw new UnusableCompletion(`${at}.params.stage must be a stage of the deal's pipeline: ${listed(stages)}`);
     }
     return { params: { stage: stage.id }, detail: stage.name, editable: ['stage'] };
   },
 };
 
-/** Where an answer goes that names no channel: where the customer wrote if it can, else the first that reaches the customer. */
+/** The channel of a message that names none: the one that the customer wrote on if it can be, else the first that reaches them. */
 function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
   return channels.find((one) => one === trigger.channel) ?? channels[0];
 }
@@ -175,7 +178,7 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'there is none' : names.join(', ');
 }
 
-/** The JSON object of an answer, which may stand within other text, such as a fenced block. */
+/** The JSON object of a completion, which may stand within other text, such as a fenced block. */
 function jsonIn(text: string): unknown {
   const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   for (const candidate of [text, fencedIn(text), braced]) {
@@ -185,19 +188,19 @@ function jsonIn(text: string): unknown {
       // The next reading may be JSON.
     }
   }
-  throw new AnswerRefused('it must be one JSON object, and is not JSON');
+  throw new UnusableCompletion('it must be one JSON object, and is not JSON');
 }
 
 const fence = '```';
 
-/** What the first fenced block holds, without its language. Never a pattern: those that look for both fences take quadratic time. */
+/** The text of the first fenced block, without its language. Never a pattern: those that look for both fences take quadratic time. */
 function fencedIn(text: string): string | undefined {
   const begin = text.indexOf(fence);
   const end = begin === -1 ? -1 : text.indexOf(fence, begin + fence.length);
   return end === -1 ? undefined : text.slice(begin + fence.length, end).replace(/^json/i, '');
 }
 
-/** What PostgreSQL takes as text and as JSON: no NUL, no half of a character. */
+/** A text as PostgreSQL takes it, also in JSON: without NUL and halves of characters. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
@@ -209,12 +212,12 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, at: str
     const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
     return `${`${at}${place}`.replace(/^\./, '') || 'the plan'} ${message}`;
   });
-  throw new AnswerRefused(issues.join('; '));
+  throw new UnusableCompletion(issues.join('; '));
 }
 
 const kinds: Record<string, string> = { string: 'a text', array: 'a list', object: 'an object', record: 'an object' };
 
-/** What would be right, where the schema does not say it. */
+/** The message of an issue for which the schema has none. */
 function rightInstead(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : undefined;

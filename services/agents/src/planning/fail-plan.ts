@@ -1,0 +1,47 @@
+import { inWorkTransaction, type WorkCall } from '@customer-platform/service-kit';
+import { changePlans } from '../plans/change-plan.ts';
+import { planEvents } from '../plans/plan-events.ts';
+import { failPlanning } from '../plans/plan-state.ts';
+import { selectPlan } from '../plans/plans.sql.ts';
+import { settleOpenCalls } from '../usage/ledger.sql.ts';
+import * as planning from './planning.sql.ts';
+import type { PlanningTools } from './planning-tools.ts';
+
+/**
+ * Fails a plan that is still made under this claim. One without an agent gets `agentId` first, or is removed where that is null too: nobody
+ * could see it.
+ */
+export async function failPlan(
+  claim: planning.Claim,
+  tools: PlanningTools,
+  lastError: string,
+  agentId: number | null = null,
+): Promise<void> {
+  await inWorkTransaction({ ...tools, resources: undefined }, async (call) => {
+    const { tx, now, log } = call;
+    const held = await planning.holdPlan(tx, claim);
+    if (!held) return;
+    if (held.agent_id === null && agentId === null) {
+      log.warn({ plan: claim.id, reason: lastError }, 'a customer wrote, and no agent could be found for it');
+      return await planning.dropPlan(tx, claim);
+    }
+    if (held.agent_id === null) await planning.assignAgent(tx, claim, agentId!);
+    await settleOpenCalls(tx, claim.account_id, claim.id, now);
+    await failHeldPlan(call, claim, lastError);
+  });
+}
+
+/** Fails a plan that is held and has an agent, and emits that it did. */
+export async function failHeldPlan(
+  { tx, emit, findAccounts }: WorkCall<undefined>,
+  { account_id: accountId, id, trace }: planning.Claim,
+  lastError: string,
+): Promise<void> {
+  const account = findAccounts([accountId]).get(accountId);
+  const plan = await selectPlan(tx, accountId, id);
+  if (!plan) throw new Error(`plan ${id} has no agent, and cannot fail`);
+  const fail = (row: typeof plan) => failPlanning(row, lastError);
+  const [changed] = await changePlans(tx, [plan], fail, () => account?.timezone ?? 'UTC');
+  const { outcome, plan: shown, previous } = changed!;
+  if (account) emit(planEvents[outcome], account, { plan: shown, previous }, trace ?? undefined);
+}

@@ -1,0 +1,92 @@
+import { type Contact, getContactProfile } from '@customer-platform/contracts/cdp';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { firstCodePoints } from '@customer-platform/contracts/core';
+import { findOpenDeal, findPlaces, type NumberedDeal } from '@customer-platform/contracts/crm';
+import { getConversation } from '@customer-platform/contracts/messaging';
+import { type Ask, askAs } from '@customer-platform/service-kit';
+import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
+import { searchPassages } from '../knowledge/search.ts';
+import { reachableChannels } from '../plans/reachable-channels.ts';
+import { selectBlocks } from '../workflow/workflow.sql.ts';
+import { type Claim, selectLiveAgents } from './planning.sql.ts';
+import { planningDocument } from './planning-document.ts';
+import type { PlanningTools } from './planning-tools.ts';
+import type { PlanningDocument } from './prompt.ts';
+
+/** All that a plan is made from. */
+export interface PlanContext {
+  agent: AgentRow;
+  contact: Contact;
+  deal: NumberedDeal | null;
+  document: PlanningDocument;
+}
+
+/** Most messages of the conversation that are told. */
+const conversationLength = 20;
+const maxPassages = 8;
+/** Length of a trigger's text that is searched for, in code points. */
+const searchedLength = 500;
+
+/**
+ * Asks other modules, and searches, for all that a plan is made from; holds no transaction meanwhile. Returns 'nobody' where an inbound
+ * message is no live agent's to plan for, and a failure where the plan's agent cannot make it. Throws service_unavailable where a module
+ * does not reply.
+ */
+export async function gatherContext(
+  claim: Claim,
+  account: AccountContext,
+  tools: PlanningTools,
+): Promise<PlanContext | 'nobody' | { agentId: number; failure: string }> {
+  const { sql, bus, clock } = tools;
+  const ask = askAs(bus, claim.account_id);
+  const now = clock();
+  const found =
+    claim.agent_id === null
+      ? await findAgent(claim, account, { sql, ask })
+      : await givenAgent(claim, account, { sql, ask });
+  if (!found) return 'nobody';
+  const { agent, deal } = found;
+  if (agent.status !== 'live') return { agentId: agent.id, failure: 'The agent is not live' };
+  const { contact } = await ask(getContactProfile, { contact: claim.contact_id });
+  if (!contact) return { agentId: agent.id, failure: 'The contact is gone' };
+  const query = firstCodePoints(claim.trigger_text, searchedLength);
+  const [conversation, passages, places, blocks] = await Promise.all([
+    ask(getConversation, { contact: claim.contact_id, limit: conversationLength }),
+    query.trim() === ''
+      ? []
+      : searchPassages(sql, account, { query, collections: agent.collections, limit: maxPassages }),
+    deal ? ask(findPlaces, { pipelines: [deal.pipeline.id], stages: [] }) : undefined,
+    agent.live_version === null ? [] : selectBlocks(sql, account.id, agent.id, agent.live_version),
+  ]);
+  const { messages } = conversation;
+  const channels = reachableChannels(account, contact, conversation.channels);
+  const stages = places?.pipelines[0]?.stages ?? [];
+  const facts = { claim, account, agent, contact, deal, messages, passages, channels, stages, now };
+  return { agent, contact, deal, document: planningDocument({ ...facts, blocks: blocks ?? [] }) };
+}
+
+interface Sources {
+  sql: PlanningTools['sql'];
+  ask: Ask;
+}
+
+/** The live agent with the lowest id that works the pipeline of the contact's newest open deal. */
+async function findAgent({ account_id, contact_id }: Claim, account: AccountContext, { sql, ask }: Sources) {
+  const agents = await selectLiveAgents(sql, account_id);
+  const pipelines = [...new Set(agents.flatMap((agent) => agent.pipelines))];
+  if (pipelines.length === 0 || !account.modules.includes('crm')) return undefined;
+  const { deal } = await ask(findOpenDeal, { contact: contact_id, pipelines });
+  const chosen = deal && agents.find((agent) => agent.pipelines.includes(deal.pipeline.id));
+  const agent = chosen && (await selectAgent(sql, account_id, chosen.id));
+  return agent ? { agent, deal } : undefined;
+}
+
+/** The agent that was asked for the plan, with the contact's newest open deal in its pipelines, if there is one. */
+async function givenAgent(claim: Claim, account: AccountContext, { sql, ask }: Sources) {
+  const agent = await selectAgent(sql, claim.account_id, claim.agent_id!);
+  if (!agent) throw new Error(`plan ${claim.id} names an agent that is not there`);
+  const pipelines = agent.pipelines.map(({ id }) => id);
+  if (pipelines.length === 0 || !account.modules.includes('crm')) return { agent, deal: null };
+  const { deal } = await ask(findOpenDeal, { contact: claim.contact_id, pipelines });
+  return { agent, deal };
+}

@@ -1,0 +1,96 @@
+import type { WorkflowBlock } from '@customer-platform/contracts/agents';
+import type { Contact } from '@customer-platform/contracts/cdp';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { NumberedDeal } from '@customer-platform/contracts/crm';
+import type { Channel } from '@customer-platform/contracts/messaging';
+import { formatInstant } from '@customer-platform/service-kit';
+import type { AgentRow } from '../agents/agents.sql.ts';
+import type { FoundPassage } from '../knowledge/search.ts';
+import type { Claim } from './planning.sql.ts';
+import type { PlanningDocument } from './prompt.ts';
+
+/** All that a planning document is made of. */
+export interface PlanningFacts {
+  claim: Claim;
+  account: AccountContext;
+  agent: AgentRow;
+  blocks: readonly WorkflowBlock[];
+  contact: Contact;
+  /** Channels that reach the contact. */
+  channels: Channel[];
+  deal: NumberedDeal | null;
+  /** Stages of the deal's pipeline; empty where the pipeline was changed meanwhile. */
+  stages: readonly { id: number; name: string }[];
+  messages: readonly { id: string; direction: 'in' | 'out'; channel: Channel; at: string; body: string }[];
+  passages: readonly FoundPassage[];
+  now: Date;
+}
+
+/** Longest texts that are told, in characters. */
+const told = { trigger: 2_000, message: 1_000, passage: 2_000, notes: 2_000, field: 200, workflow: 30_000 };
+/** Most tags, and most fields, of a contact that are told. */
+const maxTold = 30;
+
+/** The document that the AI plans from. */
+export function planningDocument(facts: PlanningFacts): PlanningDocument {
+  const { claim, account, agent, contact, channels, messages, passages } = facts;
+  const { name, timezone, country, language } = account;
+  return {
+    now: formatInstant(facts.now, timezone),
+    business: { name, timezone, country, language },
+    agent: tellAgent(agent, facts.blocks),
+    trigger: {
+      kind: claim.trigger,
+      channel: claim.trigger_channel,
+      text: beginning(claim.trigger_text, told.trigger),
+    },
+    goal: claim.goal === '' ? null : claim.goal,
+    contact: tellContact(contact, channels),
+    deal: tellDeal(facts),
+    conversation: messages
+      .filter(({ id }) => id !== claim.trigger_id)
+      .map(({ direction, channel, at, body }) => {
+        const from = direction === 'in' ? ('contact' as const) : ('business' as const);
+        return { from, channel, at, text: beginning(body, told.message) };
+      }),
+    passages: passages.map(({ source, heading_path, text, exact }) => {
+      return { source, headings: heading_path, text: exact ? text : beginning(text, told.passage), exact };
+    }),
+  };
+}
+
+function tellAgent({ name, role, actions }: AgentRow, blocks: readonly WorkflowBlock[]): PlanningDocument['agent'] {
+  const workflow = fitting(blocks, told.workflow);
+  return { name, role, actions, workflow, workflow_blocks_left_out: blocks.length - workflow.length };
+}
+
+/** Without phone and email, which planning does not need. */
+function tellContact({ name, tags, fields }: Contact, channels: Channel[]): PlanningDocument['contact'] {
+  const toldFields = Object.entries(fields)
+    .slice(0, maxTold)
+    .map(([key, value]) => [key, typeof value === 'string' ? beginning(value, told.field) : value]);
+  return { name, channels, tags: tags.slice(0, maxTold), fields: Object.fromEntries(toldFields) };
+}
+
+/** With the deal's stage in any case: its pipeline may be changed between two questions. */
+function tellDeal({ deal, stages }: PlanningFacts): PlanningDocument['deal'] {
+  if (!deal) return null;
+  const { title, stage, value_minor, currency, notes } = deal;
+  const toldStages = stages.map(({ id, name }) => ({ id, name }));
+  const pipeline = { ...deal.pipeline, stages: toldStages.length === 0 ? [stage] : toldStages };
+  return { title, stage, pipeline, value_minor, currency, notes: beginning(notes, told.notes) };
+}
+
+/** As many from the first on as take at most `length` characters as JSON. */
+function fitting<Item>(items: readonly Item[], length: number): Item[] {
+  let left = length;
+  const end = items.findIndex((item) => {
+    left -= JSON.stringify(item).length;
+    return left < 0;
+  });
+  return end === -1 ? [...items] : items.slice(0, end);
+}
+
+function beginning(text: string, length: number): string {
+  return text.length <= length ? text : `${[...text.slice(0, length)].slice(0, -1).join('')}…`;
+}

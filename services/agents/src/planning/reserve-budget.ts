@@ -1,0 +1,59 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { inWorkTransaction } from '@customer-platform/service-kit';
+import { lockAgent } from '../agents/agents.sql.ts';
+import { dayOf } from '../usage/day.ts';
+import { settleOpenCalls } from '../usage/ledger.sql.ts';
+import { reserveCall } from '../usage/ledger.ts';
+import type { AiProvider } from './ask-ai.ts';
+import { failHeldPlan } from './fail-plan.ts';
+import type { PlanContext } from './gather-context.ts';
+import * as planning from './planning.sql.ts';
+import type { PlanningTools } from './planning-tools.ts';
+import type { Prompt } from './prompt.ts';
+
+/** A call that is about to be made. */
+interface PlannedCall {
+  claim: planning.Claim;
+  account: AccountContext;
+  context: PlanContext;
+  provider: AiProvider | { missing: string };
+  prompt: Prompt;
+}
+
+/**
+ * Writes which agent plans, from what and with which model, and reserves what the call can use at most. Returns the call's id with whom
+ * it asks; undefined where it must not be made: the plan has failed, or is no longer made under this claim.
+ */
+export async function reserveBudget(
+  { claim, account, context, provider, prompt }: PlannedCall,
+  tools: PlanningTools,
+): Promise<{ call: string; provider: AiProvider } | undefined> {
+  const { agent, contact, deal } = context;
+  return await inWorkTransaction({ ...tools, resources: undefined }, async (work) => {
+    const { tx, now } = work;
+    // The agent first, like the archiving that stops its plans, to avoid deadlocks.
+    const locked = await lockAgent(tx, account.id, agent.id);
+    if (!locked || !(await planning.holdPlan(tx, claim))) return undefined;
+    const model = 'missing' in provider ? '' : provider.model;
+    await planning.assignAgent(tx, claim, agent.id);
+    const assigned = deal && { ...deal, stage: deal.stage.name };
+    await planning.assignPlan(tx, claim, { contactNumber: contact.number, deal: assigned, model });
+    await settleOpenCalls(tx, account.id, claim.id, now);
+    const refuse = async (reason: string) => void (await failHeldPlan(work, claim, reason));
+    if (locked.status !== 'live') return await refuse('The agent is not live');
+    if ('missing' in provider) return await refuse(provider.missing);
+    const call = {
+      accountId: account.id,
+      day: dayOf(now, account.timezone),
+      agentId: agent.id,
+      pipelineId: deal?.pipeline.id ?? null,
+      planId: claim.id,
+      kind: 'planning' as const,
+      provider: provider.name,
+      model,
+      tokens: prompt.tokensAtMost + prompt.maxTokens,
+    };
+    const reserved = await reserveCall(tx, call, now);
+    return 'call' in reserved ? { call: reserved.call, provider } : await refuse(reserved.refusal);
+  });
+}

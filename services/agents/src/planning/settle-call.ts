@@ -1,0 +1,32 @@
+import { inWorkTransaction } from '@customer-platform/service-kit';
+import { settleCall } from '../usage/ledger.sql.ts';
+import type { AiResult } from './ask-ai.ts';
+import { failHeldPlan } from './fail-plan.ts';
+import * as planning from './planning.sql.ts';
+import type { PlanningTools } from './planning-tools.ts';
+import type { Completion } from './prompt.ts';
+
+/** Pauses after a temporary error, by the attempt, in ms; after the last attempt the plan fails. */
+const retryAfterMs = [2_000, 10_000];
+const longestRetryMs = 300_000;
+
+/**
+ * Counts what a call used. Returns its completion; undefined where there is none: the plan is tried again later, or has failed.
+ */
+export async function settleAiCall(
+  claim: planning.Claim,
+  call: string,
+  result: AiResult,
+  tools: PlanningTools,
+): Promise<Completion | undefined> {
+  await inWorkTransaction({ ...tools, resources: undefined }, async (work) => {
+    const { tx, now } = work;
+    await settleCall(tx, { accountId: claim.account_id, planId: claim.id, id: call }, result, now);
+    if (!('error' in result) || !(await planning.holdPlan(tx, claim))) return;
+    const pauseMs = retryAfterMs[claim.planning_tries - 1];
+    if (!result.isTemporary || pauseMs === undefined) return await failHeldPlan(work, claim, result.error);
+    const waitMs = Math.max(pauseMs, Math.min(result.retryAfterMs, longestRetryMs));
+    await planning.postponePlan(tx, claim, new Date(now.getTime() + waitMs), true);
+  });
+  return 'error' in result ? undefined : result;
+}

@@ -1,0 +1,12 @@
+import * as contract from '@customer-platform/contracts/agents';
+import type { PlanOutcome } from './plan-state.ts';
+
+/** The event of each outcome. */
+export const planEvents = {
+  awaiting_approval: contract.planAwaitingApproval,
+  approved: contract.planApproved,
+  rejected: contract.planRejected,
+  expired: contract.planExpired,
+  completed: contract.planCompleted,
+  failed: contract.planFailed,
+} as const satisfies Record<PlanOutcome, unknown>;
