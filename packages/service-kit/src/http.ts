@@ -15,7 +15,7 @@ import { inputParser, queryParser } from './input.ts';
 import { type Logger, withWorkContext } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { type OutboxRow, outboxRow, writeOutbox } from './outbox.ts';
-import { Outside, OutsideNeeded } from './outside.ts';
+import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 import { bodyFingerprint, bodyParser, bodyReader, releaseBody } from './request-body.ts';
 import { inSpan, meter, SpanKind } from './telemetry.ts';
 
@@ -140,7 +140,7 @@ function answerer<Resources>(
     tx: Sql,
     now: Date,
     events: OutboxRow[],
-    outside: Outside,
+    prefetch: Prefetch,
   ) {
     const fail = (code: 'not_found', message: string, field?: string): never => {
       throw new ApiError(code, message, { field });
@@ -156,7 +156,7 @@ function answerer<Resources>(
       resources,
       fail,
       ask,
-      outsideOnce: outside.once,
+      prefetch: prefetch.once,
     } as never as Parameters<typeof implementation.handle>[0];
     if (implementation.find) {
       const found = await implementation.find(call);
@@ -181,7 +181,7 @@ function answerer<Resources>(
     request: Request,
     account: AccountContext,
     claim: IdempotencyClaim | undefined,
-    outside: Outside,
+    prefetch: Prefetch,
   ) {
     const now = context.clock();
     const events: OutboxRow[] = [];
@@ -191,7 +191,7 @@ function answerer<Resources>(
       const known = claim && (await claimKey(tx, claim, now));
       if (known === 'running') return known;
       if (known) return { ...opened(known), replayed: true };
-      const answer = await run(request, account, tx, now, events, outside);
+      const answer = await run(request, account, tx, now, events, prefetch);
       const stored = { status: operation.status, answer: operation.status === 204 ? null : JSON.stringify(answer) };
       const [kept] = await Promise.all([
         claim ? storeAnswer(tx, claim, sealed(stored), now) : true,
@@ -232,16 +232,16 @@ function answerer<Resources>(
       key,
       fingerprint: bodyFingerprint(request),
     };
-    const outside = new Outside();
+    const prefetch = new Prefetch();
     const begin = (tries = 1): Promise<Outcome | 'running'> =>
-      attemptWrite(request, account, claim || undefined, outside).catch((error: unknown) => {
+      attemptWrite(request, account, claim || undefined, prefetch).catch((error: unknown) => {
         if (tries === maxTries || !isUndoneForAnother(error)) throw error;
         return begin(tries + 1);
       });
     const attempt = async (): Promise<Outcome | 'running'> => {
       try {
         return await begin().catch(async (error: unknown) => {
-          if (!(error instanceof OutsideNeeded)) throw error;
+          if (!(error instanceof PrefetchNeeded)) throw error;
           await error.work({ account, sql, ask: context.askFor(account), now: context.clock() });
           return await begin();
         });
@@ -256,10 +256,10 @@ function answerer<Resources>(
   }
 
   async function read(request: Request, account: AccountContext): Promise<Outcome> {
-    const outside = new Outside();
-    const attempt = () => run(request, account, sql, context.clock(), [], outside);
+    const prefetch = new Prefetch();
+    const attempt = () => run(request, account, sql, context.clock(), [], prefetch);
     const answer = await attempt().catch(async (error: unknown) => {
-      if (!(error instanceof OutsideNeeded)) throw error;
+      if (!(error instanceof PrefetchNeeded)) throw error;
       await error.work({ account, sql, ask: context.askFor(account), now: context.clock() });
       return await attempt();
     });
