@@ -15,9 +15,9 @@ export class Prefetch {
   #result: unknown;
   readonly once = <Result>(work: (call: PrefetchCall) => Promise<Result>): Result => {
     if (this.#isDone) return this.#result as Result;
-    this.#isDone = true;
     throw new PrefetchNeeded(async (call) => {
       this.#result = await work(call);
+      this.#isDone = true;
     });
   };
 }
