@@ -1,6 +1,7 @@
 export * from './account-context.ts';
 export * from './answers.ts';
 export * from './bus.ts';
+export { bindOperations } from './call.ts';
 export * from './config.ts';
 export type { ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';
@@ -8,8 +9,7 @@ export * from './database.ts';
 export * from './deadline-watch.ts';
 export { addHealth, type Health } from './health.ts';
 export type { Hook, HookAnswer, HookCall } from './hooks.ts';
-export * from './http.ts';
-export { AnswerSeal } from './idempotency.ts';
+export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
 export { createLogger, type Logger } from './logging.ts';

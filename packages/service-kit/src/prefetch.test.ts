@@ -3,7 +3,7 @@ import { type AccountContext, ApiError, operationsOf } from '@customer-platform/
 import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { bindOperations, createApp, createLogger, type Database, implementer, listen, AnswerSeal } from './index.ts';
+import { bindOperations, createApp, createLogger, type Database, implementer, listen, ResponseSeal } from './index.ts';
 
 const makeNote = operationsOf('cdp', null)('makeNote', {
   method: 'POST',
@@ -46,7 +46,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     askFor: () => () => Promise.reject(new Error('nobody is asked')),
     eventsCommitted: () => undefined,
     requests: { underWay: 0 },
-    seal: new AnswerSeal('secret'),
+    seal: new ResponseSeal('secret'),
   });
   const { url, server } = await listen(app, 0, '127.0.0.1');
   servers.push(server);
