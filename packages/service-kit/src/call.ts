@@ -1,6 +1,5 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
-import { refuseOtherMethods, routePattern, send, sendError } from './answers.ts';
 import { type Database, type Sql, serviceUnavailable } from './database.ts';
 import { KeyWaiters, type ResponseSeal, type StoredResponse } from './idempotency.ts';
 import { inputParser, queryParser } from './input.ts';
@@ -10,6 +9,7 @@ import { type OutboxRow, outboxRow } from './outbox.ts';
 import type { Prefetch } from './prefetch.ts';
 import { read } from './read.ts';
 import { bodyParser, bodyReader, releaseBody } from './request-body.ts';
+import { refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
 import { inSpan, meter, SpanKind } from './telemetry.ts';
 import { write } from './write.ts';
 

@@ -1,5 +1,4 @@
 export * from './account-context.ts';
-export * from './answers.ts';
 export * from './bus.ts';
 export { bindOperations } from './call.ts';
 export * from './config.ts';
@@ -16,6 +15,7 @@ export { createLogger, type Logger } from './logging.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
 export * from './requests.ts';
+export * from './responses.ts';
 export * from './service.ts';
 export * from './telemetry.ts';
 export { publishedRetentionMs } from './upkeep.ts';

@@ -6,7 +6,6 @@ import { accountUpdated, getAccountContext, type ServiceName } from '@customer-p
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
-import { endWithEnvelopes } from './answers.ts';
 import { Bus } from './bus.ts';
 import { bindOperations, type RequestCount } from './call.ts';
 import { type BaseConfig, readConfig } from './config.ts';
@@ -20,6 +19,7 @@ import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation } from './operation.ts';
 import { OutboxRelay } from './outbox.ts';
 import { answerRequests, type BoundRequest } from './requests.ts';
+import { endWithEnvelopes } from './responses.ts';
 import { startTelemetry } from './telemetry.ts';
 import { answerRepublishEvents, forgetOldRecords, sendAgain } from './upkeep.ts';
 
