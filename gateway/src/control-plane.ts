@@ -2,13 +2,13 @@ import { hash, randomUUIDv7, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import {
-  AnswerSeal,
   askAs,
   type BoundOperation,
   bindOperations,
   createApp,
   endWithEnvelopes,
   type Foundation,
+  ResponseSeal,
   sendError,
 } from '@customer-platform/service-kit';
 import type { AdminResources } from './admin-operation.ts';
@@ -72,7 +72,7 @@ export function controlPlane(
     askFor: (account) => askAs(bus, account.id),
     eventsCommitted: foundation.eventsCommitted,
     requests: foundation.requests,
-    seal: new AnswerSeal(config.CONTEXT_SECRET),
+    seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);
   return (request: IncomingMessage, response: ServerResponse, continues: boolean): void => {

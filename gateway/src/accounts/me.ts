@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Me } from '@customer-platform/contracts/accounts';
-import { queryParser } from '@customer-platform/service-kit';
+import { queryParser, send } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { KeyRecord } from '../keys/key-record.ts';
-import { sendJson } from '../proxy/answer.ts';
 
 const parseQuery = queryParser(undefined);
 
@@ -20,5 +19,5 @@ export function sendMe(request: IncomingMessage, response: ServerResponse, recor
     rate_limit: record.rateLimit,
     tzdata: process.versions.tz!,
   };
-  sendJson(response, 200, JSON.stringify(me));
+  send(response, 200, JSON.stringify(me));
 }

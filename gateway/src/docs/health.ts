@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Health } from '@customer-platform/service-kit';
-import { isReading, pathOf, sendJson } from '../proxy/answer.ts';
+import { type Health, send } from '@customer-platform/service-kit';
+import { isReading, pathOf } from '../proxy/answer.ts';
 
 /**
  * Serves /healthz (whether the process is alive, and its version) and /readyz (it takes requests: `isReady` holds, and `readyFile` exists
@@ -11,7 +11,7 @@ export function healthServer(health: Health, isReady: () => boolean, readyFile?:
   const { service, version } = health;
   const sendHealth = async (response: ServerResponse) => {
     const isAlive = await health.isAlive();
-    sendJson(response, isAlive ? 200 : 503, JSON.stringify({ status: isAlive ? 'ok' : 'stuck', service, version }));
+    send(response, isAlive ? 200 : 503, JSON.stringify({ status: isAlive ? 'ok' : 'stuck', service, version }));
   };
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (!(request.url!.startsWith('/healthz') || request.url!.startsWith('/readyz'))) return false;
@@ -21,7 +21,7 @@ export function healthServer(health: Health, isReady: () => boolean, readyFile?:
     if (path === '/healthz') void sendHealth(response);
     else {
       const ready = isReady() && (readyFile === undefined || existsSync(readyFile));
-      sendJson(response, ready ? 200 : 503, ready ? '{"status":"ready"}' : '{"status":"not ready"}');
+      send(response, ready ? 200 : 503, ready ? '{"status":"ready"}' : '{"status":"not ready"}');
     }
     return true;
   };

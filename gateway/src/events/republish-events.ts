@@ -8,13 +8,13 @@ import { implement } from '../admin-operation.ts';
  * they lack. Where a service does not answer the rest has begun; asking again is harmless.
  */
 export const republishEvents = implement(adminOperations.republishEvents, {
-  async handle({ body: { since, service }, now, resources, outsideOnce }) {
+  async handle({ body: { since, service }, now, resources, prefetch }) {
     if (since > now) return { matched: 0 };
     if (since.getTime() < now.getTime() - publishedRetentionMs) {
       const message = 'since must be at most 7 days ago: published events are kept no longer';
       throw new ApiError('invalid_request', message, { field: 'since' });
     }
-    const matched = outsideOnce(() => askEach(service ? [service] : serviceNames, since, resources.republish));
+    const matched = prefetch(() => askEach(service ? [service] : serviceNames, since, resources.republish));
     return { matched };
   },
 });

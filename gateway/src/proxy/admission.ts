@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
+import { methodRefusal } from '@customer-platform/service-kit';
 import type { AddressBlock } from '../keys/blocked-addresses.ts';
 import type { InvalidKeyGuard } from '../keys/invalid-key-guard.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
@@ -8,7 +9,6 @@ import type { KeyRecord } from '../keys/key-record.ts';
 import type { UseLog } from '../keys/use-log.ts';
 import type { RateLimiter } from '../rate/rate-limiter.ts';
 import { type RatePolicy, rateLimitHeader, retryAfterSeconds } from '../rate/rate-policy.ts';
-import { methodRefusal } from './answer.ts';
 import { isInRanges } from './client-address.ts';
 import type { Route } from './route-table.ts';
 

@@ -1,22 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
-import type { Logger } from '@customer-platform/service-kit';
-
-/** Answers JSON that is text already. */
-export function sendJson(response: ServerResponse, status: number, json: string): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  response.setHeader('Content-Length', Buffer.byteLength(json));
-  response.end(json);
-}
-
-/** The refusal of a method that a path does not have; `allow` names those that it has. */
-export function methodRefusal(method: string, allow: string): ApiError {
-  return new ApiError('invalid_request', `${method} is not possible here; Allow names the methods that are`, {
-    status: 405,
-    headers: { Allow: allow },
-  });
-}
+import { internalError, type Logger, methodRefusal, sendAllow, sendRefusal } from '@customer-platform/service-kit';
 
 /**
  * Whether a path that can only be read is to be answered: true for GET and HEAD. Answers OPTIONS itself; throws 405
@@ -26,7 +10,7 @@ export function isReading(request: IncomingMessage, response: ServerResponse): b
   if (request.method === 'GET' || request.method === 'HEAD') return true;
   const allow = 'GET, HEAD, OPTIONS';
   if (request.method !== 'OPTIONS') throw methodRefusal(request.method!, allow);
-  response.writeHead(204, { Allow: allow }).end();
+  sendAllow(response, allow);
   return false;
 }
 
@@ -35,25 +19,12 @@ export function pathOf(request: IncomingMessage): string {
   return request.url!.split('?', 1)[0]!;
 }
 
-/**
- * Answers a refusal as its envelope; anything else is our fault: 500, logged once with its cause, nothing of it in the
- * answer. Where an answer has begun already the connection is cut, for only so does the client learn that it is not
- * whole.
- */
+/** Sends a refusal's envelope; anything else is our fault: 500, logged once with its cause, which is not sent. */
 export function refuse(response: ServerResponse, error: unknown, log: Logger): void {
-  const refusal = error instanceof ApiError ? error : ourFault(response, error, log);
-  if (response.headersSent) {
-    response.destroy();
+  if (error instanceof ApiError) {
+    sendRefusal(response, error);
     return;
   }
-  for (const name in refusal.headers) response.setHeader(name, refusal.headers[name]!);
-  sendJson(response, refusal.status, JSON.stringify(refusal.toBody()));
-}
-
-function ourFault(response: ServerResponse, error: unknown, log: Logger): ApiError {
   log.error({ err: error, request_id: response.getHeader('request-id') }, 'a request failed');
-  return new ApiError(
-    'internal_error',
-    'Something went wrong on our side; the request id names this failure in our logs',
-  );
+  sendRefusal(response, internalError());
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
-import { sendJson } from './answer.ts';
+import { sendRefusal } from '@customer-platform/service-kit';
 
 /** Sets what goes with every answer that is no page or file of the documentation. */
 export function setProtectiveHeaders(response: ServerResponse): void {
@@ -33,7 +33,7 @@ export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessag
 export function refuseUnread(response: ServerResponse, refusal: ApiError): void {
   response.setHeader('Request-Id', randomUUIDv7());
   response.setHeader('Connection', 'close');
-  sendJson(response, refusal.status, JSON.stringify(refusal.toBody()));
+  sendRefusal(response, refusal);
 }
 
 /** Answers what is no HTTP, or too much of it, with an envelope, and closes the connection once the client has read it. */

@@ -1,7 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation, type ServiceName } from '@customer-platform/contracts/core';
-import { type Logger, serviceUnavailable, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
+import {
+  type Logger,
+  sendAllow,
+  serviceUnavailable,
+  telemetryEnabled,
+  traceHeaders,
+} from '@customer-platform/service-kit';
 import { sendMe } from '../accounts/me.ts';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
@@ -66,7 +72,7 @@ async function serve(
     const path = readRequestPath(request.url!);
     const route = path && parts.routes.find(path.segments);
     if (route && request.method === 'OPTIONS') {
-      response.writeHead(204, { Allow: route.allow }).end();
+      sendAllow(response, route.allow);
       return undefined;
     }
     const operation = operationAt(route, request.method!);

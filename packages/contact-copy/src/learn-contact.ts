@@ -1,12 +1,12 @@
 import { getContactSummary } from '@customer-platform/contracts/cdp';
-import { inTransaction, type OutsideWork } from '@customer-platform/service-kit';
+import { inTransaction, type PrefetchCall } from '@customer-platform/service-kit';
 import { insertAskedContact } from './contacts.sql.ts';
 
-/** What learning needs: work outside of a transaction has it. */
-type Learner = Pick<OutsideWork, 'sql' | 'ask'> & { account: { id: string } };
+/** What learning needs; a prefetch has it. */
+type Learner = Pick<PrefetchCall, 'sql' | 'ask'> & { account: { id: string } };
 
 /** Asks customer data for a contact that the copy does not have, and keeps the answer. */
-export function learnContact(id: string): (outside: Learner) => Promise<void> {
+export function learnContact(id: string): (call: Learner) => Promise<void> {
   return async ({ account, sql, ask }) => {
     const { contact } = await ask(getContactSummary, { contact: id });
     if (contact) await inTransaction(sql, (tx) => insertAskedContact(tx, account.id, id, contact));

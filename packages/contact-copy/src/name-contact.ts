@@ -1,21 +1,21 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import type { OutsideWork, Sql } from '@customer-platform/service-kit';
+import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
 import { type KnownContact, knownContact } from './contacts.sql.ts';
 import { learnContact } from './learn-contact.ts';
 
 type NamingCall = {
   account: { id: string };
   tx: Sql;
-  outsideOnce(work: (outside: OutsideWork) => Promise<void>): void;
+  prefetch(work: (call: PrefetchCall) => Promise<void>): void;
 };
 
 /**
  * The contact that a caller names in a body or a filter; of a merged one the survivor. One that the copy does not know is asked of
  * customer data. Throws invalid_request, field contact, where the account has none with this id.
  */
-export async function contactOfAccount({ account, tx, outsideOnce }: NamingCall, id: string): Promise<KnownContact> {
+export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id: string): Promise<KnownContact> {
   const contact = await knownContact(tx, account.id, id);
-  if (!contact) outsideOnce(learnContact(id));
+  if (!contact) prefetch(learnContact(id));
   if (contact && !contact.deleted) return contact;
   throw new ApiError('invalid_request', 'contact must be the id of a contact of this account', { field: 'contact' });
 }

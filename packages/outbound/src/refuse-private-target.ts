@@ -1,19 +1,19 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import type { OutsideWork } from '@customer-platform/service-kit';
+import type { PrefetchCall } from '@customer-platform/service-kit';
 import { checkTargetUrl, judgeUrlText, type TargetGuard } from './guarded-connector.ts';
 
-type UrlCall = { guard: TargetGuard; outsideOnce(work: (outside: OutsideWork) => Promise<void>): void };
+type UrlCall = { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void };
 
 /**
  * Refuses a URL that must not be a target. What its text says is decided at once; a name is looked up without the transaction.
  * `path` is where the URL stands in the body, such as `settings.url`. Throws invalid_request, field the path's first name.
  */
-export function refusePrivateTarget(url: string, path: string, { guard, outsideOnce }: UrlCall): void {
+export function refusePrivateTarget(url: string, path: string, { guard, prefetch }: UrlCall): void {
   const refuse = (refusal: string | null) => {
     if (refusal === null) return;
     throw new ApiError('invalid_request', refusal.replace(/^url/, path), { field: path.split('.')[0] });
   };
   const judgement = judgeUrlText(url, guard);
   if ('refusal' in judgement) refuse(judgement.refusal);
-  else outsideOnce(async () => refuse(await checkTargetUrl(url, guard)));
+  else prefetch(async () => refuse(await checkTargetUrl(url, guard)));
 }

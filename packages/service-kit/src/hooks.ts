@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
-import { refuseOtherMethods, routePattern, sendError } from './answers.ts';
 import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { type Logger, withWorkContext } from './logging.ts';
+import { refuseOtherMethods, routePattern, sendError } from './responses.ts';
 import { inSpan, SpanKind } from './telemetry.ts';
 
 /** A request that comes in without a key: who sent it is known by a signature, which the hook checks over `body`, byte for byte. */

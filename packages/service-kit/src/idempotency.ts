@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from './database.ts';
 
-/** How long a stored answer is repeated. */
+/** How long a stored response is replayed. */
 const retentionMs = 24 * 3_600_000;
 /** How long a request waits for the one that runs under its key, and how many of one account may wait in this process. */
 const waitMs = 10_000;
@@ -15,13 +16,18 @@ export interface IdempotencyClaim {
   path: string;
   key: string;
   fingerprint: Buffer;
+  /** Encrypts the stored response, where it shows a secret. */
+  seal: ResponseSeal | undefined;
 }
 
-/** An answer as it was sent the first time. */
-export interface StoredAnswer {
+/** A response as it was sent the first time: JSON text, or null for no body. */
+export interface StoredResponse {
   status: number;
-  answer: string | null;
+  body: string | null;
 }
+
+/** Why a key cannot be claimed: its response is stored, or its first request is still running. */
+export type KnownKey = ({ kind: 'replayed' } & StoredResponse) | { kind: 'running' };
 
 /** Reads the header. Throws invalid_request with field Idempotency-Key unless it is 1 to 255 printable ASCII characters. */
 export function idempotencyKey(header: string | undefined): string | undefined {
@@ -38,21 +44,16 @@ export function fingerprintOf(body: Buffer): Buffer {
 }
 
 /**
- * Begins a keyed write inside its transaction. Answers the stored answer where the key was used with this body before,
- * 'running' where another request holds the key now, and undefined where the write may go on (the key is then held until
- * the transaction ends). Throws invalid_request where the key was used with another body.
+ * Begins a keyed write inside its transaction. Returns undefined where the write may go on (the key is then held until the transaction
+ * ends), else what is known of the key. Throws invalid_request where it was used with another body.
  */
-export async function claimKey(
-  tx: Sql,
-  claim: IdempotencyClaim,
-  now: Date,
-): Promise<StoredAnswer | 'running' | undefined> {
+export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Promise<KnownKey | undefined> {
   const { accountId, method, path, key } = claim;
-  const [row] = await tx<(StoredAnswer & { held: boolean; fingerprint: Buffer | null })[]>`
+  const [row] = await tx<(StoredResponse & { held: boolean; fingerprint: Buffer | null })[]>`
     select pg_try_advisory_xact_lock(hashtextextended(${`${accountId} ${method} ${path} ${key}`}, 0)) as held, stored.*
     from (select 1) as one
     left join (
-      select fingerprint, status, answer from idempotency
+      select fingerprint, status, answer as body from idempotency
       where account_id = ${accountId} and method = ${method} and path = ${path} and key = ${key}
         and created_at > ${new Date(now.getTime() - retentionMs)}
     ) as stored on true`;
@@ -62,20 +63,26 @@ export async function claimKey(
         field: 'Idempotency-Key',
       });
     }
-    return { status: row!.status, answer: row!.answer };
+    return { kind: 'replayed', status: row!.status, body: claim.seal ? claim.seal.open(row!) : row!.body };
   }
-  return row!.held ? undefined : 'running';
+  return row!.held ? undefined : { kind: 'running' };
 }
 
 /**
- * Stores the answer in the transaction that made it. Answers false where another transaction stored one for the key
- * first: the caller rolls back and repeats that one.
+ * Stores the response in the transaction that made it. Returns false where another transaction stored one for the key first: the caller
+ * rolls back and replays that one.
  */
-export async function storeAnswer(tx: Sql, claim: IdempotencyClaim, stored: StoredAnswer, now: Date): Promise<boolean> {
-  const { accountId, method, path, key, fingerprint } = claim;
+export async function storeResponse(
+  tx: Sql,
+  claim: IdempotencyClaim,
+  response: StoredResponse,
+  now: Date,
+): Promise<boolean> {
+  const { accountId, method, path, key, fingerprint, seal } = claim;
+  const body = seal ? seal.seal(response) : response.body;
   const rows = await tx`
     insert into idempotency as known (account_id, method, path, key, fingerprint, status, answer, created_at)
-    values (${accountId}, ${method}, ${path}, ${key}, ${fingerprint}, ${stored.status}, ${stored.answer}, ${now})
+    values (${accountId}, ${method}, ${path}, ${key}, ${fingerprint}, ${response.status}, ${body}, ${now})
     on conflict (account_id, method, path, key) do update
       set fingerprint = excluded.fingerprint, status = excluded.status, answer = excluded.answer, created_at = excluded.created_at
       where known.created_at <= ${new Date(now.getTime() - retentionMs)}
@@ -83,8 +90,8 @@ export async function storeAnswer(tx: Sql, claim: IdempotencyClaim, stored: Stor
   return rows.length === 1;
 }
 
-/** Encrypts answers that show a secret before they are stored (AES-256-GCM), and reads them back. */
-export class AnswerSeal {
+/** Encrypts responses that show a secret before they are stored, and reads them back; a refusal shows none and stays as it is. */
+export class ResponseSeal {
   readonly #key: Buffer;
 
   /** The key is derived from a secret that all processes of the service have. */
@@ -92,17 +99,20 @@ export class AnswerSeal {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'stored answers', 32));
   }
 
-  seal(answer: string): string {
+  /** Returns the body as it is stored. */
+  seal({ status, body }: StoredResponse): string | null {
+    if (status >= 300 || body === null) return body;
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce);
-    const sealed = Buffer.concat([nonce, cipher.update(answer, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    const sealed = Buffer.concat([nonce, cipher.update(body, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return sealed.toString('base64');
   }
 
-  /** Throws 409 invalid_state where the secret has changed since: the answer cannot be shown again. */
-  open(sealed: string): string {
+  /** Returns the body as it was sent. Throws 409 invalid_state where the secret has changed since: it cannot be shown again. */
+  open({ status, body }: StoredResponse): string | null {
+    if (status >= 300 || body === null) return body;
     try {
-      return this.#decrypt(sealed);
+      return this.#decrypt(body);
     } catch (cause) {
       const message = 'This Idempotency-Key was used before, and its answer can be shown no more; use a new key';
       throw new ApiError('invalid_state', message, { headers: { 'Retry-After': '86400' }, cause });
@@ -117,8 +127,8 @@ export class AnswerSeal {
   }
 }
 
-/** Deletes answers that are no longer repeated, at most `limit` a call; answers how many. */
-export async function forgetAnswers(sql: Sql, now: Date, limit: number): Promise<number> {
+/** Deletes responses that are no longer replayed, at most `limit` a call; returns how many. */
+export async function forgetResponses(sql: Sql, now: Date, limit: number): Promise<number> {
   const result = await sql`
     delete from idempotency where (account_id, method, path, key) in (
       select account_id, method, path, key from idempotency
@@ -130,17 +140,19 @@ export async function forgetAnswers(sql: Sql, now: Date, limit: number): Promise
 export class KeyWaiters {
   readonly #waiting = new Map<string, number>();
 
-  /** Calls `attempt` until it answers something other than 'running'. Throws 409 invalid_state with Retry-After when it takes too long. */
-  async wait<Result>(accountId: string, attempt: () => Promise<Result | 'running'>): Promise<Result> {
+  /**
+   * Pauses between the attempts of an account's request, each longer than the one before; whoever takes them calls `return` at the end.
+   * Throws 409 invalid_state with Retry-After where too many wait already, and after 10 s.
+   */
+  async *pauses(accountId: string): AsyncGenerator<void, void> {
     const waiting = this.#waiting.get(accountId) ?? 0;
     if (waiting >= maxWaitersPerAccount) throw stillRunning();
     this.#waiting.set(accountId, waiting + 1);
     try {
       const deadline = performance.now() + waitMs;
       for (let pauseMs = 20; performance.now() < deadline; pauseMs = Math.min(pauseMs * 2, 250)) {
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
-        const result = await attempt();
-        if (result !== 'running') return result;
+        await sleep(pauseMs);
+        yield;
       }
       throw stillRunning();
     } finally {
@@ -155,8 +167,6 @@ function stillRunning(): ApiError {
   return new ApiError(
     'invalid_state',
     'The first request with this Idempotency-Key is still running; try again shortly',
-    {
-      headers: { 'Retry-After': '1' },
-    },
+    { headers: { 'Retry-After': '1' } },
   );
 }

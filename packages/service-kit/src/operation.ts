@@ -21,8 +21,8 @@ export type Ask = <Request extends InternalRequest>(
   input: z.input<Request['input']>,
 ) => Promise<z.output<Request['answer']>>;
 
-/** What work outside of a transaction gets. */
-export interface OutsideWork {
+/** What a prefetch gets; it runs without a transaction. */
+export interface PrefetchCall {
   account: AccountContext;
   sql: Database;
   ask: Ask;
@@ -45,10 +45,10 @@ export interface Call<O extends Operation, Resources = unknown> {
     (code: 'invalid_request', message: string, field: string): never;
   };
   /**
-   * For what a service learns from others on the way: the first time it is reached, the transaction is given up, `work` runs
-   * without one, and the handler starts over; from then on it answers what `work` did. A handler has one such piece of work.
+   * Returns what `work` learns from other services. The first time, the transaction is rolled back, `work` runs without one, and the
+   * handler starts over; from then on its result is returned. A handler has one prefetch.
    */
-  outsideOnce<Answer>(work: (outside: OutsideWork) => Promise<Answer>): Answer;
+  prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>): Result;
 }
 
 export interface HandlerCall<O extends Operation, Found, Resources> extends Call<O, Resources> {
@@ -58,7 +58,7 @@ export interface HandlerCall<O extends Operation, Found, Resources> extends Call
   found: Found;
   /** Publishes an event with this transaction; answers its id. */
   emit: Emit<EventsOf<O>>;
-  /** Asks another service: a read may at once, for it holds no transaction; a write has `outsideOnce` for it. */
+  /** Asks another service: a read may at once, for it holds no transaction; a write has `prefetch` for it. */
   ask: O['method'] extends 'GET' ? Ask : never;
 }
 

@@ -6,20 +6,20 @@ import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } f
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
-import { endWithEnvelopes } from './answers.ts';
 import { Bus } from './bus.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
+import { bindOperations, type RequestCount } from './call.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';
 import { addHealth, type Health, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
-import { bindOperations, type RequestCount } from './http.ts';
-import { AnswerSeal } from './idempotency.ts';
+import { ResponseSeal } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
 import { OutboxRelay } from './outbox.ts';
 import { answerRequests, type BoundRequest, type RepliesTo } from './requests.ts';
+import { endWithEnvelopes } from './responses.ts';
 import { startTelemetry } from './telemetry.ts';
 import { answerRepublishEvents, forgetOldRecords, sendAgain } from './upkeep.ts';
 
@@ -157,7 +157,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     authenticate: ({ headers, method, originalUrl }) =>
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
     askFor: (account) => askAs(bus, account.id),
-    seal: new AnswerSeal(config.CONTEXT_SECRET),
+    seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
   bindHooks(app, definition.hooks ?? [], work);
   endWithEnvelopes(app, log);

@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net';
 import { operationsOf } from '@customer-platform/contracts/core';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { endWithEnvelopes } from './answers.ts';
 import { createLogger } from './logging.ts';
 import { bodyReader, releaseBody } from './request-body.ts';
+import { endWithEnvelopes } from './responses.ts';
 import { createApp, listen } from './service.ts';
 
 const mebibyte = 1_048_576;

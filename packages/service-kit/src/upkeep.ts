@@ -1,6 +1,6 @@
 import { republishEvents, type ServiceName } from '@customer-platform/contracts/core';
 import { forgetDeadEvents } from './failed-events.sql.ts';
-import { forgetAnswers } from './idempotency.ts';
+import { forgetResponses } from './idempotency.ts';
 import type { Job } from './jobs.ts';
 import { forgetPublished, republishSome, requestRepublication } from './outbox.sql.ts';
 import { answerRequest } from './requests.ts';
@@ -24,7 +24,7 @@ export const forgetOldRecords: Job<unknown> = {
         select account_id, event_id, consumer from inbox
         where taken_at <= ${before(inboxRetentionMs)} order by taken_at limit ${limit})`;
     const forgotten = [
-      await forgetAnswers(tx, now, limit),
+      await forgetResponses(tx, now, limit),
       taken.count,
       await forgetPublished(tx, before(publishedRetentionMs), limit),
       await forgetDeadEvents(tx, before(deadRetentionMs), limit),

@@ -1,12 +1,12 @@
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { findPlaces } from '@customer-platform/contracts/crm';
-import type { OutsideWork, Sql } from '@customer-platform/service-kit';
+import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
 import { noPipelines, refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { type AgentPipeline, selectCollectionIds } from './agents.sql.ts';
 
 interface NamingCall {
   account: AccountContext;
-  outsideOnce<Answer>(work: (outside: OutsideWork) => Promise<Answer>): Answer;
+  prefetch<Answer>(work: (call: PrefetchCall) => Promise<Answer>): Answer;
 }
 
 /**
@@ -14,7 +14,7 @@ interface NamingCall {
  * Pipelines is asked for the others. Throws invalid_request, field pipelines, naming what is none of the account.
  */
 export function namedPipelines(
-  { account, outsideOnce }: NamingCall,
+  { account, prefetch }: NamingCall,
   ids: readonly number[],
   known: readonly AgentPipeline[],
 ): AgentPipeline[] {
@@ -22,7 +22,7 @@ export function namedPipelines(
   const unknown = wanted.filter((id) => !known.some((pipeline) => pipeline.id === id));
   if (unknown.length === 0) return wanted.map((id) => known.find((pipeline) => pipeline.id === id)!);
   refuseWithoutPipelines(account, 'pipelines');
-  const found = outsideOnce(async ({ ask }) => {
+  const found = prefetch(async ({ ask }) => {
     return (await ask(findPlaces, { pipelines: unknown, stages: [] })).pipelines;
   });
   return wanted.map((id) => {

@@ -8,16 +8,15 @@ import { implement } from '../implement.ts';
 import { toPlan } from '../plans/plan.ts';
 import { insertPlanRequest } from '../plans/plan-requests.sql.ts';
 import { selectPlan } from '../plans/plans.sql.ts';
-import { implement } from '../implement.ts';
 
 export const requestPlan = implement(contract.requestPlan, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle(call) {
-    const { account, tx, body, found, now, outsideOnce, fail } = call;
+    const { account, tx, body, found, now, prefetch, fail } = call;
     const known = await knownContact(tx, account.id, body.contact);
-    const contactNumber = outsideOnce(async (outside) => {
-      if (!known) await learnContact(body.contact)(outside);
-      const { contact } = await outside.ask(getContactProfile, { contact: body.contact });
+    const contactNumber = prefetch(async (prefetchCall) => {
+      if (!known) await learnContact(body.contact)(prefetchCall);
+      const { contact } = await prefetchCall.ask(getContactProfile, { contact: body.contact });
       return contact?.number;
     });
     const contact = await contactOfAccount(call, body.contact);

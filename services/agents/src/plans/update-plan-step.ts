@@ -3,7 +3,7 @@ import { getContactProfile } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { findPlaces } from '@customer-platform/contracts/crm';
 import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
-import type { OutsideWork } from '@customer-platform/service-kit';
+import type { PrefetchCall } from '@customer-platform/service-kit';
 import { refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { implement } from '../implement.ts';
 import { findStep } from './find-step.ts';
@@ -51,23 +51,23 @@ function refuseParam({ action, editable }: StepRow, name: string, value: unknown
   if (issue) throw new ApiError('invalid_request', `${name} ${issue.message}`, { field: name });
 }
 
-interface OutsideCall {
+interface StepCall {
   account: AccountContext;
-  outsideOnce<Answer>(work: (outside: OutsideWork) => Promise<Answer>): Answer;
+  prefetch<Answer>(work: (call: PrefetchCall) => Promise<Answer>): Answer;
 }
 
 /** The name of a stage. Throws invalid_request, field stage, where the pipeline has none with this id. */
-function stageName({ account, outsideOnce }: OutsideCall, pipeline: number | null, stage: number): string {
+function stageName({ account, prefetch }: StepCall, pipeline: number | null, stage: number): string {
   refuseWithoutPipelines(account, 'stage');
-  const { stages } = outsideOnce(({ ask }) => ask(findPlaces, { pipelines: [], stages: [stage] }));
+  const { stages } = prefetch(({ ask }) => ask(findPlaces, { pipelines: [], stages: [stage] }));
   const found = stages.find((each) => each.id === stage && each.pipeline === pipeline);
   if (found) return found.name;
   throw new ApiError('invalid_request', "stage must be the id of a stage of the plan's pipeline", { field: 'stage' });
 }
 
 /** The channel. Throws invalid_request, field channel, where it is not set up or does not reach the contact. */
-function channelName({ account, outsideOnce }: OutsideCall, contact: string, channel: Channel): Channel {
-  const reachable = outsideOnce(async ({ ask }) => {
+function channelName({ account, prefetch }: StepCall, contact: string, channel: Channel): Channel {
+  const reachable = prefetch(async ({ ask }) => {
     const [profile, conversation] = await Promise.all([
       ask(getContactProfile, { contact }),
       ask(getConversation, { contact, limit: 1 }),

@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import { findPlaces } from '@customer-platform/contracts/crm';
 import { refusePrivateTarget } from '@customer-platform/outbound';
-import type { OutsideWork } from '@customer-platform/service-kit';
+import type { PrefetchCall } from '@customer-platform/service-kit';
 import { noPipelines, refuseWithoutPipelines } from './pipelines.ts';
 import { implement } from '../implement.ts';
 import { sealedApiKey } from './api-key.ts';
@@ -17,7 +17,7 @@ const maxEntries = 1_000;
  * the same request gives one. So nobody who may change the settings can have the key sent to himself.
  */
 export const updateAgentSettings = implement(contract.updateAgentSettings, {
-  async handle({ account, tx, body, resources, outsideOnce }) {
+  async handle({ account, tx, body, resources, prefetch }) {
     const { secretKeys, guard } = resources;
     const before = await lockSettings(tx, account.id);
     const after: SettingsRow = {
@@ -29,9 +29,9 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
       pipeline_budgets: merged('pipeline_budgets', before.pipeline_budgets, body.pipeline_budgets),
       prices: merged('prices', before.prices, body.prices),
     };
-    const checks: ((outside: OutsideWork) => Promise<void>)[] = [];
+    const checks: ((call: PrefetchCall) => Promise<void>)[] = [];
     if (after.base_url !== before.base_url && after.base_url !== '') {
-      refusePrivateTarget(after.base_url, 'base_url', { guard, outsideOnce: (work) => checks.push(work) });
+      refusePrivateTarget(after.base_url, 'base_url', { guard, prefetch: (work) => checks.push(work) });
     }
     const named = Object.keys(after.pipeline_budgets).filter((id) => !Object.hasOwn(before.pipeline_budgets, id));
     if (named.length > 0) {
@@ -39,7 +39,7 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
       checks.push(({ ask }) => refuseUnknownPipelines(ask, named.map(Number)));
     }
     if (checks.length > 0)
-      outsideOnce(async (outside) => void (await Promise.all(checks.map((check) => check(outside)))));
+      prefetch(async (prefetchCall) => void (await Promise.all(checks.map((check) => check(prefetchCall)))));
     if (body.api_key !== undefined) after.api_key = sealedApiKey(secretKeys, account.id, body.api_key);
     else if (before.base_url !== '' && originOf(after.base_url) !== originOf(before.base_url)) after.api_key = null;
     await updateSettingsRow(tx, after);
@@ -75,7 +75,7 @@ function merged<Value>(
   return Object.fromEntries(entries) as Record<string, Value>;
 }
 
-async function refuseUnknownPipelines(ask: OutsideWork['ask'], ids: number[]): Promise<void> {
+async function refuseUnknownPipelines(ask: PrefetchCall['ask'], ids: number[]): Promise<void> {
   const { pipelines } = await ask(findPlaces, { pipelines: ids, stages: [] });
   const missing = ids.filter((id) => !pipelines.some((pipeline) => pipeline.id === id));
   if (missing.length > 0) throw noPipelines('pipeline_budgets', missing);

@@ -9,7 +9,7 @@ import { publishVersion, selectBlocks } from './workflow.sql.ts';
 /** References to other services are checked before the agent is locked; those to the agent's own resources under the lock. */
 export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
-  async handle({ account, tx, params, found, now, fail, outsideOnce }) {
+  async handle({ account, tx, params, found, now, fail, prefetch }) {
     refuseArchived(found);
     const { number } = params;
     if (number > found.last_version) {
@@ -21,7 +21,7 @@ export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
     const blocks = (await selectBlocks(tx, account.id, found.id, number))!;
     const parts = partsOf(blocks);
     const hasPipelines = account.modules.includes('crm');
-    const asked = outsideOnce(({ ask }) =>
+    const asked = prefetch(({ ask }) =>
       askForParts(ask, hasPipelines ? parts : { ...parts, pipelines: [], stages: [] }),
     );
     const collections = await selectCollectionIds(tx, account.id, parts.collections);

@@ -1,7 +1,7 @@
 import { learnContact } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
 import type { Body } from '@customer-platform/contracts/core';
-import { formatInstant, type HandlerCall, type OutsideWork } from '@customer-platform/service-kit';
+import { formatInstant, type HandlerCall, type PrefetchCall } from '@customer-platform/service-kit';
 import { holdDeal } from '../deals/deals.sql.ts';
 import { learnDeal } from '../deals/learn-deal.ts';
 import { refusalsOf } from '../free-times/free-starts.ts';
@@ -69,14 +69,14 @@ export const bookAppointment = implement(contract.bookAppointment, {
  * Answers whether appointments can belong to the deal; without one, or without Pipelines, nobody is asked for it.
  */
 async function learnNamed(call: BookingCall, isContactKnown: boolean): Promise<boolean> {
-  const { account, tx, body, outsideOnce } = call;
+  const { account, tx, body, prefetch } = call;
   const deal = account.modules.includes('crm') ? body.deal : undefined;
   const isDealThere = deal === undefined ? false : await holdDeal(tx, account.id, deal);
-  const unknown: ((outside: OutsideWork) => Promise<void>)[] = [];
+  const unknown: ((call: PrefetchCall) => Promise<void>)[] = [];
   if (!isContactKnown) unknown.push(learnContact(body.contact));
   if (deal !== undefined && isDealThere === undefined) unknown.push(learnDeal(deal));
   if (unknown.length > 0)
-    outsideOnce(async (outside) => void (await Promise.all(unknown.map((learn) => learn(outside)))));
+    prefetch(async (prefetchCall) => void (await Promise.all(unknown.map((learn) => learn(prefetchCall)))));
   return isDealThere ?? false;
 }
 

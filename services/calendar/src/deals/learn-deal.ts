@@ -1,9 +1,9 @@
 import { getDealSummary } from '@customer-platform/contracts/crm';
-import type { OutsideWork } from '@customer-platform/service-kit';
+import type { PrefetchCall } from '@customer-platform/service-kit';
 import { insertDeal } from './deals.sql.ts';
 
 /** Asks Pipelines for a deal that the copy does not have, and keeps that there is one. */
-export function learnDeal(id: string): (outside: OutsideWork) => Promise<void> {
+export function learnDeal(id: string): (call: PrefetchCall) => Promise<void> {
   return async ({ account, sql, ask }) => {
     const { deal } = await ask(getDealSummary, { deal: id });
     if (deal) await insertDeal(sql, account.id, id);

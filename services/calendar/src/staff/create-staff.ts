@@ -5,12 +5,12 @@ import { withJoinedRanges } from './joined-ranges.ts';
 import { insertStaff, selectMember, selectStaff, toStaff, upsertMember } from './staff.sql.ts';
 
 export const createStaff = implement(contract.createStaff, {
-  async handle({ account, tx, body, fail, outsideOnce }) {
+  async handle({ account, tx, body, fail, prefetch }) {
     const { email, ...given } = body;
     const profile = { ...given, hours: withJoinedRanges(given.hours), overrides: withJoinedRanges(given.overrides) };
     const member = await selectMember(tx, account.id, email);
     if (!member) {
-      outsideOnce(async ({ sql, ask }) => {
+      prefetch(async ({ sql, ask }) => {
         const asked = await ask(getMember, { email });
         if (asked.member) await upsertMember(sql, account.id, asked.member, 0);
       });

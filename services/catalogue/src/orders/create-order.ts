@@ -6,10 +6,10 @@ import { linesOf, totalOf } from './order-lines.ts';
 import { insertOrder, selectOrderBasis } from './orders.sql.ts';
 
 export const createOrder = implement(contract.createOrder, {
-  async handle({ account, tx, body, now, emit, fail, outsideOnce }) {
+  async handle({ account, tx, body, now, emit, fail, prefetch }) {
     const skus = [...new Set(body.items.map(({ sku }) => sku))];
     const { contact, products } = await selectOrderBasis(tx, account.id, body.contact, skus);
-    if (!contact) outsideOnce(learnContact(body.contact));
+    if (!contact) prefetch(learnContact(body.contact));
     if (!contact || contact.deleted) {
       return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
     }

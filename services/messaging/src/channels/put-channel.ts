@@ -11,7 +11,7 @@ import { lockChannel, upsertChannel } from './channels.sql.ts';
 const offered = [...providers.values()].filter(({ name }) => name !== 'simulated');
 
 export const putChannel = implement(contract.putChannel, {
-  async handle({ account, params, body, tx, now, resources, fail, outsideOnce }) {
+  async handle({ account, params, body, tx, now, resources, fail, prefetch }) {
     const { channel } = params;
     const possible = offered.filter(({ channels }) => channels.includes(channel));
     const provider = possible.find(({ name }) => name === body.provider);
@@ -26,7 +26,7 @@ export const putChannel = implement(contract.putChannel, {
     const withSecrets = parse({ ...secretsOf(known, provider.secrets), ...named });
     const isSame = provider.secretsBelongTo.every((name) => withSecrets[name] === known[name]);
     const given = isSame ? withSecrets : parse(named);
-    const settings = provider.prepare?.(given, { guard: resources.tools.guard, outsideOnce }) ?? given;
+    const settings = provider.prepare?.(given, { guard: resources.tools.guard, prefetch }) ?? given;
     const row = {
       account_id: account.id,
       ...{ channel, provider: provider.name },

@@ -95,7 +95,7 @@ describe('sending', () => {
 });
 
 describe('settings', () => {
-  const call = () => ({ guard: tools.guard, outsideOnce: () => undefined });
+  const call = () => ({ guard: tools.guard, prefetch: () => undefined });
 
   it('get a secret that is right where none is given, and keep one that is', () => {
     const made = provider.prepare!({ url: 'https://127.0.0.1/' }, call());

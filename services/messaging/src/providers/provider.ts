@@ -1,6 +1,6 @@
 import type { Channel, ReceiptStatus } from '@customer-platform/contracts/messaging';
 import type { Poster, TargetGuard } from '@customer-platform/outbound';
-import type { HookCall, OutsideWork } from '@customer-platform/service-kit';
+import type { HookCall, PrefetchCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 
 /** One message on its way to one address. */
@@ -78,7 +78,7 @@ export interface Provider<Settings extends object = Record<string, unknown>> {
   /** What is settled before settings are stored: secrets that are made, targets that are refused. */
   prepare?(
     settings: Settings,
-    call: { guard: TargetGuard; outsideOnce(work: (outside: OutsideWork) => Promise<void>): void },
+    call: { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void },
   ): Settings;
   /** Never rejects for what the provider does; a rejection is a fault of ours and counts as an unknown outcome. */
   send(message: Outgoing, settings: Settings, tools: ProviderTools): Promise<SendResult>;

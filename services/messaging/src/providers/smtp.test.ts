@@ -232,7 +232,7 @@ describe('settings', () => {
     const works: (() => Promise<void>)[] = [];
     const call = {
       guard: { allowedRanges: [], resolve: async () => ['10.0.0.1'] },
-      outsideOnce: (work: (outside: never) => Promise<void>) => works.push(() => work(undefined as never)),
+      prefetch: (work: (call: never) => Promise<void>) => works.push(() => work(undefined as never)),
     };
     const given = (host: string) => ({ ...base, port: 587, host });
     for (const host of ['127.0.0.1', '::1', '2130706433']) {

@@ -9,7 +9,7 @@ const maxEndpoints = 20;
 export const createEndpoint = implement(contract.createEndpoint, {
   async handle(call) {
     const { account, body, tx, now, fail, resources } = call;
-    refusePrivateTarget(body.url, 'url', { guard: call.resources.guard, outsideOnce: call.outsideOnce });
+    refusePrivateTarget(body.url, 'url', { guard: call.resources.guard, prefetch: call.prefetch });
     const { count, id } = await prepareEndpoint(tx, account.id);
     if (count >= maxEndpoints) {
       fail('invalid_state', `An account has at most ${maxEndpoints} endpoints; delete one first`);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { ApiError, maxIntegerId, type Page, uuid } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseAway, isTemporaryFailure, serviceUnavailable } from './database.ts';
@@ -8,20 +9,27 @@ export function routePattern(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
-/** OPTIONS answers which methods a path has; any other one is none of them. */
+/** Responds to OPTIONS with the methods that a path has, and refuses those that it does not have. */
 export function refuseOtherMethods(app: Express, path: string, allow: string): void {
   app.all(path, (request: Request, response: Response) => {
-    response.setHeader('Allow', allow);
-    if (request.method === 'OPTIONS') {
-      send(response, 204, null);
-      return;
-    }
-    const message = `${request.method} is not possible here; Allow names the methods that are`;
-    throw new ApiError('invalid_request', message, { status: 405 });
+    if (request.method !== 'OPTIONS') throw methodRefusal(request.method, allow);
+    sendAllow(response, allow);
   });
 }
 
-/** Answers what no route took, and errors of Express itself, as envelopes. Goes last. */
+/** The refusal of a method that a path does not have; `allow` names those that it has. */
+export function methodRefusal(method: string, allow: string): ApiError {
+  const message = `${method} is not possible here; Allow names the methods that are`;
+  return new ApiError('invalid_request', message, { status: 405, headers: { Allow: allow } });
+}
+
+/** Responds to OPTIONS: `allow` names the methods that the path has. */
+export function sendAllow(response: ServerResponse, allow: string): void {
+  response.setHeader('Allow', allow);
+  send(response, 204, null);
+}
+
+/** Sends envelopes for what no route took, and for errors of Express itself. Goes last. */
 export function endWithEnvelopes(app: Express, log: Logger): void {
   app.use((_request: Request, response: Response) => {
     sendError(response, new ApiError('not_found', 'There is nothing at this path'), log);
@@ -31,8 +39,8 @@ export function endWithEnvelopes(app: Express, log: Logger): void {
   });
 }
 
-/** Sends a JSON text, or no body where it is null. */
-export function send(response: Response, status: number, body: string | null): void {
+/** Sends JSON text, or no body where it is null. */
+export function send(response: ServerResponse, status: number, body: string | null): void {
   response.statusCode = status;
   if (body === null) {
     response.end();
@@ -43,16 +51,27 @@ export function send(response: Response, status: number, body: string | null): v
   response.end(body);
 }
 
-/** Answers an error as its envelope; what is no ApiError is our fault: 500, logged once with its cause, nothing of it in the answer. */
-export function sendError(response: Response, error: unknown, log: Logger): number {
-  const refusal = toApiError(error, log);
+/** Sends a refusal's envelope; where a response has begun the connection is cut, for only so does the client learn that it is not whole. */
+export function sendRefusal(response: ServerResponse, refusal: ApiError): void {
   if (response.headersSent) {
     response.destroy();
-    return refusal.status;
+    return;
   }
-  for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value);
+  for (const name in refusal.headers) response.setHeader(name, refusal.headers[name]!);
   send(response, refusal.status, JSON.stringify(refusal.toBody()));
+}
+
+/** Sends an error's envelope and returns its status; what is no ApiError is our fault: 500, logged once with its cause, which is not sent. */
+export function sendError(response: ServerResponse, error: unknown, log: Logger): number {
+  const refusal = toApiError(error, log);
+  sendRefusal(response, refusal);
   return refusal.status;
+}
+
+/** The refusal for a failure of ours, which the log has. */
+export function internalError(): ApiError {
+  const message = 'Something went wrong on our side; the request id names this failure in our logs';
+  return new ApiError('internal_error', message);
 }
 
 function toApiError(error: unknown, log: Logger): ApiError {
@@ -69,10 +88,7 @@ function toApiError(error: unknown, log: Logger): ApiError {
     return serviceUnavailable('The request took too long or met another one; try again shortly', error);
   }
   log.error({ err: error }, 'a request failed');
-  return new ApiError(
-    'internal_error',
-    'Something went wrong on our side; the request id names this failure in our logs',
-  );
+  return internalError();
 }
 
 function fromExpress(error: unknown): unknown {

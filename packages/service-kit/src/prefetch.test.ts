@@ -1,0 +1,84 @@
+import type { Server } from 'node:http';
+import { type AccountContext, ApiError, operationsOf } from '@customer-platform/contracts/core';
+import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { bindOperations, createApp, createLogger, type Database, implementer, listen, ResponseSeal } from './index.ts';
+
+const makeNote = operationsOf('cdp', null)('makeNote', {
+  method: 'POST',
+  path: '/notes',
+  scope: null,
+  summary: 'Make a note',
+  status: 201,
+  answer: z.object({ learned: z.boolean() }),
+  errors: [],
+});
+const account = {
+  id: '00000000-0000-4000-8000-000000000001',
+  owner: '00000000-0000-4000-8000-000000000001',
+} as AccountContext;
+
+let platform: Platform;
+let sql: Database;
+const servers: Server[] = [];
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = platform.database('cdp');
+}, 60_000);
+afterAll(async () => {
+  for (const server of servers) server.close();
+  await platform.stop();
+});
+
+/** Serves `makeNote`, whose handler goes on with what `prefetch` learns; returns the URL. */
+async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promise<string> {
+  const app = createApp();
+  const operation = implementer()(makeNote, {
+    handle: async (call) => ({ learned: call.prefetch(prefetch) }),
+  });
+  bindOperations(app, [operation], {
+    sql,
+    log: createLogger('cdp', 'silent'),
+    clock,
+    resources: undefined,
+    authenticate: () => account,
+    askFor: () => () => Promise.reject(new Error('nobody is asked')),
+    eventsCommitted: () => undefined,
+    requests: { underWay: 0 },
+    seal: new ResponseSeal('secret'),
+  });
+  const { url, server } = await listen(app, 0, '127.0.0.1');
+  servers.push(server);
+  return url;
+}
+
+it('a handler never goes on without what its prefetch failed to learn, whoever else holds the key meanwhile', async () => {
+  const other = await sql.reserve();
+  let timesAsked = 0;
+  let isHeld = false;
+  let readings = 0;
+  const text = `${account.id} POST /notes one-key`;
+  const prefetch = async () => {
+    timesAsked++;
+    if (timesAsked === 1) {
+      await other`select pg_advisory_lock(hashtextextended(${text}, 0))`;
+      isHeld = true;
+    }
+    throw new ApiError('invalid_request', 'url must be public', { field: 'url' });
+  };
+  let released: Promise<unknown> = Promise.resolve();
+  // Its first reading is that of the refusal, which cannot be stored while the key is held; the next is that of another attempt.
+  const clock = () => {
+    if (isHeld && ++readings === 2) released = other`select pg_advisory_unlock(hashtextextended(${text}, 0))`.execute();
+    return new Date();
+  };
+  const url = await serve(prefetch, clock);
+  const send = () => rawRequest(url, 'POST', '/notes', { headers: { 'idempotency-key': 'one-key' } });
+  const first = await send();
+  await released;
+  other.release();
+  expect([first.status, first.body.error?.field, timesAsked]).toEqual([400, 'url', 2]);
+  const again = await send();
+  expect([again.status, again.headers.get('idempotent-replayed'), timesAsked]).toEqual([400, 'true', 2]);
+});
