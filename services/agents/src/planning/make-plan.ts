@@ -1,7 +1,7 @@
 import { planAwaitingApproval, planCompleted, planFailed } from '@customer-platform/contracts/agents';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Poster, SecretKeys } from '@customer-platform/outbound';
-import { askAs, type Foundation, inWorkTransaction, type WorkCall } from '@customer-platform/service-kit';
+import { askAs, dayOf, type Foundation, inWorkTransaction, type WorkCall } from '@customer-platform/service-kit';
 import { lockAgent, selectAgent } from '../agents/agents.sql.ts';
 import { replaced } from '../plans/change-plan.ts';
 import { toPlan } from '../plans/plan.ts';
@@ -10,7 +10,6 @@ import { startNextStep } from '../plans/start-plan.ts';
 import type { AgentsConfig } from '../resources.ts';
 import { apiKeyOf } from '../settings/api-key.ts';
 import { selectSettings } from '../settings/settings.sql.ts';
-import { dayOf } from '../usage/day.ts';
 import { settleOpenCalls } from '../usage/ledger.sql.ts';
 import { reserveCall, settleCall } from '../usage/ledger.ts';
 import { type AiAnswer, type AiProvider, askAi, type Question } from './ask-ai.ts';

@@ -1,8 +1,7 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
-import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { badCursor, instantOf, toPage, uuidCursor } from '@customer-platform/service-kit';
 import { selectBookingType } from '../booking-types/booking-types.sql.ts';
-import { instantOf } from '../free-times/zone.ts';
 import { implement } from '../implement.ts';
 import { selectStaff } from '../staff/staff.sql.ts';
 import { toAppointment } from './appointment.ts';
