@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Bus, type Logger, meter } from '@customer-platform/service-kit';
+import { type Bus, type Logger, LRUCache, meter } from '@customer-platform/service-kit';
 import { networkOf } from '../proxy/client-address.ts';
 import type { GatewayRedis } from '../rate/redis.ts';
 import { within } from '../within.ts';
@@ -24,9 +24,9 @@ export class InvalidKeyGuard {
   readonly #redis: GatewayRedis;
   readonly #log: Logger;
   readonly #blocked: BlockedAddresses;
-  readonly #counted = new Map<string, number[]>();
+  readonly #counted = new LRUCache<string, number[]>({ max: maxAddresses });
   /** When a valid key of which account came from an address, the latest few of each. */
-  readonly #seen = new Map<string, Map<string, number>>();
+  readonly #seen = new LRUCache<string, Map<string, number>>({ max: maxAddresses });
 
   constructor(redis: GatewayRedis, bus: Bus, log: Logger, clock: () => Date) {
     this.#redis = redis;
@@ -79,9 +79,7 @@ export class InvalidKeyGuard {
     const network = networkOf(address);
     const accounts = this.#seen.get(network) ?? new Map<string, number>();
     accounts.delete(record.ownerId);
-    remember(accounts, record.ownerId, nowMs, sharedFrom);
-    this.#seen.delete(network);
-    remember(this.#seen, network, accounts, maxAddresses);
+    this.#seen.set(network, new Map([...accounts, [record.ownerId, nowMs] as const].slice(-sharedFrom)));
   }
 
   /** Counts one invalid key of an address; blocks the address with the twentieth. Never throws. */
@@ -131,8 +129,8 @@ export class InvalidKeyGuard {
     const nowMs = performance.now();
     const recent = (this.#counted.get(network) ?? []).filter((atMs) => atMs > nowMs - windowMs);
     recent.push(nowMs);
-    this.#counted.delete(network);
-    if (recent.length < maxInvalidKeys) remember(this.#counted, network, recent, maxAddresses);
+    if (recent.length < maxInvalidKeys) this.#counted.set(network, recent);
+    else this.#counted.delete(network);
     return recent.length;
   }
 
@@ -144,10 +142,4 @@ export class InvalidKeyGuard {
 
 function countKey(network: string): string {
   return `invalid:${network}`;
-}
-
-/** Keeps a map bounded: what was set longest ago gives way. */
-function remember<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  if (map.size >= most) map.delete(map.keys().next().value!);
-  map.set(key, value);
 }

@@ -1,3 +1,4 @@
+export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
 export * from './answers.ts';
 export * from './bus.ts';

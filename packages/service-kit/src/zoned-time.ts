@@ -1,4 +1,5 @@
 import { parseInstant } from '@customer-platform/contracts/core';
+import { LRUCache } from 'lru-cache';
 import { Temporal } from 'temporal-polyfill';
 
 /** 24 hours in milliseconds; a date of a zone can be longer or shorter. */
@@ -13,7 +14,7 @@ const marginMs = 3 * dayMs;
 /** Maximum number of cached years of zones. A year has a handful of stretches, so that the cache stays below some megabytes. */
 const maxCachedYears = 4_000;
 
-const stretchesByYear = new Map<string, OffsetStretch[]>();
+const stretchesByYear = new LRUCache<string, OffsetStretch[]>({ max: maxCachedYears });
 
 /**
  * The stretches of an IANA zone that cover the year around `near`: an instant or a local time, both in epoch milliseconds. The first
@@ -25,7 +26,6 @@ export function offsetStretches(near: number, zone: string): OffsetStretch[] {
   const cached = stretchesByYear.get(key);
   if (cached) return cached;
   const stretches = readStretches(zone, year * yearMs - marginMs, (year + 1) * yearMs + marginMs);
-  if (stretchesByYear.size >= maxCachedYears) stretchesByYear.delete(stretchesByYear.keys().next().value!);
   stretchesByYear.set(key, stretches);
   return stretches;
 }
