@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Bus, type Logger, LRUCache, meter } from '@customer-platform/service-kit';
+import { type Bus, type Logger, LRUCache, meter, withTimeout } from '@customer-platform/service-kit';
 import { networkOf } from '../proxy/client-address.ts';
 import type { GatewayRedis } from '../rate/redis.ts';
-import { within } from '../within.ts';
 import { type AddressBlock, BlockedAddresses } from './blocked-addresses.ts';
 import type { KeyRecord } from './key-record.ts';
 
@@ -107,7 +106,7 @@ export class InvalidKeyGuard {
     const network = networkOf(address.replace(/\/64$/, ''));
     if (!this.#blocked.remove(network)) return false;
     try {
-      await within(this.#redis.answerMs, this.#redis.del(countKey(network)));
+      await withTimeout(this.#redis.answerMs, this.#redis.del(countKey(network)));
     } catch (error) {
       this.#log.warn({ err: error }, 'invalid keys since the block still count, for Redis does not answer');
     }
@@ -118,7 +117,7 @@ export class InvalidKeyGuard {
     try {
       const [windowUs, limit] = [String(windowMs * 1_000), String(maxInvalidKeys)];
       const count = this.#redis.countWithin(countKey(network), windowUs, limit, randomUUID());
-      return await within(this.#redis.answerMs, count);
+      return await withTimeout(this.#redis.answerMs, count);
     } catch (error) {
       this.#log.debug({ err: error }, 'invalid keys are counted by this process alone, for Redis does not answer');
       return this.#countHere(network);

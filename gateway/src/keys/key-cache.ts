@@ -1,5 +1,11 @@
-import { type Database, isDatabaseAway, LRUCache, serviceUnavailable } from '@customer-platform/service-kit';
-import { TooSlow, within } from '../within.ts';
+import {
+  type Database,
+  isDatabaseAway,
+  LRUCache,
+  serviceUnavailable,
+  TimedOut,
+  withTimeout,
+} from '@customer-platform/service-kit';
 import type { ChangeFeed } from './change-feed.ts';
 import { type KeyRecord, toKeyRecord } from './key-record.ts';
 import { findKeyByHash, type KeyWithAccount } from './keys.sql.ts';
@@ -75,9 +81,9 @@ export class KeyCache {
       const { version } = changes;
       let row: KeyWithAccount | undefined;
       try {
-        row = await within(readTimeoutMs, findKeyByHash(this.#sql, Buffer.from(hash, 'base64')));
+        row = await withTimeout(readTimeoutMs, findKeyByHash(this.#sql, Buffer.from(hash, 'base64')));
       } catch (error) {
-        if (!isDatabaseAway(error) && !(error instanceof TooSlow)) throw error;
+        if (!isDatabaseAway(error) && !(error instanceof TimedOut)) throw error;
         return this.#knownThroughOutage(hash, error);
       }
       if (version === changes.version) return this.#remember(hash, row);

@@ -21,4 +21,5 @@ export * from './service.ts';
 export * from './telemetry.ts';
 export { publishedRetentionMs } from './upkeep.ts';
 export * from './wake-loop.ts';
+export * from './with-timeout.ts';
 export * from './zoned-time.ts';

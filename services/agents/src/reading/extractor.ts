@@ -1,3 +1,4 @@
+import { untilAborted } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import type { ChildQuestion } from './extract.ts';
 import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
@@ -111,7 +112,7 @@ export class Extractor {
     const began = performance.now();
     let hasAnswered = false;
     try {
-      const said = await stopping(signal, async () => {
+      const said = await untilAborted(signal, async () => {
         const answered = running.listen();
         await Promise.race([hand(running, document()), answered, refused]);
         return await Promise.race([answered, refused]);
@@ -142,7 +143,7 @@ export class Extractor {
       const { promise: late, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => reject(new NotStarted('it did not start in time')), this.#options.startMs);
       try {
-        const said = await stopping(signal, async () => {
+        const said = await untilAborted(signal, async () => {
           const answered = running.listen();
           await Promise.race([running.hand(Buffer.from(JSON.stringify(question))), answered, late]);
           return await Promise.race([answered, late]);
@@ -165,18 +166,6 @@ export class Extractor {
     clearTimeout(this.#idle);
     this.#process?.kill();
     this.#process = undefined;
-  }
-}
-
-/** Does `work`; throws the signal's reason as soon as that is aborted. Nothing of `work` is left unhandled. */
-async function stopping<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal!.reason as Error);
-  signal?.addEventListener('abort', onAbort);
-  try {
-    return await Promise.race([work(), stopped]);
-  } finally {
-    signal?.removeEventListener('abort', onAbort);
   }
 }
 
