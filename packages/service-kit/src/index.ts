@@ -16,6 +16,7 @@ export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts'
 export { createLogger, type Logger } from './logging.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
+export * from './pages.ts';
 export * from './requests.ts';
 export * from './service.ts';
 export * from './telemetry.ts';
