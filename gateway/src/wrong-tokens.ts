@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
+import { LRUCache } from '@customer-platform/service-kit';
 import { networkOf } from './proxy/client-address.ts';
 
 /** From so many wrong tokens within the window each refusal takes a step longer, up to the longest. */
@@ -13,15 +14,13 @@ const maxWaiting = 100;
 
 /** Slows down those who guess at the admin token; whoever has it never waits. */
 export class WrongTokens {
-  readonly #wrongAtMs = new Map<string, number[]>();
+  readonly #wrongAtMs = new LRUCache<string, number[]>({ max: maxAddresses });
   #waiting = 0;
 
   /** Counts a wrong token of an address. */
   count(address: string): void {
     const key = networkOf(address);
     const recent = [...this.#recent(key), performance.now()].slice(-patience - longestMs / stepMs);
-    this.#wrongAtMs.delete(key);
-    if (this.#wrongAtMs.size >= maxAddresses) this.#wrongAtMs.delete(this.#wrongAtMs.keys().next().value!);
     this.#wrongAtMs.set(key, recent);
   }
 

@@ -76,7 +76,7 @@ export async function updateAccountRows(
     returning *`;
 }
 
-/** Newest first, sandboxes left out. One row more than `limit` says that there are more. */
+/** Newest first, sandboxes left out. */
 export async function selectAccounts(
   sql: Sql,
   limit: number,
@@ -90,7 +90,7 @@ export async function selectAccounts(
     from accounts left join accounts as sandbox on sandbox.parent_id = accounts.account_id
     where accounts.parent_id is null
       ${older}
-    order by accounts.created_at desc, accounts.account_id desc limit ${limit + 1}`;
+    order by accounts.created_at desc, accounts.account_id desc limit ${limit}`;
 }
 
 /** What a sandbox is called. */

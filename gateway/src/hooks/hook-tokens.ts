@@ -1,3 +1,4 @@
+import { LRUCache } from '@customer-platform/service-kit';
 import type { Forwarder } from '../proxy/forward.ts';
 
 const probeMs = 2_000;
@@ -9,8 +10,9 @@ const maxTokens = 10_000;
 /** Which hooks exist, as the service says: asked with a HEAD, remembered for a minute, for a second where there is none. */
 export class HookTokens {
   readonly #way: Forwarder;
-  readonly #known = new Map<string, number>();
-  readonly #unknown = new Map<string, number>();
+  /** By path, until when (monotonic) it is known to exist. */
+  readonly #known = new LRUCache<string, number>({ max: maxTokens });
+  readonly #unknown = new LRUCache<string, true>({ max: maxTokens, ttl: unknownMs });
   readonly #asking = new Map<string, Promise<boolean>>();
 
   constructor(way: Forwarder) {
@@ -19,10 +21,8 @@ export class HookTokens {
 
   /** Whether there is a hook at a path; undefined: ask. Never waits. */
   peek(path: string): boolean | undefined {
-    const nowMs = performance.now();
-    if ((this.#known.get(path) ?? 0) > nowMs) return true;
-    if ((this.#unknown.get(path) ?? 0) > nowMs) return false;
-    return undefined;
+    if ((this.#known.get(path) ?? 0) > performance.now()) return true;
+    return this.#unknown.has(path) ? false : undefined;
   }
 
   /** Whether there was a hook at a path when the service was asked last, however long ago. */
@@ -47,15 +47,12 @@ export class HookTokens {
   async #ask(path: string, requestId: string): Promise<boolean> {
     const status = await this.#way.probe(path, requestId, probeMs);
     if (status >= 500) throw new Error(`the service answered ${status} when asked for a hook`);
-    const isKnown = status !== 404;
+    if (status !== 404) {
+      this.#known.set(path, performance.now() + knownMs);
+      return true;
+    }
     this.#known.delete(path);
-    remember(isKnown ? this.#known : this.#unknown, path, performance.now() + (isKnown ? knownMs : unknownMs));
-    return isKnown;
+    this.#unknown.set(path, true);
+    return false;
   }
-}
-
-function remember(map: Map<string, number>, path: string, untilMs: number): void {
-  map.delete(path);
-  if (map.size >= maxTokens) map.delete(map.keys().next().value!);
-  map.set(path, untilMs);
 }

@@ -1,14 +1,15 @@
+import { LRUCache } from '@customer-platform/service-kit';
+
 /** A token bucket per key in this process: `burst` at once, refilled with `perSecond`. At most `maxKeys` are remembered. */
 export class LocalRate {
   readonly #intervalMs: number;
   readonly #burst: number;
-  readonly #maxKeys: number;
-  readonly #spentUntilMs = new Map<string, number>();
+  readonly #spentUntilMs: LRUCache<string, number>;
 
   constructor(perSecond: number, burst: number, maxKeys = 20_000) {
     this.#intervalMs = 1_000 / perSecond;
     this.#burst = burst;
-    this.#maxKeys = maxKeys;
+    this.#spentUntilMs = new LRUCache({ max: maxKeys });
   }
 
   /** Takes one of a key's bucket: returns 0, or in how many milliseconds one will be there. */
@@ -31,9 +32,6 @@ export class LocalRate {
   charge(key: string): void {
     const nowMs = performance.now();
     const spentUntilMs = Math.max(this.#spentUntilMs.get(key) ?? 0, nowMs) + this.#intervalMs;
-    // Charged last, forgotten last.
-    this.#spentUntilMs.delete(key);
-    if (this.#spentUntilMs.size >= this.#maxKeys) this.#spentUntilMs.delete(this.#spentUntilMs.keys().next().value!);
     this.#spentUntilMs.set(key, spentUntilMs);
   }
 }

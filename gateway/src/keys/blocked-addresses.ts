@@ -1,4 +1,4 @@
-import type { Bus, Logger } from '@customer-platform/service-kit';
+import { type Bus, type Logger, LRUCache } from '@customer-platform/service-kit';
 import { z } from 'zod';
 
 const topic = 'gateway-addresses';
@@ -47,13 +47,14 @@ export class BlockedAddresses {
   readonly #log: Logger;
   readonly #clock: () => Date;
   readonly #knowledge: Knowledge;
-  readonly #blocks = new Map<string, AddressBlock>();
+  readonly #blocks: LRUCache<string, AddressBlock>;
 
   constructor(bus: Bus, log: Logger, clock: () => Date, knowledge: Knowledge) {
     this.#bus = bus;
     this.#log = log;
     this.#clock = clock;
     this.#knowledge = knowledge;
+    this.#blocks = new LRUCache({ max: knowledge.most });
   }
 
   /** Hears of others' blocks, and asks for those that there are already. */
@@ -99,7 +100,7 @@ export class BlockedAddresses {
   /** All of them, those that end last first. */
   list(): AddressBlock[] {
     const nowMs = performance.now();
-    for (const block of this.#blocks.values()) if (block.untilMs <= nowMs) this.#blocks.delete(block.address);
+    for (const block of [...this.#blocks.values()]) if (block.untilMs <= nowMs) this.#blocks.delete(block.address);
     return [...this.#blocks.values()].sort((a, b) => b.untilMs - a.untilMs || (a.address < b.address ? -1 : 1));
   }
 
@@ -135,8 +136,6 @@ export class BlockedAddresses {
       untilMs: performance.now() + leftMs,
       accounts: new Set([...new Set([...(known?.accounts ?? []), ...accounts])].slice(0, this.#knowledge.sharedFrom)),
     };
-    this.#blocks.delete(address);
-    if (this.#blocks.size >= this.#knowledge.most) this.#blocks.delete(this.#blocks.keys().next().value!);
     this.#blocks.set(address, block);
     return block;
   }

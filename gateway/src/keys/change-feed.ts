@@ -1,5 +1,4 @@
-import type { Bus, Database, Logger, Sql } from '@customer-platform/service-kit';
-import { within } from '../within.ts';
+import { type Bus, type Database, type Logger, type Sql, withTimeout } from '@customer-platform/service-kit';
 import { changesAfter, latestChange, recordChange } from './changes.sql.ts';
 
 const topic = 'gateway-changes';
@@ -108,10 +107,10 @@ export class ChangeFeed {
 
   async #read(): Promise<void> {
     if (this.#number === undefined) {
-      this.#number = await within(pollTimeoutMs, latestChange(this.#sql));
+      this.#number = await withTimeout(pollTimeoutMs, latestChange(this.#sql));
       return;
     }
-    const changes = await within(pollTimeoutMs, changesAfter(this.#sql, this.#number, batchSize));
+    const changes = await withTimeout(pollTimeoutMs, changesAfter(this.#sql, this.#number, batchSize));
     if (changes.length === 0) return;
     // Numbers have no gaps: where one shows, changes were deleted before this gateway had seen them.
     const isComplete = changes[0]!.number === this.#number + 1;

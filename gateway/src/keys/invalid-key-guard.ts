@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Bus, type Logger, meter } from '@customer-platform/service-kit';
+import { type Bus, type Logger, LRUCache, meter, withTimeout } from '@customer-platform/service-kit';
 import { networkOf } from '../proxy/client-address.ts';
 import type { GatewayRedis } from '../rate/redis.ts';
-import { within } from '../within.ts';
 import { type AddressBlock, BlockedAddresses } from './blocked-addresses.ts';
 import type { KeyRecord } from './key-record.ts';
 
@@ -24,9 +23,9 @@ export class InvalidKeyGuard {
   readonly #redis: GatewayRedis;
   readonly #log: Logger;
   readonly #blocked: BlockedAddresses;
-  readonly #counted = new Map<string, number[]>();
+  readonly #counted = new LRUCache<string, number[]>({ max: maxAddresses });
   /** When a valid key of which account came from an address, the latest few of each. */
-  readonly #seen = new Map<string, Map<string, number>>();
+  readonly #seen = new LRUCache<string, Map<string, number>>({ max: maxAddresses });
 
   constructor(redis: GatewayRedis, bus: Bus, log: Logger, clock: () => Date) {
     this.#redis = redis;
@@ -79,9 +78,7 @@ export class InvalidKeyGuard {
     const network = networkOf(address);
     const accounts = this.#seen.get(network) ?? new Map<string, number>();
     accounts.delete(record.ownerId);
-    remember(accounts, record.ownerId, nowMs, sharedFrom);
-    this.#seen.delete(network);
-    remember(this.#seen, network, accounts, maxAddresses);
+    this.#seen.set(network, new Map([...accounts, [record.ownerId, nowMs] as const].slice(-sharedFrom)));
   }
 
   /** Counts one invalid key of an address; blocks the address with the twentieth. Never throws. */
@@ -109,7 +106,7 @@ export class InvalidKeyGuard {
     const network = networkOf(address.replace(/\/64$/, ''));
     if (!this.#blocked.remove(network)) return false;
     try {
-      await within(this.#redis.answerMs, this.#redis.del(countKey(network)));
+      await withTimeout(this.#redis.answerMs, this.#redis.del(countKey(network)));
     } catch (error) {
       this.#log.warn({ err: error }, 'invalid keys since the block still count, for Redis does not answer');
     }
@@ -120,7 +117,7 @@ export class InvalidKeyGuard {
     try {
       const [windowUs, limit] = [String(windowMs * 1_000), String(maxInvalidKeys)];
       const count = this.#redis.countWithin(countKey(network), windowUs, limit, randomUUID());
-      return await within(this.#redis.answerMs, count);
+      return await withTimeout(this.#redis.answerMs, count);
     } catch (error) {
       this.#log.debug({ err: error }, 'invalid keys are counted by this process alone, for Redis does not answer');
       return this.#countHere(network);
@@ -131,8 +128,8 @@ export class InvalidKeyGuard {
     const nowMs = performance.now();
     const recent = (this.#counted.get(network) ?? []).filter((atMs) => atMs > nowMs - windowMs);
     recent.push(nowMs);
-    this.#counted.delete(network);
-    if (recent.length < maxInvalidKeys) remember(this.#counted, network, recent, maxAddresses);
+    if (recent.length < maxInvalidKeys) this.#counted.set(network, recent);
+    else this.#counted.delete(network);
     return recent.length;
   }
 
@@ -144,10 +141,4 @@ export class InvalidKeyGuard {
 
 function countKey(network: string): string {
   return `invalid:${network}`;
-}
-
-/** Keeps a map bounded: what was set longest ago gives way. */
-function remember<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  if (map.size >= most) map.delete(map.keys().next().value!);
-  map.set(key, value);
 }

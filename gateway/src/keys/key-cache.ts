@@ -1,5 +1,11 @@
-import { type Database, isDatabaseAway, serviceUnavailable } from '@customer-platform/service-kit';
-import { TooSlow, within } from '../within.ts';
+import {
+  type Database,
+  isDatabaseAway,
+  LRUCache,
+  serviceUnavailable,
+  TimedOut,
+  withTimeout,
+} from '@customer-platform/service-kit';
 import type { ChangeFeed } from './change-feed.ts';
 import { type KeyRecord, toKeyRecord } from './key-record.ts';
 import { findKeyByHash, type KeyWithAccount } from './keys.sql.ts';
@@ -21,12 +27,12 @@ interface Entry {
   readAtMs: number;
 }
 
-/** Keys by the hash they are stored under. Bounded: the one read longest ago gives way. */
+/** Keys by the hash they are stored under. Bounded: the one used longest ago gives way. */
 export class KeyCache {
   readonly #sql: Database;
   readonly #contextSecret: string;
-  readonly #known = new Map<string, Entry>();
-  readonly #absent = new Map<string, number>();
+  readonly #known = new LRUCache<string, Entry>({ max: maxKnown });
+  readonly #absent = new LRUCache<string, true>({ max: maxAbsent, ttl: absentMs });
   readonly #reading = new Map<string, Promise<KeyRecord | null>>();
   #changes: ChangeFeed | undefined;
 
@@ -43,11 +49,9 @@ export class KeyCache {
 
   /** The record where it is fresh, null where there is no such key; undefined: ask `find`. Never waits. */
   peek(hash: string): KeyRecord | null | undefined {
-    const nowMs = performance.now();
     const entry = this.#known.get(hash);
-    if (entry !== undefined) return nowMs - entry.readAtMs < freshMs ? entry.record : undefined;
-    const absentUntilMs = this.#absent.get(hash);
-    return absentUntilMs !== undefined && nowMs < absentUntilMs ? null : undefined;
+    if (entry !== undefined) return performance.now() - entry.readAtMs < freshMs ? entry.record : undefined;
+    return this.#absent.has(hash) ? null : undefined;
   }
 
   /**
@@ -66,7 +70,7 @@ export class KeyCache {
   forget(accountIds: ReadonlySet<string> | 'all'): void {
     if (accountIds === 'all') this.#known.clear();
     else {
-      for (const [hash, { record }] of this.#known) if (accountIds.has(record.ownerId)) this.#known.delete(hash);
+      for (const [hash, { record }] of [...this.#known]) if (accountIds.has(record.ownerId)) this.#known.delete(hash);
     }
   }
 
@@ -77,9 +81,9 @@ export class KeyCache {
       const { version } = changes;
       let row: KeyWithAccount | undefined;
       try {
-        row = await within(readTimeoutMs, findKeyByHash(this.#sql, Buffer.from(hash, 'base64')));
+        row = await withTimeout(readTimeoutMs, findKeyByHash(this.#sql, Buffer.from(hash, 'base64')));
       } catch (error) {
-        if (!isDatabaseAway(error) && !(error instanceof TooSlow)) throw error;
+        if (!isDatabaseAway(error) && !(error instanceof TimedOut)) throw error;
         return this.#knownThroughOutage(hash, error);
       }
       if (version === changes.version) return this.#remember(hash, row);
@@ -96,15 +100,13 @@ export class KeyCache {
   }
 
   #remember(hash: string, row: KeyWithAccount | undefined): KeyRecord | null {
-    this.#known.delete(hash);
-    this.#absent.delete(hash);
     if (!row || row.revoked_at) {
-      if (this.#absent.size >= maxAbsent) this.#absent.delete(this.#absent.keys().next().value!);
-      this.#absent.set(hash, performance.now() + absentMs);
+      this.#known.delete(hash);
+      this.#absent.set(hash, true);
       return null;
     }
+    this.#absent.delete(hash);
     const record = toKeyRecord(row, this.#contextSecret);
-    if (this.#known.size >= maxKnown) this.#known.delete(this.#known.keys().next().value!);
     this.#known.set(hash, { record, readAtMs: performance.now() });
     return record;
   }

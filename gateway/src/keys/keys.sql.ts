@@ -78,7 +78,7 @@ export async function retireKey(tx: Sql, key: KeyRow, at: Date): Promise<void> {
     where account_id = ${key.account_id} and id = ${key.id}`;
 }
 
-/** Newest first; `after` is a key of this account. One row more than `limit` says that there are more. */
+/** Newest first; `after` is a key of this account. */
 export async function selectKeys(
   sql: Sql,
   accountId: string,
@@ -89,7 +89,7 @@ export async function selectKeys(
     select * from keys
     where account_id = ${accountId}
       ${after ? sql`and (created_at, id) < (${after.created_at}, ${after.id})` : sql``}
-    order by created_at desc, id desc limit ${limit + 1}`;
+    order by created_at desc, id desc limit ${limit}`;
 }
 
 export async function findKeyOfAccount(sql: Sql, accountId: string, id: string): Promise<KeyRow | undefined> {

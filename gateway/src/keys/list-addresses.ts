@@ -1,5 +1,5 @@
 import { adminOperations, type BlockedAddress } from '@customer-platform/contracts/accounts';
-import { badCursor, formatInstant, toPage } from '@customer-platform/service-kit';
+import { formatInstant, readPage } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
 import type { AddressBlock } from './blocked-addresses.ts';
@@ -9,16 +9,15 @@ import type { InvalidKeyGuard } from './invalid-key-guard.ts';
 export const listAddresses = implement(adminOperations.listAddresses, {
   async handle({ query, resources: { guard } }) {
     const blocks = guard.list();
-    const after = query.starting_after;
-    const begin = after === undefined ? 0 : blocks.findIndex(({ address }) => address === after) + 1;
-    if (after !== undefined && begin === 0) throw badCursor();
-    const rows = blocks.slice(begin, begin + query.limit + 1);
-    return toPage(
-      rows,
-      query.limit,
-      (row) => toAddress(guard, row),
-      (row) => row.address,
-    );
+    return await readPage(query, {
+      position: async (cursor) => blocks.find(({ address }) => address === cursor),
+      rows: async (after, limit) => {
+        const begin = after ? blocks.indexOf(after) + 1 : 0;
+        return blocks.slice(begin, begin + limit);
+      },
+      item: (row) => toAddress(guard, row),
+      cursor: 'address',
+    });
   },
 });
 

@@ -51,7 +51,7 @@ export async function findMemberByEmail(sql: Sql, accountId: string, email: stri
   return row;
 }
 
-/** Newest first. One row more than `limit` says that there are more. */
+/** Newest first. */
 export async function selectMembers(
   sql: Sql,
   accountId: string,
@@ -62,5 +62,5 @@ export async function selectMembers(
     select * from members
     where account_id = ${accountId}
       ${after ? sql`and (created_at, id) < (${after.created_at}, ${after.id})` : sql``}
-    order by created_at desc, id desc limit ${limit + 1}`;
+    order by created_at desc, id desc limit ${limit}`;
 }

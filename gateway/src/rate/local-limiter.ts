@@ -1,10 +1,12 @@
+import { LRUCache } from '@customer-platform/service-kit';
 import type { RatePolicy, Standing } from './rate-policy.ts';
 
+/** A bucket that is forgotten counts as full: the one used longest ago most likely is. */
 const maxBuckets = 20_000;
 
 /** The limit as one process can keep it alone: its share of the bucket, in memory. Stands in while Redis is away. */
 export class LocalLimiter {
-  readonly #spentUntilUs = new Map<string, number>();
+  readonly #spentUntilUs = new LRUCache<string, number>({ max: maxBuckets });
 
   /** Takes `cost` requests of the key's share, which is one part in `gateways`. */
   take(policy: RatePolicy, cost: 0 | 1, gateways: number): Standing {
@@ -15,18 +17,7 @@ export class LocalLimiter {
     const waitUs = spentUntilUs - intervalUs * burst - nowUs;
     // A millionth of a second off is rounding, not a request too many.
     if (waitUs > 1) return -waitUs;
-    if (cost === 1) {
-      if (this.#spentUntilUs.size >= maxBuckets) this.#dropFull(nowUs);
-      this.#spentUntilUs.set(policy.bucket, spentUntilUs);
-    }
+    if (cost === 1) this.#spentUntilUs.set(policy.bucket, spentUntilUs);
     return (spentUntilUs - nowUs) / gateways;
-  }
-
-  /** Forgets buckets that are full again, which is what a forgotten one counts as; all of them where none is. */
-  #dropFull(nowUs: number): void {
-    for (const [bucket, spentUntilUs] of this.#spentUntilUs) {
-      if (spentUntilUs <= nowUs) this.#spentUntilUs.delete(bucket);
-    }
-    if (this.#spentUntilUs.size >= maxBuckets) this.#spentUntilUs.clear();
   }
 }

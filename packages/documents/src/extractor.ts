@@ -1,3 +1,4 @@
+import { untilAborted } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import type { ChildQuestion, DocumentQuestion, RobotsQuestion } from './extract.ts';
 import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
@@ -103,7 +104,7 @@ export class Extractor {
     const began = performance.now();
     let hasReplied = false;
     try {
-      const reply = await stopping(signal, async () => {
+      const reply = await untilAborted(signal, async () => {
         const replied = running.nextReply();
         await Promise.race([sendDocument(running, document()), replied, refused]);
         return await Promise.race([replied, refused]);
@@ -134,7 +135,7 @@ export class Extractor {
       const { promise: late, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => reject(new NotStarted('it did not start in time')), this.#options.startMs);
       try {
-        const reply = await stopping(signal, async () => {
+        const reply = await untilAborted(signal, async () => {
           const replied = running.nextReply();
           await Promise.race([running.send(Buffer.from(JSON.stringify(question))), replied, late]);
           return await Promise.race([replied, late]);
@@ -157,18 +158,6 @@ export class Extractor {
     clearTimeout(this.#idle);
     this.#process?.kill();
     this.#process = undefined;
-  }
-}
-
-/** Returns the result of `work`. Throws the signal's reason as soon as it is aborted; a later failure of `work` is ignored. */
-async function stopping<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal!.reason as Error);
-  signal?.addEventListener('abort', onAbort);
-  try {
-    return await Promise.race([work(), stopped]);
-  } finally {
-    signal?.removeEventListener('abort', onAbort);
   }
 }
 

@@ -1,3 +1,4 @@
+import { untilAborted, withTimeout } from '@customer-platform/service-kit';
 import { createConnectionPools } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
@@ -125,21 +126,13 @@ export function createGetter(options: GetterOptions): Getter {
     async get(request) {
       const stop = new AbortController();
       const late = new GetFailure('timeout', 'it did not answer in time');
-      const timer = setTimeout(() => stop.abort(late), timeoutMs);
-      const end = () => stop.abort(new GetFailure('stopped', 'reading was stopped'));
-      request.signal?.addEventListener('abort', end);
-      if (request.signal?.aborted) end();
       try {
-        const aborted = new Promise<never>((_, reject) => {
-          stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error));
-        });
-        stop.signal.throwIfAborted();
-        return await Promise.race([follow(request, stop.signal), aborted]);
+        return await untilAborted(request.signal, () =>
+          withTimeout(timeoutMs, follow(request, stop.signal), () => late),
+        );
       } catch (error) {
-        return resultOf(error);
+        return resultOf(request.signal?.aborted ? new GetFailure('stopped', 'reading was stopped') : error);
       } finally {
-        clearTimeout(timer);
-        request.signal?.removeEventListener('abort', end);
         // Whatever is still on the way is cut off.
         stop.abort(late);
       }

@@ -1,4 +1,5 @@
 import { isIP, Socket } from 'node:net';
+import { withTimeout } from '@customer-platform/service-kit';
 import { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import type { ResolveName } from './resolve-name.ts';
@@ -113,15 +114,10 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Returns the first addresses of a name, within a bound; rejects with a RangeError after it. */
+/** Returns the first addresses of a name. Throws a ConnectError where it does not resolve in time. */
 async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number): Promise<string[]> {
-  const { promise: late, reject } = Promise.withResolvers<string[]>();
-  const timer = setTimeout(() => reject(new RangeError(`${name} took over ${timeoutMs} ms to resolve`)), timeoutMs);
-  try {
-    return (await Promise.race([resolve(name), late])).slice(0, maxResolved);
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = () => new ConnectError('timeout', `${name} took over ${timeoutMs} ms to resolve`);
+  return (await withTimeout(timeoutMs, resolve(name), late)).slice(0, maxResolved);
 }
 
 /** An undici connector whose dial `signal` cuts off at once, with the signal's reason. */
@@ -194,7 +190,7 @@ async function addressesOf(hostname: string, options: GuardedConnectorOptions): 
     const addresses = await resolveWithin(hostname, options.resolve, options.connectTimeoutMs);
     if (addresses.length > 0) return addresses;
   } catch (error) {
-    if (error instanceof RangeError) throw new ConnectError('timeout', error.message, error);
+    if (error instanceof ConnectError) throw error;
     throw new ConnectError('dns', `${hostname} could not be resolved`, error);
   }
   throw new ConnectError('dns', `${hostname} has no address`);

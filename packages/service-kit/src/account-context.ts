@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { AccountContext, ApiError, type ServiceName } from '@customer-platform/contracts/core';
+import { LRUCache } from 'lru-cache';
 
 /** The header in which the gateway hands a service the account it acts for. */
 export const contextHeader = 'platform-context';
@@ -40,10 +41,9 @@ export function signContext({ payload, key }: ContextSigner, request: ContextReq
  * forged, expired or made for another request: a service answers nobody but the gateway.
  */
 export function contextReader(secret: string, service: ServiceName) {
-  const known = new Map<string, { key: KeyObject; account: AccountContext }>();
+  const known = new LRUCache<string, { key: KeyObject; account: AccountContext }>({ max: maxParsedPayloads });
   const remember = (payload: string, key: KeyObject): AccountContext => {
     const account = AccountContext.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
-    if (known.size >= maxParsedPayloads) known.delete(known.keys().next().value!);
     known.set(payload, { key, account });
     return account;
   };
@@ -83,7 +83,7 @@ const maxConcurrentFetches = 8;
  * changes.
  */
 export class AccountDirectory {
-  readonly #known = new Map<string, { account: AccountContext | null; until: number }>();
+  readonly #known = new LRUCache<string, { account: AccountContext | null }>({ max: maxKnown, ttl: knownForMs });
   readonly #fetch: (accountId: string) => Promise<AccountContext | null>;
   /** What is being fetched: an account that changes meanwhile is fetched again. */
   readonly #fetching = new Set<{ id: string; isStale: boolean }>();
@@ -94,8 +94,7 @@ export class AccountDirectory {
 
   /** Returns an account that is known; null where there is none of that id, undefined where it has to be fetched. */
   known(accountId: string): AccountContext | null | undefined {
-    const known = this.#known.get(accountId);
-    return known && known.until > performance.now() ? known.account : undefined;
+    return this.#known.get(accountId)?.account;
   }
 
   /** Fetches accounts, eight at a time. Throws 503 where the gateway does not answer. */
@@ -107,7 +106,7 @@ export class AccountDirectory {
         this.#fetching.add(fetching);
         const account = await this.#fetch(id).finally(() => this.#fetching.delete(fetching));
         if (fetching.isStale) waiting.push(id);
-        else this.#keep(id, account);
+        else this.#known.set(id, { account });
       }
     };
     await Promise.all(Array.from({ length: maxConcurrentFetches }, fetchNext));
@@ -118,10 +117,5 @@ export class AccountDirectory {
     for (const fetching of this.#fetching) fetching.isStale ||= accountId === 'all' || fetching.id === accountId;
     if (accountId === 'all') this.#known.clear();
     else this.#known.delete(accountId);
-  }
-
-  #keep(accountId: string, account: AccountContext | null): void {
-    if (this.#known.size >= maxKnown) this.#known.clear();
-    this.#known.set(accountId, { account, until: performance.now() + knownForMs });
   }
 }

@@ -1,6 +1,8 @@
+export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
 export * from './bus.ts';
 export { bindOperations } from './call.ts';
+export * from './changed-values.ts';
 export * from './config.ts';
 export type { ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';
@@ -17,10 +19,13 @@ export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts'
 export { createLogger, type Logger } from './logging.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
+export * from './pages.ts';
+export * from './read-under-lock.ts';
 export * from './requests.ts';
 export * from './responses.ts';
 export * from './service.ts';
 export * from './telemetry.ts';
 export { publishedRetentionMs } from './upkeep.ts';
 export * from './wake-loop.ts';
+export * from './with-timeout.ts';
 export * from './zoned-time.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ApiError, maxIntegerId, type Page, uuid } from '@customer-platform/contracts/core';
+import { ApiError } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseAway, isTemporaryFailure, serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
@@ -103,37 +103,4 @@ function fromExpress(error: unknown): unknown {
     });
   }
   return error;
-}
-
-/** A page from rows read with `limit + 1`: the row too many says that there is more. `idOf` names the cursor. */
-export function toPage<Row, Item>(
-  rows: readonly Row[],
-  limit: number,
-  toItem: (row: Row) => Item,
-  idOf: (row: Row) => string | number,
-): Page<Item> {
-  const shown = rows.slice(0, limit);
-  const hasMore = rows.length > limit;
-  return { data: shown.map(toItem), has_more: hasMore, next: hasMore ? String(idOf(shown.at(-1)!)) : null };
-}
-
-/** The refusal of a `starting_after` that is no id of this list. */
-export function badCursor(): ApiError {
-  return new ApiError('invalid_request', 'starting_after must be the next value of a previous page of this list', {
-    field: 'starting_after',
-  });
-}
-
-/** The UUID that a list's `starting_after` is. Throws the refusal of a bad cursor where it is none. */
-export function uuidCursor(cursor: string): string {
-  const parsed = uuid.safeParse(cursor);
-  if (!parsed.success) throw badCursor();
-  return parsed.data;
-}
-
-/** The integer id that a list's `starting_after` is. Throws the refusal of a bad cursor where it is none. */
-export function integerCursor(cursor: string): number {
-  const id = /^[1-9]\d{0,9}$/.test(cursor) ? Number(cursor) : Number.NaN;
-  if (!(id <= maxIntegerId)) throw badCursor();
-  return id;
 }

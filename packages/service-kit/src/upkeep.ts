@@ -4,8 +4,8 @@ import { forgetResponses } from './idempotency.ts';
 import type { Job } from './jobs.ts';
 import { forgetPublished, republishSome, requestRepublication } from './outbox.sql.ts';
 import { answerRequest } from './requests.ts';
+import { dayMs } from './zoned-time.ts';
 
-const dayMs = 24 * 3_600_000;
 /** How long published events are kept, to be sent again. */
 export const publishedRetentionMs = 7 * dayMs;
 /** Longer than the bus keeps the events that an inbox row recognises, those included that were sent again on their last day. */

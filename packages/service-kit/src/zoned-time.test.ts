@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { formatInstant, zoneOffsetMs } from './zoned-time.ts';
+import { dayMs, dayOf, formatInstant, instantOf, localAt } from './zoned-time.ts';
 
 it.each([
   ['2026-07-01T10:00:00Z', 'Europe/Berlin', '2026-07-01T12:00:00+02:00'],
@@ -15,7 +15,7 @@ it.each([
 
 it('changes the offset at the very instant of a clock change', () => {
   const change = Date.parse('2026-03-29T01:00:00Z');
-  expect([change - 1, change].map((ms) => zoneOffsetMs('Europe/Berlin', ms) / 3_600_000)).toEqual([1, 2]);
+  expect([change - 1, change].map((ms) => (localAt(ms, 'Europe/Berlin') - ms) / 3_600_000)).toEqual([1, 2]);
 });
 
 it('names the same instant whatever the zone', () => {
@@ -24,4 +24,27 @@ it('names the same instant whatever the zone', () => {
       expect(Date.parse(formatInstant(new Date(ms), zone))).toBe(ms);
     }
   }
+});
+
+it('a day is the date that it is in the zone', () => {
+  const instant = new Date('2026-03-01T23:30:00Z');
+  const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Pacific/Kiritimati'];
+  expect(zones.map((zone) => dayOf(instant, zone))).toEqual(['2026-03-01', '2026-03-02', '2026-03-01', '2026-03-02']);
+});
+
+it.each([
+  ['UTC', '2026-11-20', '2026-11-20T00:00:00.000Z'],
+  ['Europe/Berlin', '2026-11-20', '2026-11-19T23:00:00.000Z'],
+  ['Pacific/Kiritimati', '2026-11-20', '2026-11-19T10:00:00.000Z'],
+  // Midnight does not exist: the clocks go from 00:00 to 01:00.
+  ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
+  // Midnight happens twice: the clocks go from 01:00 back to 00:00.
+  ['Atlantic/Azores', '2026-10-25', '2026-10-25T00:00:00.000Z'],
+  // The hour before midnight happens twice.
+  ['America/Santiago', '2026-04-05', '2026-04-05T04:00:00.000Z'],
+])('begins in %s on %s at %s', (zone, day, start) => {
+  const instant = instantOf(day, zone);
+  const eve = new Date(Date.parse(day) - dayMs).toISOString().slice(0, 10);
+  expect([instant.toISOString(), dayOf(instant, zone)]).toEqual([start, day]);
+  expect(dayOf(new Date(instant.getTime() - 1), zone)).toBe(eve);
 });

@@ -1,39 +1,87 @@
-const offsetFormats = new Map<string, Intl.DateTimeFormat>();
-const offsets = new Map<string, number>();
-const quarterHourMs = 900_000;
-/** Bounds the memory of known offsets; one entry is a zone and a quarter of an hour. */
-const rememberedOffsets = 50_000;
+import { parseInstant } from '@customer-platform/contracts/core';
+import { LRUCache } from 'lru-cache';
+import { Temporal } from 'temporal-polyfill';
 
-/** The zone's offset from UTC at an instant, in milliseconds; zones change their offset on quarter hours only. */
-export function zoneOffsetMs(zone: string, instantMs: number): number {
-  const quarter = Math.floor(instantMs / quarterHourMs);
-  const key = `${quarter}${zone}`;
-  let offset = offsets.get(key);
-  if (offset === undefined) {
-    offset = computeOffsetMs(zone, quarter * quarterHourMs);
-    if (offsets.size >= rememberedOffsets) offsets.clear();
-    offsets.set(key, offset);
-  }
-  return offset;
+/** 24 hours in milliseconds; a date of a zone can be longer or shorter. */
+export const dayMs = 86_400_000;
+
+/** A time during which a zone keeps one offset from UTC, in epoch milliseconds: [startsAt, endsAt) as instants. */
+export type OffsetStretch = { startsAt: number; endsAt: number; offset: number };
+
+const yearMs = 366 * dayMs;
+/** More than any offset (26 h) and any skipped day (24 h) can shift a local time away from its year. */
+const marginMs = 3 * dayMs;
+/** Maximum number of cached years of zones. A year has a handful of stretches, so that the cache stays below some megabytes. */
+const maxCachedYears = 4_000;
+
+const stretchesByYear = new LRUCache<string, OffsetStretch[]>({ max: maxCachedYears });
+
+/**
+ * The stretches of an IANA zone that cover the year around `near`: an instant or a local time, both in epoch milliseconds. The first
+ * and the last are unbounded. For loops over many times; the functions below do for single ones. Throws RangeError for an unknown zone.
+ */
+export function offsetStretches(near: number, zone: string): OffsetStretch[] {
+  const year = Math.floor(near / yearMs);
+  const key = `${year}${zone}`;
+  const cached = stretchesByYear.get(key);
+  if (cached) return cached;
+  const stretches = readStretches(zone, year * yearMs - marginMs, (year + 1) * yearMs + marginMs);
+  stretchesByYear.set(key, stretches);
+  return stretches;
 }
 
-function computeOffsetMs(zone: string, instantMs: number): number {
-  let format = offsetFormats.get(zone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-    offsetFormats.set(zone, format);
+function readStretches(zone: string, from: number, to: number): OffsetStretch[] {
+  const stretches: OffsetStretch[] = [];
+  let clock = Temporal.Instant.fromEpochMilliseconds(from).toZonedDateTimeISO(zone);
+  let startsAt = -Infinity;
+  for (;;) {
+    const change = clock.getTimeZoneTransition('next');
+    const endsAt = change === null || change.epochMilliseconds > to ? Infinity : change.epochMilliseconds;
+    stretches.push({ startsAt, endsAt, offset: clock.offsetNanoseconds / 1e6 });
+    if (change === null || endsAt === Infinity) return stretches;
+    startsAt = endsAt;
+    clock = change;
   }
-  const name = format.formatToParts(instantMs).find((part) => part.type === 'timeZoneName')!.value;
-  const parts = /^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(name);
-  if (!parts) throw new Error(`zone ${zone} answers an offset that cannot be read: ${name}`);
-  const seconds = Number(parts[2] ?? 0) * 3600 + Number(parts[3] ?? 0) * 60 + Number(parts[4] ?? 0);
-  return (parts[1] === '-' ? -seconds : seconds) * 1000;
 }
 
-/** An instant as answers show it: ISO 8601 in the zone, with its offset then; milliseconds only where there are any. */
+/** The local time of a zone at an instant: the epoch milliseconds at which a clock in UTC reads the same. */
+export function localAt(instantMs: number, zone: string): number {
+  return instantMs + offsetAt(instantMs, zone);
+}
+
+function offsetAt(instantMs: number, zone: string): number {
+  for (const stretch of offsetStretches(instantMs, zone)) if (instantMs < stretch.endsAt) return stretch.offset;
+  throw new Error(`no stretch of ${zone} covers ${instantMs}: the last one must be unbounded`);
+}
+
+/**
+ * The first instant at which the zone's clock has reached a local time. One rule for all three cases: an ordinary time is
+ * itself, of a time that happens twice it is the first, and a time inside a gap is the moment of the change.
+ */
+export function firstInstantOf(local: number, zone: string): number {
+  for (const stretch of offsetStretches(local, zone)) {
+    const reached = Math.max(stretch.startsAt, local - stretch.offset);
+    if (reached < stretch.endsAt) return reached;
+  }
+  throw new Error(`no stretch of ${zone} reaches ${local}: the last one must be unbounded`);
+}
+
+/** The instant that a date (its first instant in the zone) or a date-time with offset names; the text is known to be one. */
+export function instantOf(dateOrInstant: string, zone: string): Date {
+  return dateOrInstant.length === 10
+    ? new Date(firstInstantOf(Date.parse(dateOrInstant), zone))
+    : parseInstant(dateOrInstant)!;
+}
+
+/** The date, such as 2026-11-20, that it is in the zone at an instant. */
+export function dayOf(instant: Date, zone: string): string {
+  return formatInstant(instant, zone).slice(0, 10);
+}
+
+/** An instant as responses show it: ISO 8601 in the zone, with its offset then; milliseconds only where there are any. */
 export function formatInstant(instant: Date, zone: string): string {
   const instantMs = instant.getTime();
-  const offsetMs = Math.round(zoneOffsetMs(zone, instantMs) / 60_000) * 60_000;
+  const offsetMs = Math.round(offsetAt(instantMs, zone) / 60_000) * 60_000;
   const local = new Date(instantMs + offsetMs).toISOString();
   const minutes = Math.abs(offsetMs) / 60_000;
   const offset = `${offsetMs < 0 ? '-' : '+'}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;

@@ -1,5 +1,5 @@
 import type { AgentAction, AgentStatus, ApprovalMode } from '@customer-platform/contracts/agents';
-import type { Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
 /** A pipeline with the name that it had when it was given to an agent. */
 export interface AgentPipeline {
@@ -51,11 +51,9 @@ export async function selectAgent(tx: Sql, accountId: string, id: number): Promi
 
 /** Locks the agent against other changes of it and its workflow, then reads it. What refers to it can still be written. */
 export async function lockAgent(tx: Sql, accountId: string, id: number): Promise<AgentRow | undefined> {
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`
-    select 1 from agents where account_id = ${accountId} and id = ${id} for no key update`.execute();
-  const [, row] = await Promise.all([locked, selectAgent(tx, accountId, id)]);
-  return row;
+  const lock = tx`
+    select 1 from agents where account_id = ${accountId} and id = ${id} for no key update`;
+  return await readUnderLock(lock, () => selectAgent(tx, accountId, id));
 }
 
 /** Newest first, without archived ones, after the one with id `beforeId`. */

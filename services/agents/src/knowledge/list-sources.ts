@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { unknownCollection } from './collection.ts';
 import { selectCollection } from './collections.sql.ts';
@@ -8,16 +8,13 @@ import { hasSource, listSourceRows } from './sources.sql.ts';
 
 export const listSources = implement(contract.listSources, {
   async handle({ account, tx, query }) {
-    const { limit, kind, collection, starting_after: cursor } = query;
+    const { kind, collection } = query;
     if (collection !== undefined && !(await selectCollection(tx, account.id, collection))) throw unknownCollection();
-    const lastId = cursor === undefined ? undefined : uuidCursor(cursor);
-    if (lastId !== undefined && !(await hasSource(tx, account.id, lastId))) throw badCursor();
-    const rows = await listSourceRows(tx, account.id, { kind, collectionId: collection }, lastId, limit + 1);
-    return toPage(
-      rows,
-      limit,
-      (row) => toSource(row, account.timezone),
-      (row) => row.id,
-    );
+    return await readPage(query, {
+      position: uuidPosition((id) => hasSource(tx, account.id, id)),
+      rows: (last, limit) => listSourceRows(tx, account.id, { kind, collectionId: collection }, last, limit),
+      item: (row) => toSource(row, account.timezone),
+      cursor: 'id',
+    });
   },
 });

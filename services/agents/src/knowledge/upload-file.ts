@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
-import { implement } from '../implement.ts';
 import { fileTypeOf } from '@customer-platform/documents';
+import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { asTitle, toSource } from './source.ts';
 import { insertFile, insertSource, selectSource, titleOfFile } from './sources.sql.ts';

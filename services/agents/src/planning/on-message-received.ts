@@ -2,8 +2,8 @@ import { keepGivenContacts } from '@customer-platform/contact-copy';
 import type { EventData } from '@customer-platform/contracts/core';
 import { messageReceived } from '@customer-platform/contracts/messaging';
 import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
-import { insertInboundRequests } from '../plans/plan-requests.sql.ts';
 import type { AgentsResources } from '../implement.ts';
+import { insertInboundRequests } from '../plans/plan-requests.sql.ts';
 
 const { kind, audience, service } = messageReceived;
 

@@ -1,6 +1,6 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Poster, SecretKeys } from '@customer-platform/outbound';
-import { type Foundation, inSpan, WakeLoop } from '@customer-platform/service-kit';
+import { type Foundation, inSpan, WakeLoop, waitUntil } from '@customer-platform/service-kit';
 import type { AgentsConfig } from '../config.ts';
 import { failPlan } from './fail-plan.ts';
 import { makePlan, maxTries } from './make-plan.ts';
@@ -55,12 +55,7 @@ export class Planner {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#loop.stop();
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise((resolve) => {
-      timer = setTimeout(resolve, stopMs);
-    });
-    await Promise.race([Promise.all(this.#running.values()), patience]);
-    clearTimeout(timer);
+    await waitUntil(() => this.#running.size === 0, stopMs);
     this.#isCutOff = true;
   }
 

@@ -1,7 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { inWorkTransaction } from '@customer-platform/service-kit';
+import { dayOf, inWorkTransaction } from '@customer-platform/service-kit';
 import { lockAgent } from '../agents/agents.sql.ts';
-import { dayOf } from '../usage/day.ts';
 import { settleOpenCalls } from '../usage/ledger.sql.ts';
 import { reserveCall } from '../usage/ledger.ts';
 import type { AiProvider } from './ask-ai.ts';

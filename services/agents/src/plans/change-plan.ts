@@ -1,5 +1,5 @@
 import type { Plan } from '@customer-platform/contracts/agents';
-import type { Sql } from '@customer-platform/service-kit';
+import { changedValues, type Sql } from '@customer-platform/service-kit';
 import { toPlan } from './plan.ts';
 import { type PlanRow, savePlans } from './plans.sql.ts';
 
@@ -28,7 +28,5 @@ export async function changePlans<Outcome>(
 
 /** The former values of what a change replaced. */
 export function replaced(former: Plan, current: Plan): Record<string, unknown> {
-  const names = Object.keys(former) as (keyof Plan)[];
-  const changed = names.filter((name) => JSON.stringify(former[name]) !== JSON.stringify(current[name]));
-  return Object.fromEntries(changed.map((name) => [name, former[name]]));
+  return changedValues(former, current) ?? {};
 }

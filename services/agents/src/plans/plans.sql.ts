@@ -8,7 +8,7 @@ import type {
   StepStatus,
 } from '@customer-platform/contracts/agents';
 import type { Channel } from '@customer-platform/contracts/messaging';
-import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
+import { type JsonValue, readUnderLock, type Sql, type TraceHeaders } from '@customer-platform/service-kit';
 import { openStatuses, type PlannedPlan } from './plan-state.ts';
 
 /** The params of a step, as its action takes them. */
@@ -119,10 +119,8 @@ export async function selectPlan(tx: Sql, accountId: string, id: number): Promis
 
 /** Locks a plan with its steps against other changes, then reads it as it is under the lock. */
 export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<PlanRow | undefined> {
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from plans where account_id = ${accountId} and id = ${id} for update`.execute();
-  const [, row] = await Promise.all([locked, selectPlan(tx, accountId, id)]);
-  return row;
+  const lock = tx`select 1 from plans where account_id = ${accountId} and id = ${id} for update`;
+  return await readUnderLock(lock, () => selectPlan(tx, accountId, id));
 }
 
 /** Locks at most `limit` plans that nobody decided in time, longest ago first; those that are being changed are passed over. */

@@ -4,8 +4,8 @@ import { type AccountContext, ApiError } from '@customer-platform/contracts/core
 import { findPlaces } from '@customer-platform/contracts/crm';
 import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
 import type { PrefetchCall } from '@customer-platform/service-kit';
-import { refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { implement } from '../implement.ts';
+import { refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { findStep } from './find-step.ts';
 import { toPlan } from './plan.ts';
 import { refusalOfChange } from './plan-state.ts';

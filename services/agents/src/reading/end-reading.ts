@@ -1,10 +1,6 @@
+import { knowledgeFailed, knowledgeReady, type SourceStatus } from '@customer-platform/contracts/agents';
 import {
-  type KnowledgeSource,
-  knowledgeFailed,
-  knowledgeReady,
-  type SourceStatus,
-} from '@customer-platform/contracts/agents';
-import {
+  changedValues,
   type Foundation,
   inWorkTransaction,
   isRefusedData,
@@ -75,7 +71,7 @@ async function writeIn(
   if (!isTold) return;
   const shown = toSource(before, account.timezone);
   const source = toSource((await selectSource(tx, claim.account_id, claim.id))!, account.timezone);
-  emit(isRead ? knowledgeReady : knowledgeFailed, account, { source, previous: changedValues(shown, source) });
+  emit(isRead ? knowledgeReady : knowledgeFailed, account, { source, previous: changedValues(shown, source) ?? {} });
 }
 
 async function keep(tx: Sql, claim: Claim, reading: Reading, language: string): Promise<void> {
@@ -114,11 +110,4 @@ function endedBadly(before: SourceRow, reason: string, { tries }: Claim, now: Da
     updatedAt: isSame ? before.updated_at : now,
     readContent: before.read_content,
   };
-}
-
-function changedValues(before: KnowledgeSource, after: KnowledgeSource): Partial<KnowledgeSource> {
-  const changed = Object.entries(before).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(after[name as keyof KnowledgeSource]),
-  );
-  return Object.fromEntries(changed);
 }

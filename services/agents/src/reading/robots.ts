@@ -1,5 +1,6 @@
 import { Unreadable } from '@customer-platform/documents';
 import type { Getter } from '@customer-platform/outbound';
+import { LRUCache } from '@customer-platform/service-kit';
 import type { ExtractorShare } from './extractors.ts';
 
 /** The name by which a robots.txt speaks of us. */
@@ -17,7 +18,7 @@ type Rules = { robotsUrl: string; bytes: Buffer } | 'all' | { refusal: string };
 
 /** What the hosts of one website let us read: each is asked for its robots.txt once, as long as they are few. */
 export class Robots {
-  readonly #rules = new Map<string, Promise<Rules>>();
+  readonly #rules = new LRUCache<string, Promise<Rules>>({ max: maxHosts });
   readonly #tools: { getter: Getter; extractor: ExtractorShare; poolKey: string; signal: AbortSignal };
 
   constructor(tools: { getter: Getter; extractor: ExtractorShare; poolKey: string; signal: AbortSignal }) {
@@ -28,10 +29,7 @@ export class Robots {
   async refusalOf(url: string): Promise<string | null> {
     const { origin } = new URL(url);
     const asked = this.#rules.get(origin) ?? this.#ask(origin);
-    this.#rules.delete(origin);
     this.#rules.set(origin, asked);
-    // The one that was needed least lately is the first.
-    if (this.#rules.size > maxHosts) this.#rules.delete(this.#rules.keys().next().value!);
     const rules = await asked;
     if (rules === 'all') return null;
     if ('refusal' in rules) return rules.refusal;

@@ -3,9 +3,9 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { findPlaces } from '@customer-platform/contracts/crm';
 import { refusePrivateTarget } from '@customer-platform/outbound';
 import type { PrefetchCall } from '@customer-platform/service-kit';
-import { noPipelines, refuseWithoutPipelines } from './pipelines.ts';
 import { implement } from '../implement.ts';
 import { sealedApiKey } from './api-key.ts';
+import { noPipelines, refuseWithoutPipelines } from './pipelines.ts';
 import { lockSettings, type SettingsRow, updateSettingsRow } from './settings.sql.ts';
 import { toSettings } from './settings.ts';
 

@@ -1,11 +1,11 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { findPlaces } from '@customer-platform/contracts/crm';
-import type { Ask, Sql } from '@customer-platform/service-kit';
+import { type Ask, dayOf, instantOf, type Sql } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgentsFor } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { selectSettings } from '../settings/settings.sql.ts';
-import { dayBefore, dayOf, startOfDay } from './day.ts';
+import { dayBefore } from './day.ts';
 import { countPlans, selectNamesInPlans, selectUsage, type UsageRow } from './usage.sql.ts';
 import { usageReport } from './usage-report.ts';
 
@@ -18,12 +18,12 @@ export const getAgentUsage = implement(contract.getAgentUsage, {
     const [settings, usage, plans] = await Promise.all([
       selectSettings(tx, account.id),
       selectUsage(tx, account.id, from, today),
-      countPlans(tx, account.id, startOfDay(from, account.timezone)),
+      countPlans(tx, account.id, instantOf(from, account.timezone)),
     ]);
     const active = new Set([...usage.map(({ agent_id }) => agent_id), ...plans.keys()]);
     const agents = await selectAgentsFor(tx, account.id, [...active]);
     // A plan may have been asked for on the day before its call.
-    const since = startOfDay(dayBefore(from, 1), account.timezone);
+    const since = instantOf(dayBefore(from, 1), account.timezone);
     const pipelines = await listedPipelines(tx, { account, agents, usage, since, ask });
     return usageReport({ days, usage, plans, agents, pipelines, settings });
   },

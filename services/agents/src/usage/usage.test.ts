@@ -1,7 +1,8 @@
+import { instantOf } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addPlan, invalid, openCrew } from '../agents/agents-under-test.ts';
-import { dayBefore, startOfDay } from './day.ts';
+import { dayBefore } from './day.ts';
 import { reserve, use } from './usage-under-test.ts';
 
 let platform: Platform;
@@ -67,7 +68,7 @@ describe('the usage report', () => {
     await reserve(database, { ...by(bo.id, now), model: 'reserved' });
     await plan(accountId, ada.id);
     await plan(accountId, ada.id, { status: 'failed' });
-    const start = startOfDay(before, zone);
+    const start = instantOf(before, zone);
     await plan(accountId, bo.id, { at: start });
     await plan(accountId, bo.id, { at: new Date(start.getTime() - 1) });
 

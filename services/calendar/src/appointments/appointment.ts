@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentWithHistory } from '@customer-platform/contracts/calendar';
-import { formatInstant } from '@customer-platform/service-kit';
+import { changedValues, formatInstant } from '@customer-platform/service-kit';
 import type { AppointmentRow, AppointmentRowWithHistory } from './appointments.sql.ts';
 
 /** An appointment as answers show it, its times in the account's zone. */
@@ -33,11 +33,7 @@ export function toAppointmentWithHistory(row: AppointmentRowWithHistory, timezon
 
 /** The appointment as its GET gives it after a change, with the former values of what the change replaced. */
 export function changeOf(before: AppointmentRowWithHistory, after: AppointmentRowWithHistory, timezone: string) {
-  const former = toAppointment(before, timezone);
   const appointment = toAppointmentWithHistory(after, timezone);
-  const replaced = Object.entries(former).filter(([name, value]) => {
-    const current = appointment[name as keyof Appointment];
-    return name !== 'updated_at' && JSON.stringify(current) !== JSON.stringify(value);
-  });
-  return { appointment, previous: Object.fromEntries(replaced) };
+  const former: Appointment = { ...toAppointment(before, timezone), updated_at: appointment.updated_at };
+  return { appointment, previous: changedValues(former, appointment) ?? {} };
 }

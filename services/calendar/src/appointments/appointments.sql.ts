@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
-import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
+import { brokenConstraint, readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { Reminder } from './reminders.ts';
 
 /** An appointment with what it shows of its contact (of a merged one the survivor) and its teammate. */
@@ -80,10 +80,8 @@ export async function lockAppointment(
   accountId: string,
   id: string,
 ): Promise<AppointmentRowWithHistory | undefined> {
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from appointments where account_id = ${accountId} and id = ${id} for update`.execute();
-  const [, row] = await Promise.all([locked, selectAppointment(tx, accountId, id)]);
-  return row;
+  const lock = tx`select 1 from appointments where account_id = ${accountId} and id = ${id} for update`;
+  return await readUnderLock(lock, () => selectAppointment(tx, accountId, id));
 }
 
 /** What a list is narrowed to; `from` is included, `to` is not. */

@@ -1,8 +1,7 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
-import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { instantOf, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { selectBookingType } from '../booking-types/booking-types.sql.ts';
-import { instantOf } from '../free-times/zone.ts';
 import { implement } from '../implement.ts';
 import { selectStaff } from '../staff/staff.sql.ts';
 import { toAppointment } from './appointment.ts';
@@ -11,8 +10,7 @@ import { type AppointmentFilter, listAppointmentRows, selectCursor } from './app
 export const listAppointments = implement(contract.listAppointments, {
   async handle(call) {
     const { account, tx, query, fail } = call;
-    const { limit, status, starting_after: cursor } = query;
-    const filter: AppointmentFilter = { status };
+    const filter: AppointmentFilter = { status: query.status };
     if (query.from !== undefined) filter.from = instantOf(query.from, account.timezone);
     if (query.to !== undefined) filter.to = instantOf(query.to, account.timezone);
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
@@ -27,14 +25,11 @@ export const listAppointments = implement(contract.listAppointments, {
         return fail('invalid_request', 'booking_type must be the id of one of this account', 'booking_type');
       filter.bookingTypeId = bookingType.id;
     }
-    const last = cursor === undefined ? null : await selectCursor(tx, account.id, uuidCursor(cursor));
-    if (last === undefined) throw badCursor();
-    const rows = await listAppointmentRows(tx, account.id, filter, last, limit + 1);
-    return toPage(
-      rows,
-      limit,
-      (row) => toAppointment(row, account.timezone),
-      (row) => row.id,
-    );
+    return await readPage(query, {
+      position: (cursor) => selectCursor(tx, account.id, uuidCursor(cursor)),
+      rows: (last, limit) => listAppointmentRows(tx, account.id, filter, last ?? null, limit),
+      item: (row) => toAppointment(row, account.timezone),
+      cursor: 'id',
+    });
   },
 });

@@ -1,5 +1,5 @@
 import type { BookingType } from '@customer-platform/contracts/calendar';
-import type { Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
 /** What a booking type holds of its own. */
 export type BookingTypeValues = Omit<BookingType, 'id'>;
@@ -36,10 +36,8 @@ export async function lockBookingType(
   reason: 'change' | 'deletion',
 ): Promise<BookingType | undefined> {
   const strength = reason === 'deletion' ? tx`for update` : tx`for no key update`;
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from booking_types where account_id = ${accountId} and id = ${id} ${strength}`.execute();
-  const [, row] = await Promise.all([locked, selectBookingType(tx, accountId, id)]);
-  return row;
+  const lock = tx`select 1 from booking_types where account_id = ${accountId} and id = ${id} ${strength}`;
+  return await readUnderLock(lock, () => selectBookingType(tx, accountId, id));
 }
 
 /** Newest first, after the one with id `beforeId`. */

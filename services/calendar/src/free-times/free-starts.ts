@@ -1,7 +1,6 @@
+import { dayMs } from '@customer-platform/service-kit';
 import { instantOfExistingMinute, type LocalDay, localDays, minuteMs } from './local-day.ts';
 import { type Hours, openRanges, type TimeRange } from './open-hours.ts';
-
-const windowDayMs = 86_400_000;
 
 /** The parts of a booking type that decide when it can start; units as the names say. */
 export type BookableType = {
@@ -87,7 +86,7 @@ function gridStarts(days: readonly LocalDay[], intervalMinutes: number, from: nu
 function bookableWindow({ bookingType, now }: Rules): { earliest: number; latest: number } {
   return {
     earliest: now + bookingType.min_notice_minutes * minuteMs,
-    latest: now + bookingType.window_days * windowDayMs,
+    latest: now + bookingType.window_days * dayMs,
   };
 }
 

@@ -1,10 +1,8 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { formatInstant } from '@customer-platform/service-kit';
+import { dayMs, firstInstantOf, formatInstant, instantOf, localAt } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { freeStarts } from './free-starts.ts';
-import { dayMs } from './local-day.ts';
 import { loadOffer } from './offer.ts';
-import { firstInstantOf, instantOf, localAt } from './zone.ts';
 
 const defaultDays = 7;
 const maxDays = 31;
@@ -57,7 +55,7 @@ function windowOf(query: { from?: string | undefined; to?: string | undefined },
   if (query.to !== undefined) return { from, to: instantOf(query.to, zone) };
   const isDate = query.from?.length === 10;
   const to = isDate
-    ? firstInstantOf(zone, Date.parse(query.from!) + defaultDays * dayMs)
+    ? firstInstantOf(Date.parse(query.from!) + defaultDays * dayMs, zone)
     : from.getTime() + defaultDays * dayMs;
   return { from, to: new Date(to) };
 }
@@ -65,6 +63,6 @@ function windowOf(query: { from?: string | undefined; to?: string | undefined },
 /** Whether a window is longer than so many days both by the clock and in elapsed time: a change of the clock lengthens none. */
 function isLongerThan(days: number, from: Date, to: Date, zone: string): boolean {
   const elapsedMs = to.getTime() - from.getTime();
-  const byClockMs = localAt(zone, to.getTime()) - localAt(zone, from.getTime());
+  const byClockMs = localAt(to.getTime(), zone) - localAt(from.getTime(), zone);
   return Math.min(elapsedMs, byClockMs) > days * dayMs;
 }

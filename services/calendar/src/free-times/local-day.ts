@@ -1,4 +1,4 @@
-import { firstInstantOf, localAt, offsetStretches } from './zone.ts';
+import { dayMs, firstInstantOf, localAt, offsetStretches } from '@customer-platform/service-kit';
 
 export const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 export type Weekday = (typeof weekdays)[number];
@@ -6,7 +6,6 @@ export type Weekday = (typeof weekdays)[number];
 /** One date of a zone's calendar; `midnight` is its 00:00 as a local time, `steadyOffset` is null on a day with a change. */
 export type LocalDay = { zone: string; date: string; weekday: Weekday; midnight: number; steadyOffset: number | null };
 
-export const dayMs = 86_400_000;
 export const minuteMs = 60_000;
 
 /**
@@ -14,8 +13,8 @@ export const minuteMs = 60_000;
  * either side covers zones that turn their clocks back over midnight, where an instant belongs to its neighbour's hours.
  */
 export function localDays(zone: string, from: number, to: number): LocalDay[] {
-  const first = Math.floor(localAt(zone, from) / dayMs) - 1;
-  const last = Math.floor(localAt(zone, to) / dayMs) + 1;
+  const first = Math.floor(localAt(from, zone) / dayMs) - 1;
+  const last = Math.floor(localAt(to, zone) / dayMs) + 1;
   const days: LocalDay[] = [];
   for (let day = first; day <= last; day += 1) {
     const midnight = day * dayMs;
@@ -34,22 +33,22 @@ export function localDays(zone: string, from: number, to: number): LocalDay[] {
 /** The first instant at which the day's clock has reached `minute` (0–1440), as epoch milliseconds. */
 export function instantOfMinute(day: LocalDay, minute: number): number {
   const local = day.midnight + minute * minuteMs;
-  return day.steadyOffset === null ? firstInstantOf(day.zone, local) : local - day.steadyOffset;
+  return day.steadyOffset === null ? firstInstantOf(local, day.zone) : local - day.steadyOffset;
 }
 
 /** The same, or null where the clock never shows that minute. */
 export function instantOfExistingMinute(day: LocalDay, minute: number): number | null {
   const local = day.midnight + minute * minuteMs;
   if (day.steadyOffset !== null) return local - day.steadyOffset;
-  const instant = firstInstantOf(day.zone, local);
-  return localAt(day.zone, instant) === local ? instant : null;
+  const instant = firstInstantOf(local, day.zone);
+  return localAt(instant, day.zone) === local ? instant : null;
 }
 
 /** The offset that holds from a day's first to its last instant, so that its times need addition alone; else null. */
 function steadyOffset(zone: string, midnight: number): number | null {
-  const first = firstInstantOf(zone, midnight);
-  const next = firstInstantOf(zone, midnight + dayMs);
-  const stretch = offsetStretches(zone, midnight).find(({ endsAt }) => first < endsAt)!;
+  const first = firstInstantOf(midnight, zone);
+  const next = firstInstantOf(midnight + dayMs, zone);
+  const stretch = offsetStretches(midnight, zone).find(({ endsAt }) => first < endsAt)!;
   const exact = first + stretch.offset === midnight && next - first === dayMs;
   return exact && next <= stretch.endsAt ? stretch.offset : null;
 }

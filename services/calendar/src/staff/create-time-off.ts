@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { instantOf } from '../free-times/zone.ts';
+import { instantOf } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toTimeOff } from './list-time-off.ts';
 import { selectStaff } from './staff.sql.ts';

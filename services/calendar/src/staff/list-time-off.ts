@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { badCursor, formatInstant, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { formatInstant, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectStaff } from './staff.sql.ts';
 import { listTimeOffRows, selectTimeOff, type TimeOffRow } from './time-off.sql.ts';
@@ -7,16 +7,12 @@ import { listTimeOffRows, selectTimeOff, type TimeOffRow } from './time-off.sql.
 export const listTimeOff = implement(contract.listTimeOff, {
   find: ({ account, tx, params }) => selectStaff(tx, account.id, params.email),
   async handle({ account, tx, query, found }) {
-    const { limit, starting_after: cursor } = query;
-    const last = cursor === undefined ? null : await selectTimeOff(tx, account.id, found.id, uuidCursor(cursor));
-    if (last === undefined) throw badCursor();
-    const rows = await listTimeOffRows(tx, account.id, found.id, last, limit + 1);
-    return toPage(
-      rows,
-      limit,
-      (row) => toTimeOff(row, account.timezone),
-      (row) => row.id,
-    );
+    return await readPage(query, {
+      position: (cursor) => selectTimeOff(tx, account.id, found.id, uuidCursor(cursor)),
+      rows: (last, limit) => listTimeOffRows(tx, account.id, found.id, last ?? null, limit),
+      item: (row) => toTimeOff(row, account.timezone),
+      cursor: 'id',
+    });
   },
 });
 

@@ -1,5 +1,5 @@
 import type { Staff } from '@customer-platform/contracts/calendar';
-import type { Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
 /** A teammate who takes bookings; `active` is their own switch, `member_active` whether they are still in the team. */
 export interface StaffRow extends Staff {
@@ -28,10 +28,8 @@ export async function selectStaff(tx: Sql, accountId: string, email: string): Pr
 
 /** Locks the profile against other changes, then reads it. */
 export async function lockStaff(tx: Sql, accountId: string, email: string): Promise<StaffRow | undefined> {
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from staff where account_id = ${accountId} and email = ${email} for update`.execute();
-  const [, row] = await Promise.all([locked, selectStaff(tx, accountId, email)]);
-  return row;
+  const lock = tx`select 1 from staff where account_id = ${accountId} and email = ${email} for update`;
+  return await readUnderLock(lock, () => selectStaff(tx, accountId, email));
 }
 
 /** Newest first, after the teammate with id `beforeId`. */

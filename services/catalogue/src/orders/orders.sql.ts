@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact, type KnownContact } from '@customer-platform/contact-copy';
 import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-platform/contracts/catalogue';
-import type { Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { OrderRow } from './order.ts';
 
 /** The lines are read for each row that is shown, by the primary key. */
@@ -20,10 +20,8 @@ export async function selectOrder(tx: Sql, accountId: string, id: string): Promi
 
 /** Locks the order against other changes, then reads it as it is under the lock. */
 export async function lockOrder(tx: Sql, accountId: string, id: string): Promise<OrderRow | undefined> {
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from orders where account_id = ${accountId} and id = ${id} for update`.execute();
-  const [, row] = await Promise.all([locked, selectOrder(tx, accountId, id)]);
-  return row;
+  const lock = tx`select 1 from orders where account_id = ${accountId} and id = ${id} for update`;
+  return await readUnderLock(lock, () => selectOrder(tx, accountId, id));
 }
 
 /** Whether the account has an order with this id. */

@@ -1,7 +1,6 @@
 import type { AudienceRules, Condition, NestedRules } from '@customer-platform/contracts/cdp';
+import { dayMs } from '@customer-platform/service-kit';
 import { type Bind, fieldTest, type Value } from './field-test.ts';
-
-const dayMs = 86_400_000;
 
 /** Whom rules are asked about, and when. */
 export interface Scope {

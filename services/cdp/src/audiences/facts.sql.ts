@@ -1,6 +1,6 @@
 import type { AudienceRules, Condition } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { formatInstant, type Sql } from '@customer-platform/service-kit';
+import { dayMs, dayOf, type Sql } from '@customer-platform/service-kit';
 import type { ContactRow } from '../contacts/contacts.sql.ts';
 
 type EventCondition = Extract<Condition, { type: 'event' }>;
@@ -46,7 +46,7 @@ export async function selectFacts(
     did: ({ name, days, at_least }) =>
       done.find((row) => row.name === name && row.days === days && row.at_least === at_least) ?? nothing,
     said: ({ channel, purpose }) => said.find((row) => row.channel === channel && row.purpose === purpose),
-    dayOf: (instant) => formatInstant(instant, account.timezone).slice(0, 10),
+    dayOf: (instant) => dayOf(instant, account.timezone),
     now,
   };
 }
@@ -55,7 +55,7 @@ const nothing = { times: 0, last_at: null };
 
 async function selectDone(tx: Sql, accountId: string, contactId: string, conditions: Condition[], now: Date) {
   const asked = conditions.filter((condition) => condition.type === 'event');
-  const since = asked.map(({ days }) => (days === null ? null : new Date(now.getTime() - days * 86_400_000)));
+  const since = asked.map(({ days }) => (days === null ? null : new Date(now.getTime() - days * dayMs)));
   return await tx<DidRow[]>`
     select asked.name, asked.days, asked.at_least,
       (select count(*)::int from (

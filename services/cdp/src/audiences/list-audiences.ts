@@ -1,19 +1,16 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { listAudienceRows, selectAudience } from './audiences.sql.ts';
 
 export const listAudiences = implement(contract.listAudiences, {
   async handle({ account, query, tx }) {
-    const { limit, starting_after: after } = query;
-    if (after !== undefined && !(await selectAudience(tx, account.id, uuidCursor(after)))) throw badCursor();
-    const rows = await listAudienceRows(tx, account.id, after, limit + 1);
-    return toPage(
-      rows,
-      limit,
-      (row) => toAudience(row, account.timezone),
-      (row) => row.id,
-    );
+    return await readPage(query, {
+      position: uuidPosition((id) => selectAudience(tx, account.id, id)),
+      rows: (after, limit) => listAudienceRows(tx, account.id, after, limit),
+      item: (row) => toAudience(row, account.timezone),
+      cursor: 'id',
+    });
   },
 });

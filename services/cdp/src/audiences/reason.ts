@@ -1,4 +1,5 @@
 import type { Condition, NestedRules } from '@customer-platform/contracts/cdp';
+import { dayMs } from '@customer-platform/service-kit';
 import type { ContactRow } from '../contacts/contacts.sql.ts';
 import type { Facts } from './facts.sql.ts';
 import type { FieldCondition } from './field-test.ts';
@@ -67,7 +68,7 @@ function fieldOf(contact: ContactRow, name: string): string | number | boolean |
 
 /** How long ago, in whole days. */
 function ago(at: Date, now: Date): string {
-  const days = Math.floor((now.getTime() - at.getTime()) / 86_400_000);
+  const days = Math.floor((now.getTime() - at.getTime()) / dayMs);
   return days < 1 ? 'less than a day ago' : `${counted(days, 'day')} ago`;
 }
 

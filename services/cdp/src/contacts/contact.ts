@@ -1,7 +1,7 @@
 import type { Contact, ContactSummary } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { toE164 } from '@customer-platform/phone-number';
-import { formatInstant } from '@customer-platform/service-kit';
+import { changedValues, formatInstant, isSameValue } from '@customer-platform/service-kit';
 import { checkFieldsSize } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
@@ -53,7 +53,7 @@ export function applyValues(
   if (fields.length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
   const merged = Object.fromEntries(fields) as ContactValues['fields'];
-  if (given.fields && canonical(merged) !== canonical(before.fields)) checkFieldsSize(merged);
+  if (given.fields && !isSameValue(merged, before.fields)) checkFieldsSize(merged);
   return {
     external_id: given.external_id === undefined ? before.external_id : given.external_id || null,
     name: given.name ?? before.name,
@@ -64,15 +64,8 @@ export function applyValues(
   };
 }
 
-/** The former values of what changed, undefined where nothing did. Order of keys in `fields` is no change. */
-export function changedValues(before: ContactValues, after: ContactValues): Partial<ContactValues> | undefined {
-  const names = (['external_id', 'name', 'phone', 'email', 'tags', 'fields'] as const).filter(
-    (name) => canonical(before[name]) !== canonical(after[name]),
-  );
-  return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, before[name]]));
-}
-
-function canonical(value: unknown): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
-  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+/** The former values of what changed, undefined where nothing did. */
+export function changedContact(before: ContactValues, after: ContactValues): Partial<ContactValues> | undefined {
+  const { external_id, name, phone, email, tags, fields } = before;
+  return changedValues({ external_id, name, phone, email, tags, fields }, after);
 }

@@ -1,6 +1,5 @@
-import { zoneOffsetMs } from '@customer-platform/service-kit';
+import { dayMs, firstInstantOf, localAt } from '@customer-platform/service-kit';
 
-const dayMs = 86_400_000;
 const nightMs = 2 * 3_600_000;
 
 /**
@@ -9,17 +8,9 @@ const nightMs = 2 * 3_600_000;
  */
 export function nextNight(now: Date, zone: string): Date {
   const nowMs = now.getTime();
-  const today = Math.floor((nowMs + zoneOffsetMs(zone, nowMs)) / dayMs) * dayMs;
+  const today = Math.floor(localAt(nowMs, zone) / dayMs) * dayMs;
   for (let local = today + nightMs; ; local += dayMs) {
     const instantMs = firstInstantOf(local, zone);
     if (instantMs > nowMs) return new Date(instantMs);
   }
-}
-
-/** The first instant at which the zone's clock shows a local time, or has passed it; it changes once in two days at most. */
-function firstInstantOf(local: number, zone: string): number {
-  const [before, after] = [zoneOffsetMs(zone, local - dayMs), zoneOffsetMs(zone, local + dayMs)];
-  const candidates = [local - before, local - after].sort((one, other) => one - other);
-  const shown = candidates.find((instantMs) => instantMs + zoneOffsetMs(zone, instantMs) === local);
-  return shown ?? local - before;
 }

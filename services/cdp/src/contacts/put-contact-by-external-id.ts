@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { implement } from '../implement.ts';
-import { applyValues, changedValues, toContact } from './contact.ts';
+import { applyValues, changedContact, toContact } from './contact.ts';
 import { findOldestByExternalId, insertContact, updateContactRow } from './contacts.sql.ts';
 
 export const putContactByExternalId = implement(contract.putContactByExternalId, {
@@ -13,7 +13,7 @@ export const putContactByExternalId = implement(contract.putContactByExternalId,
       return contact;
     }
     const values = applyValues(body, account, before);
-    const previous = changedValues(before, values);
+    const previous = changedContact(before, values);
     if (!previous) return toContact(before, account);
     const contact = toContact(await updateContactRow(tx, account.id, before.id, values, now), account);
     emit(contract.contactUpdated, { contact, previous });

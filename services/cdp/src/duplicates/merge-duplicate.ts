@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { changedValues, toContact, toSummary } from '../contacts/contact.ts';
+import { changedContact, toContact, toSummary } from '../contacts/contact.ts';
 import { unitedFields, unitedTags } from '../contacts/contact-size.ts';
 import { type ContactRow, type ContactValues, findContact, updateContactRow } from '../contacts/contacts.sql.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
@@ -24,7 +24,7 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const kept = contacts.find(({ id }) => id === keepId)!;
     const merged = contacts.find(({ id }) => id !== keepId)!;
     const values = united(kept, merged);
-    const previous = changedValues(kept, values);
+    const previous = changedContact(kept, values);
     const survivor = await updateContactRow(tx, account.id, kept.id, values, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
     await moveToSurvivor(tx, account.id, merged.id, kept.id, now);

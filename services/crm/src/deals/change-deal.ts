@@ -1,5 +1,5 @@
 import type { Deal } from '@customer-platform/contracts/crm';
-import type { Sql } from '@customer-platform/service-kit';
+import { changedValues, type Sql } from '@customer-platform/service-kit';
 import { toDeal } from './deal.ts';
 import { type DealRow, updateDealRow } from './deals.sql.ts';
 
@@ -13,15 +13,12 @@ export async function changeDeal(
   found: DealRow,
   values: Partial<DealRow>,
   now: Date,
-): Promise<{ deal: Deal; previous: Record<string, unknown> | undefined }> {
+): Promise<{ deal: Deal; previous: Partial<Deal> | undefined }> {
   const former = toDeal(found, account.timezone);
   const after = { ...found, ...values };
-  const current = toDeal(after, account.timezone);
-  const replaced = Object.entries(former).filter(
-    ([name, value]) => JSON.stringify(current[name as keyof Deal]) !== JSON.stringify(value),
-  );
-  if (replaced.length === 0) return { deal: former, previous: undefined };
+  const previous = changedValues(former, toDeal(after, account.timezone));
+  if (!previous) return { deal: former, previous };
   after.updated_at = now;
   await updateDealRow(tx, account.id, after);
-  return { deal: toDeal(after, account.timezone), previous: Object.fromEntries(replaced) };
+  return { deal: toDeal(after, account.timezone), previous };
 }

@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { DealStatus } from '@customer-platform/contracts/crm';
-import type { Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { Place } from '../pipelines/pipelines.sql.ts';
 
 /** A deal with what it shows of its pipeline, its stage and its contact (of a merged one the survivor; null: it has none). */
@@ -40,10 +40,8 @@ export async function selectDeal(tx: Sql, accountId: string, id: string): Promis
 
 /** Locks the deal against other changes, then reads it as it is under the lock. */
 export async function lockDeal(tx: Sql, accountId: string, id: string): Promise<DealRow | undefined> {
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from deals where account_id = ${accountId} and id = ${id} for update`.execute();
-  const [, row] = await Promise.all([locked, selectDeal(tx, accountId, id)]);
-  return row;
+  const lock = tx`select 1 from deals where account_id = ${accountId} and id = ${id} for update`;
+  return await readUnderLock(lock, () => selectDeal(tx, accountId, id));
 }
 
 /** What a list is narrowed to; a stage says its pipeline. */

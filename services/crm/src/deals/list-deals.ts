@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
-import { badCursor, toPage, uuidCursor } from '@customer-platform/service-kit';
+import { readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectPipeline, selectPipelineOfStage } from '../pipelines/pipelines.sql.ts';
 import { toDeal } from './deal.ts';
@@ -9,7 +9,7 @@ import { type DealFilter, hasDeal, listDealRows } from './deals.sql.ts';
 export const listDeals = implement(contract.listDeals, {
   async handle(call) {
     const { account, tx, query, fail } = call;
-    const { limit, pipeline, stage, status, starting_after: cursor } = query;
+    const { pipeline, stage, status } = query;
     const filter: DealFilter = { status };
     if (pipeline !== undefined) {
       if (!(await selectPipeline(tx, account.id, pipeline)))
@@ -25,14 +25,11 @@ export const listDeals = implement(contract.listDeals, {
       isElsewhere = pipeline !== undefined && pipeline !== pipelineOfStage;
     }
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
-    const lastId = cursor === undefined ? undefined : uuidCursor(cursor);
-    if (lastId !== undefined && !(await hasDeal(tx, account.id, lastId))) throw badCursor();
-    const rows = isElsewhere ? [] : await listDealRows(tx, account.id, filter, lastId, limit + 1);
-    return toPage(
-      rows,
-      limit,
-      (row) => toDeal(row, account.timezone),
-      (row) => row.id,
-    );
+    return await readPage(query, {
+      position: uuidPosition((id) => hasDeal(tx, account.id, id)),
+      rows: async (last, limit) => (isElsewhere ? [] : await listDealRows(tx, account.id, filter, last, limit)),
+      item: (row) => toDeal(row, account.timezone),
+      cursor: 'id',
+    });
   },
 });

@@ -1,5 +1,5 @@
 import type { Pipeline } from '@customer-platform/contracts/crm';
-import type { Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
 const columns = (tx: Sql) => tx`
   p.id, p.name,
@@ -15,10 +15,8 @@ export async function selectPipeline(tx: Sql, accountId: string, id: number): Pr
 
 /** Locks the pipeline against other changes of it and its stages, then reads it. */
 export async function lockPipeline(tx: Sql, accountId: string, id: number): Promise<Pipeline | undefined> {
-  // Sent at once: a statement that is only made waits until it is awaited, and the read would overtake it.
-  const locked = tx`select 1 from pipelines where account_id = ${accountId} and id = ${id} for update`.execute();
-  const [, row] = await Promise.all([locked, selectPipeline(tx, accountId, id)]);
-  return row;
+  const lock = tx`select 1 from pipelines where account_id = ${accountId} and id = ${id} for update`;
+  return await readUnderLock(lock, () => selectPipeline(tx, accountId, id));
 }
 
 /** Oldest first, after the one with id `afterId`. */
@@ -103,12 +101,12 @@ export async function stageWithDeals(tx: Sql, accountId: string, ids: number[]):
   if (ids.length === 0) return undefined;
   // Two statements: the second sees what the first one waited for.
   const held = tx`
-    select 1 from stages where account_id = ${accountId} and id = any(${ids}::bigint[]) order by id for update`.execute();
+    select 1 from stages where account_id = ${accountId} and id = any(${ids}::bigint[]) order by id for update`;
   const found = tx<{ name: string }[]>`
     select s.name from stages s where s.account_id = ${accountId} and s.id = any(${ids}::bigint[])
       and exists (select 1 from deals d where d.account_id = s.account_id and d.stage_id = s.id)
-    order by s.position limit 1`.execute();
-  const [, [stage]] = await Promise.all([held, found]);
+    order by s.position limit 1`;
+  const [stage] = await readUnderLock(held, () => found);
   return stage?.name;
 }
 

@@ -1,5 +1,5 @@
 import { joinContact } from '@customer-platform/contact-copy';
-import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import { type JsonValue, readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { AttemptState } from './message-state.ts';
 import { type MessageRow, messageColumns } from './messages.sql.ts';
 
@@ -53,14 +53,14 @@ export interface WholeMessage extends MessageRow {
 
 /** Locks messages in the order of their ids, and reads them as they are then. */
 export async function lockMessages(tx: Sql, refs: readonly MessageRef[]): Promise<WholeMessage[]> {
-  const locked = tx`
+  const lock = tx`
     select 1 from (select distinct * from ${unnested(tx, refs)}) as named
     join messages m on m.account_id = named.account_id and m.id = named.message_id
-    order by m.account_id, m.id for update of m`.execute();
+    order by m.account_id, m.id for update of m`;
   const messages = tx<WholeMessage[]>`
     select ${messageColumns(tx)}, ${attemptsOf(tx)} as attempts from (select distinct * from ${unnested(tx, refs)}) as named
-    join messages m on m.account_id = named.account_id and m.id = named.message_id ${joinContact(tx, 'm')}`.execute();
-  const [, rows] = await Promise.all([locked, messages]);
+    join messages m on m.account_id = named.account_id and m.id = named.message_id ${joinContact(tx, 'm')}`;
+  const rows = await readUnderLock(lock, () => messages);
   return rows.map((row) => ({ ...row, attempts: datedAttempts(row.attempts) }));
 }
 

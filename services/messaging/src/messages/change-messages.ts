@@ -1,12 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import {
-  type Message,
-  messageDelivered,
-  messageFailed,
-  messageRead,
-  messageSent,
-} from '@customer-platform/contracts/messaging';
-import type { WorkCall } from '@customer-platform/service-kit';
+import { messageDelivered, messageFailed, messageRead, messageSent } from '@customer-platform/contracts/messaging';
+import { changedValues, type WorkCall } from '@customer-platform/service-kit';
 import { lockMessages, type MessageRef, saveMessages, type WholeMessage } from './attempts.sql.ts';
 import { toMessage, toMessageWithAttempts } from './message.ts';
 
@@ -48,11 +42,4 @@ export async function changeMessages(
     message.event_ids.push(emit(event, account, data, message.trace ?? undefined));
   }
   await saveMessages(tx, messages);
-}
-
-/** The former values of what a change replaced. */
-function changedValues(before: Message, after: Message): Partial<Message> {
-  const names = Object.keys(before) as (keyof Message)[];
-  const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
-  return Object.fromEntries(changed.map((name) => [name, before[name]]));
 }

@@ -8,6 +8,7 @@ import {
   refusePrivateTarget,
   type TargetGuard,
 } from '@customer-platform/outbound';
+import { withTimeout } from '@customer-platform/service-kit';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import SmtpConnection from 'nodemailer/lib/smtp-connection';
 import { z } from 'zod';
@@ -105,15 +106,13 @@ class Transmission {
 
   /** Connects, logs in and sends, within `deadlineMs` over all of it. Never rejects for what the server does. */
   async result(guard: TargetGuard, deadlineMs: number): Promise<SendResult> {
-    const late = () => this.#failed.reject(new ConnectError('timeout', `nothing came within ${deadlineMs} ms`));
-    const timer = setTimeout(late, deadlineMs);
+    const late = () => new ConnectError('timeout', `nothing came within ${deadlineMs} ms`);
     try {
-      await Promise.race([this.#transmit(guard, deadlineMs), this.#failed.promise]);
+      await withTimeout(deadlineMs, Promise.race([this.#transmit(guard, deadlineMs), this.#failed.promise]), late);
       return { outcome: 'accepted', providerId: this.#mail.id };
     } catch (error) {
       return this.#resultOf(error as SmtpError);
     } finally {
-      clearTimeout(timer);
       this.#isOver = true;
       this.#connection?.close();
     }

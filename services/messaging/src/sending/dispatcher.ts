@@ -1,4 +1,4 @@
-import { type Database, DeadlineWatch, meter, type Timed, WakeLoop } from '@customer-platform/service-kit';
+import { type Database, DeadlineWatch, meter, type Timed, WakeLoop, waitUntil } from '@customer-platform/service-kit';
 import { type Claim, claimTries, type Lane } from './claims.sql.ts';
 import { Lanes } from './lanes.ts';
 import { type EndedTry, ResultWriter } from './result-writer.ts';
@@ -77,8 +77,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#look.stop();
-    const deadline = performance.now() + stopMs;
-    while (this.#underWay > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+    await waitUntil(() => this.#underWay === 0, stopMs);
     this.#running.stop();
     await this.#writer.stop();
   }

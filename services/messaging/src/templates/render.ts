@@ -1,5 +1,6 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { type Placeholder, placeholders } from '@customer-platform/contracts/messaging';
+import { LRUCache } from '@customer-platform/service-kit';
 
 const placeholder = /\{\{\s*([a-z_]+)\s*\}\}/g;
 const spacedPlaceholder = / ?\{\{([a-z_]+)\}\}/g;
@@ -32,9 +33,9 @@ interface Formats {
   time: Intl.DateTimeFormat;
 }
 
-const formats = new Map<string, Formats>();
-/** Bounds the memory of formats: making one takes longer than using it a hundred times, and each holds some kilobytes. */
-const rememberedFormats = 300;
+/** Maximum number of cached formats: making one takes longer than using it a hundred times, and each holds some kilobytes. */
+const maxFormats = 300;
+const formats = new LRUCache<string, Formats>({ max: maxFormats });
 
 /**
  * The long date with its weekday, and the time, as people write them in a language; as in English where it is not known. `language` is
@@ -44,7 +45,6 @@ export function localDateAndTime(instant: Date, language: string, zone: string):
   const key = `${language} ${zone}`;
   let known = formats.get(key);
   if (!known) {
-    if (formats.size >= rememberedFormats) formats.clear();
     known = formatsOf(language, zone);
     formats.set(key, known);
   }

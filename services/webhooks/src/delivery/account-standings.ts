@@ -1,4 +1,4 @@
-import { type AccountDirectory, type Logger, WakeLoop } from '@customer-platform/service-kit';
+import { type AccountDirectory, type Logger, LRUCache, WakeLoop } from '@customer-platform/service-kit';
 
 /** How long after the gateway did not answer an account is asked for again. */
 const retryMs = 5000;
@@ -21,7 +21,7 @@ export class AccountStandings {
   readonly #suspended = new Set<string>();
   readonly #asking = new Set<string>();
   /** By account, when the gateway did not answer for it. */
-  readonly #failedAtMs = new Map<string, number>();
+  readonly #failedAtMs = new LRUCache<string, number>({ max: maxFailed });
   readonly #loop: WakeLoop;
 
   constructor(options: AccountStandingsOptions) {
@@ -67,7 +67,6 @@ export class AccountStandings {
     } catch (error) {
       log.warn({ err: error, accounts: ids.length }, 'accounts could not be asked for; what is known of them holds');
     }
-    if (this.#failedAtMs.size > maxFailed) this.#failedAtMs.clear();
     for (const accountId of ids) {
       this.#asking.delete(accountId);
       if (accounts.known(accountId) === undefined) this.#failedAtMs.set(accountId, performance.now());

@@ -8,6 +8,7 @@ import {
   meter,
   type Timed,
   WakeLoop,
+  waitUntil,
 } from '@customer-platform/service-kit';
 import { AccountStandings } from './account-standings.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
@@ -111,10 +112,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
-    const deadline = performance.now() + stopMs;
-    while (this.#slots.inFlight > 0 && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await waitUntil(() => this.#slots.inFlight === 0, stopMs);
     this.#running.stop();
     await this.#writer.stop();
     await this.#queues.giveBackAll();

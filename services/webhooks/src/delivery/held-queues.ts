@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '@customer-platform/service-kit';
+import { type Database, LRUCache } from '@customer-platform/service-kit';
 import {
   deleteQueue,
   noteNextDue,
@@ -25,15 +25,15 @@ export type HeldQueuesOptions = {
 const renewEveryMs = 3000;
 /** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
 const idleMs = 1000;
-const maxRememberedCaps = 10_000;
+const maxKeptCaps = 10_000;
 
 /** The queues that this process has under lease: takes those that are due, renews, and gives back those without work. */
 export class HeldQueues {
   readonly #options: HeldQueuesOptions;
   readonly #owner = randomUUID();
   readonly #held = new Map<string, HeldEndpoint>();
-  /** Caps that endpoints have earned, kept while they are not held; what was learned longest ago is forgotten first. */
-  readonly #caps = new Map<string, number>();
+  /** Caps that endpoints have earned, kept while they are not held. */
+  readonly #caps = new LRUCache<string, number>({ max: maxKeptCaps });
   /** Queues whose lease is being given back: what a look says of them is not to be trusted. */
   readonly #releasing = new Set<string>();
   #renewedAt = performance.now();
@@ -77,9 +77,8 @@ export class HeldQueues {
     const cap = adaptedCap(held.cap, end, this.#options.maxPerEndpoint);
     if (cap === held.cap) return;
     held.cap = cap;
-    this.#caps.delete(held.endpointId);
     if (cap > firstCap) this.#caps.set(held.endpointId, cap);
-    if (this.#caps.size > maxRememberedCaps) this.#caps.delete(this.#caps.keys().next().value!);
+    else this.#caps.delete(held.endpointId);
   }
 
   /** Writes what has run dry, gives back what has for a while, and renews the rest. */

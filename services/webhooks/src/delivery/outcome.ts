@@ -1,4 +1,5 @@
 import { isSuccess, type PostError, type PostResult } from '@customer-platform/outbound';
+import { dayMs } from '@customer-platform/service-kit';
 import { nextWaitMs, type RetrySchedule } from './retry-schedule.ts';
 
 /** A delivery that is due, as the dispatcher took it. `step` counts the tries of this run. */
@@ -37,7 +38,7 @@ export type TryOutcome = {
   disable: string | null;
 };
 
-const failingMs = 5 * 86_400_000;
+const failingMs = 5 * dayMs;
 
 type TryContext = {
   accountId: string;

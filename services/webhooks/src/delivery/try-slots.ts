@@ -1,5 +1,7 @@
-/** Accounts remembered as slow while they have nothing under way; beyond it the one that was added first is forgotten. */
-const maxRemembered = 10_000;
+import { LRUCache } from '@customer-platform/service-kit';
+
+/** Maximum number of accounts remembered as slow while they have nothing under way. */
+const maxTimedOut = 10_000;
 
 /**
  * Part of the free slots that one account may hold: as the slots fill up, everybody's bound falls, so that some are always free for an
@@ -20,7 +22,7 @@ type AccountSlots = { inFlight: number; slow: number };
 export class TrySlots {
   readonly #most: number;
   readonly #accounts = new Map<string, AccountSlots>();
-  readonly #timedOut = new Set<string>();
+  readonly #timedOut = new LRUCache<string, true>({ max: maxTimedOut });
   #inFlight = 0;
   #slow = 0;
 
@@ -73,14 +75,8 @@ export class TrySlots {
       account.slow--;
     }
     if (account.inFlight === 0) this.#accounts.delete(accountId);
-    if (result === 'timeout') this.#remember(accountId);
+    if (result === 'timeout') this.#timedOut.set(accountId, true);
     else if (result === 'success' && account.slow === 0) this.#timedOut.delete(accountId);
-  }
-
-  #remember(accountId: string): void {
-    this.#timedOut.delete(accountId);
-    this.#timedOut.add(accountId);
-    if (this.#timedOut.size > maxRemembered) this.#timedOut.delete(this.#timedOut.values().next().value!);
   }
 }
 

@@ -1,0 +1,65 @@
+import { ApiError, maxIntegerId, type Page, uuid } from '@customer-platform/contracts/core';
+
+/** A list as its operation knows it: how it is read, continued and shown. */
+interface List<Row, Item, Position> {
+  /** Returns the position that a cursor names; undefined where the list has none such. */
+  position(cursor: string): Promise<Position | undefined>;
+  /** Returns at most `limit` rows after a position, those from the beginning where it is undefined. */
+  rows(after: Position | undefined, limit: number): Promise<readonly Row[]>;
+  item(row: Row): Item;
+  /** The column that is a row's cursor. */
+  cursor: keyof Row;
+}
+
+/**
+ * Returns the page of a list that a query asks for. Reads one row more than it shows, which says that there is more. Throws
+ * invalid_request, field starting_after, for a cursor that the list does not have.
+ */
+export async function readPage<Row, Item, Position>(
+  { limit, starting_after: cursor }: { limit: number; starting_after?: string | undefined },
+  list: List<Row, Item, Position>,
+): Promise<Page<Item>> {
+  const after = cursor === undefined ? undefined : await list.position(cursor);
+  if (cursor !== undefined && after === undefined) throw badCursor();
+  const rows = await list.rows(after, limit + 1);
+  const shown = rows.slice(0, limit);
+  const hasMore = rows.length > limit;
+  return {
+    data: shown.map((row) => list.item(row)),
+    has_more: hasMore,
+    next: hasMore ? String(shown.at(-1)![list.cursor]) : null,
+  };
+}
+
+/** Returns the `position` of a list whose positions are UUIDs; `isKnown` says whether the list has one. */
+export const uuidPosition = (isKnown: (id: string) => unknown) => idPosition(uuidCursor, isKnown);
+
+/** Returns the `position` of a list whose positions are integers; `isKnown` says whether the list has one. */
+export const integerPosition = (isKnown: (id: number) => unknown) => idPosition(integerCursor, isKnown);
+
+function idPosition<Id>(parse: (cursor: string) => Id, isKnown: (id: Id) => unknown) {
+  return async (cursor: string): Promise<Id | undefined> => {
+    const id = parse(cursor);
+    return (await isKnown(id)) ? id : undefined;
+  };
+}
+
+/** The UUID that a cursor is. Throws the refusal of a bad cursor where it is none. */
+export function uuidCursor(cursor: string): string {
+  const parsed = uuid.safeParse(cursor);
+  if (!parsed.success) throw badCursor();
+  return parsed.data;
+}
+
+/** The integer id that a cursor is. Throws the refusal of a bad cursor where it is none. */
+export function integerCursor(cursor: string): number {
+  const id = /^[1-9]\d{0,9}$/.test(cursor) ? Number(cursor) : Number.NaN;
+  if (!(id <= maxIntegerId)) throw badCursor();
+  return id;
+}
+
+function badCursor(): ApiError {
+  return new ApiError('invalid_request', 'starting_after must be the next value of a previous page of this list', {
+    field: 'starting_after',
+  });
+}

@@ -1,0 +1,50 @@
+import { getEventListeners } from 'node:events';
+import { expect, it } from '@jest/globals';
+import { TimedOut, untilAborted, waitUntil, withTimeout } from './with-timeout.ts';
+
+const never = new Promise<never>(() => undefined);
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+it('returns what comes in time, and leaves no timer', async () => {
+  const before = timers();
+  expect(await withTimeout(60_000, Promise.resolve('here'))).toBe('here');
+  await expect(withTimeout(60_000, Promise.reject(new Error('own')))).rejects.toThrow('own');
+  expect(timers()).toBe(before);
+});
+
+it('throws TimedOut, or what it was told to, once the time is over', async () => {
+  await expect(withTimeout(1, never)).rejects.toThrow(TimedOut);
+  await expect(withTimeout(1, never, () => new RangeError('late'))).rejects.toThrow('late');
+});
+
+it('drops the failure of work that is given up', async () => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  await expect(withTimeout(1, promise)).rejects.toThrow(TimedOut);
+  reject(new Error('nobody waits for it'));
+});
+
+it('counts as in time what arrived while the process was busy', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const waited = withTimeout(5, promise);
+  const busyUntil = performance.now() + 10;
+  setTimeout(() => resolve('here'), 6);
+  while (performance.now() < busyUntil);
+  expect(await waited).toBe('here');
+});
+
+it('throws the reason of a signal, begins nothing after it, and leaves no listener', async () => {
+  const stop = new AbortController();
+  const waited = untilAborted(stop.signal, () => never);
+  expect(await untilAborted(stop.signal, async () => 'here')).toBe('here');
+  stop.abort(new Error('stopped'));
+  await expect(waited).rejects.toThrow('stopped');
+  await expect(untilAborted(stop.signal, () => Promise.reject(new Error('begun')))).rejects.toThrow('stopped');
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+});
+
+it('waits until something is done, or the time is over', async () => {
+  let asked = 0;
+  await waitUntil(() => ++asked === 2, 60_000);
+  await waitUntil(() => false, 1);
+  expect(asked).toBe(2);
+});
