@@ -62,7 +62,12 @@ export async function runPgbench(
     const { stdout } = await promisify(execFile)(
       'pgbench',
       [
-        ...['--no-vacuum', '--protocol=prepared', '--file', file, `--client=${options.clients}`, '--jobs=2'],
+        '--no-vacuum',
+        '--protocol=prepared',
+        '--file',
+        file,
+        `--client=${options.clients}`,
+        '--jobs=2',
         `--time=${options.seconds}`,
         ...variables.map(([name, value]) => `--define=${name}=${value}`),
       ],

@@ -15,8 +15,16 @@ import { stopPlatforms } from './platform.ts';
 import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
-  ...[gatewayBench, bookingBench, freeTimesBench, webhooksBench],
-  ...[customerDataBench, listsBench, ordersBench, messagesBench, knowledgeBench, neighboursBench],
+  gatewayBench,
+  bookingBench,
+  freeTimesBench,
+  webhooksBench,
+  customerDataBench,
+  listsBench,
+  ordersBench,
+  messagesBench,
+  knowledgeBench,
+  neighboursBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 
