@@ -1,4 +1,4 @@
-import type { Forwarder } from '../proxy/forward.ts';
+import type { Upstream } from '../upstream.ts';
 
 const probeMs = 2_000;
 const knownMs = 60_000;
@@ -8,13 +8,13 @@ const maxTokens = 10_000;
 
 /** Which hooks exist, as the service says: asked with a HEAD, remembered for a minute, for a second where there is none. */
 export class HookTokens {
-  readonly #way: Forwarder;
+  readonly #upstream: Upstream;
   readonly #known = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
   readonly #asking = new Map<string, Promise<boolean>>();
 
-  constructor(way: Forwarder) {
-    this.#way = way;
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream;
   }
 
   /** Whether there is a hook at a path; undefined: ask. Never waits. */
@@ -45,7 +45,7 @@ export class HookTokens {
   }
 
   async #ask(path: string, requestId: string): Promise<boolean> {
-    const status = await this.#way.probe(path, requestId, probeMs);
+    const status = await this.#upstream.probe(path, requestId, probeMs);
     if (status >= 500) throw new Error(`the service answered ${status} when asked for a hook`);
     const isKnown = status !== 404;
     this.#known.delete(path);

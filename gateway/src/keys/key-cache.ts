@@ -1,6 +1,6 @@
 import { type Database, isDatabaseAway, serviceUnavailable } from '@customer-platform/service-kit';
+import type { ChangeFeed } from '../changes/change-feed.ts';
 import { TooSlow, within } from '../within.ts';
-import type { ChangeFeed } from './change-feed.ts';
 import { type KeyRecord, toKeyRecord } from './key-record.ts';
 import { findKeyByHash, type KeyWithAccount } from './keys.sql.ts';
 

@@ -3,7 +3,7 @@ import type { Me } from '@customer-platform/contracts/accounts';
 import { queryParser } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { KeyRecord } from '../keys/key-record.ts';
-import { sendJson } from '../proxy/answer.ts';
+import { sendJson } from './answer.ts';
 
 const parseQuery = queryParser(undefined);
 
