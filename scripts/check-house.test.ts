@@ -183,22 +183,44 @@ describe('words that we do not use', () => {
     wordsOf(sourceOf(file, text)).map(({ line, word }) => `${line} ${word.word}`);
 
   it('are found in names, each once in a file, in comments and in messages', () => {
-    const text = `const lastAnswer = 1;\nf(lastAnswer, 'ask anew');\n// NATS\n/* no\n   answer */\n/** Whether it is. */`;
+    const text = `let lastAnswer;\nf(lastAnswer, 'ask anew');\n// NATS\n/* no\n   answer */\n/** Whether it is. */`;
     expect(words(code, text).sort()).toEqual(['1 answer', '2 anew', '5 answer', '6 What, Who, How, Whether first']);
   });
 
   it('are found in the names of files, and some in some files only', () => {
-    expect(words('services/crm/src/deals/answer-find-places.ts', 'isTaken();')).toEqual([
+    expect(words('services/crm/src/deals/answer-find-places.ts', 'const isTaken = 1;')).toEqual([
       '1 answer',
       '1 place',
       '1 taken key',
     ]);
-    expect(words('services/cdp/src/a.ts', 'isTaken(places);')).toEqual([]);
+    expect(words('services/cdp/src/a.ts', 'const isTaken = places;')).toEqual([]);
   });
+
+  it.each([
+    'function answerIt() {}',
+    'class Answer {}',
+    'class A { #answer = 1; }',
+    'interface Answer {}',
+    'interface A { answer: string }',
+    'type Answer = string;',
+    'const f = (answer = 1) => 1;',
+    'type F = (answer: string) => void;',
+    'const [answer] = f();',
+    'const { a: answer, ...rest } = f();',
+  ])('are found where a name is given: %s', (text) => {
+    expect(words(code, text)).toEqual(['1 answer']);
+  });
+
+  it.each(["import { answer } from './b.ts';", 'answer(1); a.answer; ({ answer: 1 });', 'const { answer } = a;'])(
+    'are not found where a name is used: %s',
+    (text) => {
+      expect(words(code, text)).toEqual([]);
+    },
+  );
 
   it('leave out the texts of tests, and what the API itself calls so', () => {
     expect(words(test, "it('answers anew');")).toEqual([]);
-    expect(words(code, '/** The FAQ answer. */ a.answer_exactly;')).toEqual([]);
+    expect(words(code, '/** The FAQ answer. */ function f(answer_exactly) {}')).toEqual([]);
   });
 
   it('are found in documents outside of code', () => {

@@ -1,4 +1,5 @@
 import type { Node } from '../syntax.ts';
+import { namesGivenIn } from './names.ts';
 import type { Exception } from './ratchet.ts';
 import type { Source } from './source.ts';
 import { type Part, vocabulary, type Word } from './vocabulary.ts';
@@ -20,21 +21,17 @@ interface Text {
 /** Says what the words are that we do not use. */
 const itself = /^scripts\/house\/(?:vocabulary|words\.test)\.ts$/;
 
-/** Returns the words of a file of code that we do not use. A name counts once in a file, however often it is written there. */
+/** Returns the words of a file of code that we do not use. A name counts where it is given, once in a file. */
 export function wordsOf({ file, isTest, syntax }: Source): Hit[] {
   if (itself.test(file)) return [];
-  const names = new Map<string, Text>();
-  const texts: Text[] = [{ part: 'paths', line: 1, text: file }];
-  for (const node of syntax.nodes) {
-    const line = node.loc.start.line;
-    const name = nameOf(node);
-    if (name !== undefined && !names.has(name)) names.set(name, { part: 'names', line, text: split(name) });
-    const text = textOf(node);
-    // The sentences of a test are its title and what it plays, which nobody else reads.
-    if (!isTest && text?.includes(' ')) texts.push({ part: 'messages', line, text });
-  }
-  const comments = syntax.comments.map(({ text, line }): Text => ({ part: 'comments', line, text }));
-  return hitsIn(file, [...texts, ...names.values(), ...comments]);
+  const names = new Map(namesGivenIn(syntax).map(({ name, line }) => [name, line]));
+  return hitsIn(file, [
+    { part: 'paths', line: 1, text: file },
+    ...[...names].map(([name, line]): Text => ({ part: 'names', line, text: split(name) })),
+    // The sentences of a test are its titles and what it plays, which no user reads.
+    ...(isTest ? [] : syntax.nodes.flatMap(messageOf)),
+    ...syntax.comments.map(({ text, line }): Text => ({ part: 'comments', line, text })),
+  ]);
 }
 
 /** Returns the words of a document that we do not use, what stands in blocks of code left out. */
@@ -66,14 +63,11 @@ function split(name: string): string {
     .toLowerCase();
 }
 
-function nameOf({ type, name, id }: Node): string | undefined {
-  if (type === 'PrivateName') return (id as Node).name as string;
-  return type === 'Identifier' ? (name as string) : undefined;
-}
-
-function textOf({ type, value }: Node): string | undefined {
-  if (type === 'StringLiteral') return value as string;
-  return type === 'TemplateElement' ? (value as { raw: string }).raw : undefined;
+function messageOf({ type, value, loc }: Node): Text[] {
+  const isTemplate = type === 'TemplateElement';
+  if (!isTemplate && type !== 'StringLiteral') return [];
+  const text = isTemplate ? (value as { raw: string }).raw : (value as string);
+  return text.includes(' ') ? [{ part: 'messages', line: loc.start.line, text }] : [];
 }
 
 function hitsIn(file: string, texts: Text[]): Hit[] {
