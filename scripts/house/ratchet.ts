@@ -8,7 +8,7 @@ export interface Exception {
   number: number;
   /** File and line from 1, as `file:line`. */
   where: string;
-  /** What is wrong and what would be right. */
+  /** Says what is wrong and what would be right. */
   sentence: string;
 }
 

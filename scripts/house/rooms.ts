@@ -21,7 +21,7 @@ const services = globSync('services/*').map((folder): Room => {
   return { folder, name: folder.slice('services/'.length), mayImport };
 });
 
-/** Who may import whom. A service never imports another. */
+/** Rooms and what they may import. A service never imports another. */
 export const rooms: Room[] = [
   { folder: 'packages/contracts', name: 'contracts', mayImport: () => false },
   { folder: 'packages/service-kit', name: 'service-kit', mayImport: (specifier) => specifier === core },
@@ -58,7 +58,7 @@ export const rooms: Room[] = [
   ...services,
 ];
 
-/** What tests may import beyond their room's code. */
+/** Returns whether tests may import a package that their room's code may not. */
 const forTests = within(`${scope}testkit`, `${scope}client`, `${scope}deploy`, contracts, kit);
 
 /** Packages of others that a room's code may import: those that its package.json names. Tests may import any. */
