@@ -17,7 +17,7 @@ const slotMinutes = 15;
 const slots = 30_000;
 const stride = 7_919;
 
-/** Where the n-th booking of a teammate goes: spread over the year, as bookings are. */
+/** Start of the n-th booking of a teammate: spread over the year, as bookings are. */
 const slotOf = (n: number) => (n * stride) % slots;
 const startOf = (slot: number) => new Date(firstDay() + slot * slotMinutes * 60_000);
 
@@ -56,7 +56,7 @@ async function rush(account: CalendarAccount, type: number): Promise<Figure[]> {
       url: account.url,
       connections: rivals,
       next: () => requests.pop(),
-      onAnswer: ({ status, body }) => {
+      onResponse: ({ status, body }) => {
         const code = status === 201 ? '201' : `${status} ${JSON.parse(body.toString()).error.code}`;
         counted[code] = (counted[code] ?? 0) + 1;
       },
@@ -169,7 +169,7 @@ async function pgbenchRound(
   }
 }
 
-/** What the service sends for a booking, made a script in which key, time and teammate are new each time. */
+/** Statements that the service sends for a booking, made a script in which key, time and teammate are new each time. */
 async function transactionScript(platform: ProcessPlatform, account: CalendarAccount, type: number): Promise<Script> {
   const mates = [clients, clients + 1] as const;
   const keys = ['first-key-of-the-bench', 'second-key-of-the-bench'] as const;

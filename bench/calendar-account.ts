@@ -5,7 +5,7 @@ import { requestBytes } from './load.ts';
 /** An account whose calendar is open, and what is needed to book in it. */
 export interface CalendarAccount {
   id: string;
-  /** Where the gateway answers. */
+  /** URL of the gateway. */
   url: string;
   key: string;
   client: Client;
@@ -54,7 +54,7 @@ export async function openAccount(
         starts_at: startsAt.toISOString(),
         staff,
       });
-      return requestBytes(platform.gatewayUrl, 'POST', '/v1/calendar/appointments', headers, body);
+      return requestBytes(platform.gatewayUrl, 'POST /v1/calendar/appointments', headers, body);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import type { ProcessPlatform } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import { atLeast, atMost, type Bench, exactly, type Figure, median, told } from './figures.ts';
-import { closedLoop, requestBytes } from './load.ts';
+import { closedLoop, type Load, requestBytes } from './load.ts';
 import { fillTables, insertContacts, pairsAmongContacts } from './many-rows.ts';
 import { startPlatform } from './platform.ts';
 import { cpuSeconds, cpuSecondsWithChildren, parentOf, untilIdle, watchMemory } from './process-usage.ts';
@@ -108,7 +108,7 @@ const whoDid = (sql: postgres.Sql, accountId: string, did: boolean, since: Date)
 
 const sinceOf = (instant: Date) => new Date(instant.getTime() - windowDays * 86_400_000);
 
-/** How many SQL finds by the rules, as of the audience's last refresh. */
+/** Returns how many SQL finds by the rules, as of the audience's last refresh. */
 async function membersBySql({ sql, account }: Setting, audienceId: string): Promise<number> {
   const [audience] = await sql<{ refreshed_at: Date }[]>`
     select refreshed_at from cdp.audiences where account_id = ${account.id} and id = ${audienceId}`;
@@ -135,7 +135,7 @@ async function audience(setting: Setting): Promise<Figure[]> {
       const body = bodies.pop();
       return body && eventsRequest(platform.gatewayUrl, account.key, body);
     };
-    await send(platform.gatewayUrl, 1, next, movesPerRound);
+    await send({ url: platform.gatewayUrl, connections: 1, next }, movesPerRound);
     const isMoved = async () => {
       const { members, refreshed_at } = await read();
       return members === before.members + movesPerRound && refreshed_at !== null;
@@ -167,23 +167,17 @@ function sentEvent(id: string, contact: string, name: string): SentEvent {
 }
 
 function eventsRequest(url: string, key: string, sent: SentEvent[]): Buffer {
-  return requestBytes(
-    url,
-    'POST',
-    '/v1/cdp/events',
-    { authorization: `Bearer ${key}` },
-    JSON.stringify({ events: sent }),
-  );
+  return requestBytes(url, 'POST /v1/cdp/events', { authorization: `Bearer ${key}` }, JSON.stringify({ events: sent }));
 }
 
-/** Sends batches of events, all of which must be taken; where `expected` is given, so many. */
-async function send(url: string, connections: number, next: () => Buffer | undefined, expected?: number, ms?: number) {
+/** Sends batches of events for `ms`, all of which must be taken; `expected` of them if given. Throws otherwise. */
+async function send(load: Load, expected?: number, ms?: number) {
   let accepted = 0;
-  const onAnswer = ({ status, body }: { status: number; body: Buffer }) => {
-    if (status !== 202) throw new Error(`events were answered ${status}: ${body.toString().slice(0, 300)}`);
+  const onResponse = ({ status, body }: { status: number; body: Buffer }) => {
+    if (status !== 202) throw new Error(`events got ${status}: ${body.toString().slice(0, 300)}`);
     accepted += JSON.parse(body.toString()).accepted;
   };
-  const { answers, seconds } = await closedLoop({ url, connections, next, onAnswer }, ms);
+  const { answers, seconds } = await closedLoop({ ...load, onResponse }, ms);
   if (accepted !== (expected ?? answers * batch)) throw new Error(`${answers} batches led to ${accepted} events`);
   return { accepted, seconds };
 }
@@ -229,12 +223,13 @@ async function intake(setting: Setting): Promise<Figure[]> {
     });
     return eventsRequest(platform.gatewayUrl, account.key, sent);
   };
+  const url = platform.gatewayUrl;
   const used = () => [cpuSeconds(pid), cpuSecondsWithChildren(server)] as const;
   const taken: { perSecond: number; micros: number[]; currentSeconds: number }[] = [];
   for (let round = 0; round < intakeRounds; round++) {
     await untilIdle([pid], 30_000);
     const before = used();
-    const { accepted, seconds } = await send(platform.gatewayUrl, intakeConnections, next, undefined, intakeMs);
+    const { accepted, seconds } = await send({ url, connections: intakeConnections, next }, undefined, intakeMs);
     const isCurrent = async () => (await sql`select 1 from cdp.changed_contacts limit 1`).length === 0;
     const currentSeconds = await secondsUntil('audiences to be up to date', performance.now(), isCurrent, 60_000);
     const micros = used().map((now, index) => ((now - before[index]!) / accepted) * 1e6);
@@ -252,7 +247,7 @@ async function intake(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Looks every 10 ms whether it is so and answers how many seconds after `since` it was. Throws after `timeoutMs`. */
+/** Looks every 10 ms whether it is so and returns how many seconds after `since` it was. Throws after `timeoutMs`. */
 async function secondsUntil(what: string, since: number, isSo: () => Promise<boolean>, timeoutMs = 60_000) {
   for (;;) {
     if (await isSo()) return (performance.now() - since) / 1_000;

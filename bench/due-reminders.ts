@@ -15,12 +15,12 @@ const patienceMs = 400_000;
 const lookEveryMs = 500;
 const restMs = 10_000;
 
-/** What the provider was called for. */
+/** Calls of the provider. */
 interface Sent {
-  /** How often for each appointment, by the id in the text of its message, and for each attempt. */
+  /** Number for each appointment, by the id in the text of its message, and for each attempt. */
   byAppointment: Map<string, number>;
   byAttempt: Map<string, number>;
-  /** How often in each second of the clock. */
+  /** Number in each second of the clock. */
   bySecond: Map<number, number>;
   lastAt: number;
 }
@@ -114,7 +114,7 @@ async function fillAppointments(sql: postgres.Sql, { id, client, teammates: staf
   });
 }
 
-/** Makes a reminder of every appointment due now; answers that moment in ms. */
+/** Makes a reminder of every appointment due now; returns that moment in ms. */
 async function makeDue(sql: postgres.Sql, accountId: string): Promise<number> {
   await sql`
     insert into calendar.reminders (account_id, appointment_id, channel, minutes_before, due_at)
@@ -123,7 +123,7 @@ async function makeDue(sql: postgres.Sql, accountId: string): Promise<number> {
   return Date.now();
 }
 
-/** Counts what came to the provider since; answers for how many appointments it came by now. */
+/** Counts what came to the provider since; returns for how many appointments it came by now. */
 async function look(provider: MessageProvider, sent: Sent): Promise<number> {
   const increment = <Key>(counts: Map<Key, number>, key: Key) => counts.set(key, (counts.get(key) ?? 0) + 1);
   for (const { attempt, body, at } of await provider.arrivals()) {
@@ -137,7 +137,7 @@ async function look(provider: MessageProvider, sent: Sent): Promise<number> {
   return sent.byAppointment.size;
 }
 
-/** Kills the messages' process; answers the id of the one that is started in its place. */
+/** Kills the messages' process; returns the id of the one that is started in its place. */
 async function restart(platform: ProcessPlatform): Promise<number> {
   const killed = platform.pidOf('messaging')!;
   platform.kill('messaging');
@@ -148,7 +148,7 @@ async function restart(platform: ProcessPlatform): Promise<number> {
   return await waitFor('the messages to be started again', replacement, 30_000);
 }
 
-/** Whether every reminder has become a message of which nothing is under way. */
+/** Returns whether every reminder has become a message of which nothing is under way. */
 async function areOver(sql: postgres.Sql, accountId: string): Promise<boolean> {
   const [row] = await sql<{ over: number }[]>`
     select count(*)::int as over from messaging.attempts

@@ -7,7 +7,7 @@ export interface Figure {
   holds: boolean | undefined;
 }
 
-/** A bench: measures within 90 s (lists: 180 s, messages: 600 s) and answers its figures in the order in which they are shown. */
+/** A bench: measures within 90 s (lists: 180 s, messages: 600 s) and returns its figures in the order in which they are shown. */
 export interface Bench {
   name: string;
   summary: string;

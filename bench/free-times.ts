@@ -59,7 +59,7 @@ async function fill(account: CalendarAccount, type: number): Promise<void> {
 function freeTimes(account: CalendarAccount, type: number, span: number, staff?: string): Buffer {
   const only = staff === undefined ? '' : `&staff=${encodeURIComponent(staff)}`;
   const path = `/v1/calendar/free-times?booking_type=${type}&from=${day(0)}&to=${day(span)}&limit=1000${only}`;
-  return requestBytes(account.url, 'GET', path, { authorization: `Bearer ${account.key}` });
+  return requestBytes(account.url, `GET ${path}`, { authorization: `Bearer ${account.key}` });
 }
 
 /** One caller after another, through the gateway. */
@@ -72,8 +72,8 @@ async function times(platform: ProcessPlatform, account: CalendarAccount, type: 
     url: account.url,
     connections: 1,
     next: () => (left-- > 0 ? request : undefined),
-    onAnswer: ({ status, body }: { status: number; body: Buffer }) => {
-      if (status !== 200) throw new Error(`free times were answered ${status}: ${body.toString().slice(0, 300)}`);
+    onResponse: ({ status, body }: { status: number; body: Buffer }) => {
+      if (status !== 200) throw new Error(`free times got ${status}: ${body.toString().slice(0, 300)}`);
       if (listed === 0) listed = JSON.parse(body.toString()).data.length;
     },
   };
@@ -94,7 +94,7 @@ async function times(platform: ProcessPlatform, account: CalendarAccount, type: 
   ];
 }
 
-/** How many statements a call sends, for windows and teams of different sizes: it must not depend on them. */
+/** Returns how many statements a call sends, for windows and teams of different sizes: it must not depend on them. */
 async function statements(platform: ProcessPlatform, account: CalendarAccount, type: number): Promise<Figure[]> {
   const requests = [
     freeTimes(account, type, 1, account.teammates[0]),

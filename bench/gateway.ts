@@ -11,7 +11,7 @@ const warmUpMs = 2_000;
 const roundMs = 1_500;
 const path = '/v1/calendar/appointments/0190b7a4-0000-7000-8000-000000000000';
 
-/** Something that answers the GET, and the process whose processor time counts. */
+/** Something that serves the GET, and the process whose processor time counts. */
 interface Subject {
   name: string;
   url: string;
@@ -35,7 +35,7 @@ export const gatewayBench: Bench = {
       platform = await startPlatform({ CALENDAR_URL: stub.url });
       const { key } = await platform.account();
       const subject = (name: string, { url, pid }: { url: string; pid: number }): Subject => {
-        return { name, url, pid, request: requestBytes(url, 'GET', path, { authorization: `Bearer ${key}` }) };
+        return { name, url, pid, request: requestBytes(url, `GET ${path}`, { authorization: `Bearer ${key}` }) };
       };
       const express = await startChild('bare-proxy.ts', stub.url, 'express');
       children.push(express);
@@ -85,14 +85,14 @@ async function cost(gateway: Subject, bare: Subject[]): Promise<{ figures: Figur
   return { figures, maxPerSecond };
 }
 
-/** What a request takes longer than without anything between, at half of what the gateway can do; the bare proxy beside it. */
+/** Time that a request takes longer than without anything between, at half of what the gateway can do; the bare proxy beside it. */
 async function delay(gateway: Subject, bare: Subject, direct: Subject, perSecond: number): Promise<Figure[]> {
   const subjects = [gateway, direct, bare];
   const seen = new Map(subjects.map(({ name }) => [name, { p50: [] as number[], p99: [] as number[] }]));
   for (let round = 0; round < rounds; round++) {
     for (const subject of subjects) {
       const load = { url: subject.url, connections, next: () => subject.request };
-      const { latenciesMs } = allAnswered(subject, await openLoop(load, perSecond, roundMs));
+      const { latenciesMs } = allSucceeded(subject, await openLoop(load, perSecond, roundMs));
       seen.get(subject.name)!.p50.push(percentile(latenciesMs, 0.5));
       seen.get(subject.name)!.p99.push(percentile(latenciesMs, 0.99));
     }
@@ -111,12 +111,12 @@ async function delay(gateway: Subject, bare: Subject, direct: Subject, perSecond
 
 async function saturate(subject: Subject, durationMs: number): Promise<LoadResult> {
   const load = { url: subject.url, connections, next: () => subject.request };
-  return allAnswered(subject, await closedLoop(load, durationMs));
+  return allSucceeded(subject, await closedLoop(load, durationMs));
 }
 
-/** Throws where an answer was not 200: refusals are cheap and would flatter. */
-function allAnswered(subject: Subject, result: LoadResult): LoadResult {
+/** Throws if a response was not 200: refusals are cheap and would flatter. */
+function allSucceeded(subject: Subject, result: LoadResult): LoadResult {
   const others = Object.keys(result.statuses).filter((status) => status !== '200');
-  if (others.length > 0) throw new Error(`${subject.name} answered ${others.join(', ')}; only 200 can be measured`);
+  if (others.length > 0) throw new Error(`${subject.name} responded ${others.join(', ')}; only 200 can be measured`);
   return result;
 }

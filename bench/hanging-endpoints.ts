@@ -7,8 +7,8 @@ const remadePerSecond = 1;
 
 async function makeEndpoint(setting: HostileSetting, { key }: Account, signal: AbortSignal): Promise<string> {
   const body = JSON.stringify({ url: `${setting.hangingUrl}/hang`, events: ['contact.*'] });
-  const made = await send(setting, key, 'POST', '/v1/webhooks', signal, body);
-  if (made.status !== 201) throw new Error(`an endpoint was answered ${made.status}: ${JSON.stringify(made.body)}`);
+  const made = await send(setting, { key, method: 'POST', path: '/v1/webhooks', body }, signal);
+  if (made.status !== 201) throw new Error(`making an endpoint got ${made.status}: ${JSON.stringify(made.body)}`);
   return (made.body as { id: string }).id;
 }
 
@@ -17,7 +17,8 @@ async function keepHanging(setting: HostileSetting, account: Account, signal: Ab
   for (let made = 0; made < endpointsOfAccount; made++) endpoints.push(await makeEndpoint(setting, account, signal));
   tally.add('made', endpointsOfAccount);
   const makeEvents = atPace(eventsPerSecond, signal, async () => {
-    const { status } = await send(setting, account.key, 'POST', '/v1/cdp/contacts', signal, '{"name":"Hung"}');
+    const request = { key: account.key, method: 'POST', path: '/v1/cdp/contacts', body: '{"name":"Hung"}' };
+    const { status } = await send(setting, request, signal);
     tally.add(status === 201 ? 'events' : `contact ${status}`);
   });
   const remake = atPace(
@@ -25,8 +26,9 @@ async function keepHanging(setting: HostileSetting, account: Account, signal: Ab
     signal,
     async () => {
       const oldest = endpoints.shift()!;
-      const { status } = await send(setting, account.key, 'DELETE', `/v1/webhooks/${oldest}`, signal);
-      if (status !== 204) throw new Error(`deleting an endpoint was answered ${status}`);
+      const request = { key: account.key, method: 'DELETE', path: `/v1/webhooks/${oldest}` };
+      const { status } = await send(setting, request, signal);
+      if (status !== 204) throw new Error(`deleting an endpoint got ${status}`);
       endpoints.push(await makeEndpoint(setting, account, signal));
       tally.add('made again');
     },
@@ -35,7 +37,7 @@ async function keepHanging(setting: HostileSetting, account: Account, signal: Ab
   await Promise.all([makeEvents, remake]);
 }
 
-/** Endpoints that take every request and answer none; the oldest is deleted and made again all the time, so that it is new ever after. */
+/** Endpoints that take every request and respond to none; the oldest is deleted and made again all the time, so that it is new ever after. */
 export const hangingEndpoints: Hostility = {
   name: 'hanging endpoints',
   async run(setting, signal, tally) {

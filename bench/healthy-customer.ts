@@ -3,7 +3,7 @@ import { createClient } from '@customer-platform/client';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import type postgres from 'postgres';
 import type { Child } from './child-process.ts';
-import { type Answer, openLoop, requestBytes } from './load.ts';
+import { type LoadResponse, openLoop, requestBytes } from './load.ts';
 import { inboundRequest, type MessageProvider } from './message-provider.ts';
 import { watchProcessors } from './process-usage.ts';
 
@@ -11,12 +11,12 @@ const phone = '+4930901820';
 export const requestsPerSecond = 20;
 /** Of Catalogue alone, whose connections fall silent: they are measured apart. */
 const catalogueRequestsPerSecond = 2;
-/** One that answers slowly keeps none of the others waiting for a connection. */
+/** One that responds slowly keeps none of the others waiting for a connection. */
 const connections = 32;
-/** At a catalogue that answers nothing for 10 s, none of them waits for a connection. */
+/** At a catalogue that responds to nothing for 10 s, none of them waits for a connection. */
 const catalogueConnections = 30;
 
-/** A customer who uses several modules modestly and whose endpoint answers at once. */
+/** A customer who uses several modules modestly and whose endpoint responds at once. */
 export interface HealthyCustomer {
   id: string;
   /** Makes the next request of a second's mix; `hasEvent` says that a 2xx leads to one event for its endpoint. */
@@ -24,7 +24,7 @@ export interface HealthyCustomer {
   nextOfCatalogue(): Buffer;
 }
 
-/** What a round led to; times in ms. */
+/** Result of a round; times in ms. */
 export interface Round {
   latenciesMs: number[];
   statuses: Record<number, number>;
@@ -36,7 +36,7 @@ export interface Round {
   busy: number;
   /** Webhooks that are to come. */
   expected: number;
-  /** Each answer of Catalogue in their order: its status, when it came in ms since the round began, and how long it took. */
+  /** Each response of Catalogue in their order: its status, when it came in ms since the round began, and how long it took. */
   catalogue: { status: number; at: number; ms: number }[];
 }
 
@@ -58,9 +58,9 @@ export async function healthyCustomer(
   await client.createEndpoint({ body: { url: receiver.url, events: [...events] } });
 
   const authorization = `Bearer ${key}`;
-  const get = (path: string) => () => requestBytes(platform.gatewayUrl, 'GET', path, { authorization });
+  const get = (path: string) => () => requestBytes(platform.gatewayUrl, `GET ${path}`, { authorization });
   const post = (path: string, body: object) => () =>
-    requestBytes(platform.gatewayUrl, 'POST', path, { authorization }, JSON.stringify(body));
+    requestBytes(platform.gatewayUrl, `POST ${path}`, { authorization }, JSON.stringify(body));
   const mix = [
     ...Array(3).fill({ make: get('/v1/cdp/contacts') }),
     ...Array(3).fill({ make: get(`/v1/cdp/contacts/${contact.id}`) }),
@@ -105,18 +105,17 @@ function uploadRequest(gatewayUrl: string, authorization: string): Buffer {
     'content-type': `multipart/form-data; boundary=${boundary}`,
     'content-length': String(body.length),
   };
-  return Buffer.concat([requestBytes(gatewayUrl, 'POST', '/v1/agents/knowledge/files', headers), Buffer.from(body)]);
+  return Buffer.concat([requestBytes(gatewayUrl, 'POST /v1/agents/knowledge/files', headers), Buffer.from(body)]);
 }
 
 /** Sends at a steady rate for `forMs`, then waits at most 20 s for the webhooks of what was made; those that do not come are missing. */
 export async function steadyRound(
-  { gatewayUrl }: ProcessPlatform,
-  sql: postgres.Sql,
-  receiver: Child,
+  bench: { platform: ProcessPlatform; sql: postgres.Sql; receiver: Child },
   customer: HealthyCustomer,
   forMs: number,
 ): Promise<Round> {
-  await arrivalsAt(receiver);
+  const { gatewayUrl } = bench.platform;
+  await arrivalsAt(bench.receiver);
   const beganAt = new Date();
   const began = performance.now();
   const withEvent = new WeakSet<Buffer>();
@@ -134,7 +133,7 @@ export async function steadyRound(
     if (hasEvent) withEvent.add(request);
     return request;
   };
-  const onAnswer = ({ status, body }: Answer, request: Buffer) => {
+  const onResponse = ({ status, body }: LoadResponse, request: Buffer) => {
     const isMade = status >= 200 && status < 300;
     if (!isMade) round.refusals.push(`${firstLine(request)}: ${status} ${body.toString('utf8', 0, 200)}`);
     else if (withEvent.has(request)) round.expected++;
@@ -142,12 +141,12 @@ export async function steadyRound(
   const ofCatalogue = { next: customer.nextOfCatalogue, connections: catalogueConnections };
   const processors = watchProcessors();
   const [result] = await Promise.all([
-    openLoop({ url: gatewayUrl, connections, next, onAnswer }, requestsPerSecond, forMs),
+    openLoop({ url: gatewayUrl, connections, next, onResponse }, requestsPerSecond, forMs),
     openLoop(
       {
         url: gatewayUrl,
         ...ofCatalogue,
-        onAnswer: ({ status, ms }) => round.catalogue.push({ status, at: performance.now() - began, ms }),
+        onResponse: ({ status, ms }) => round.catalogue.push({ status, at: performance.now() - began, ms }),
       },
       catalogueRequestsPerSecond,
       forMs,
@@ -156,7 +155,7 @@ export async function steadyRound(
   round.busy = processors.stop();
   round.latenciesMs = result.latenciesMs;
   round.statuses = result.statuses;
-  round.delaysMs = await webhookDelays(sql, receiver, customer, beganAt, round.expected);
+  round.delaysMs = await webhookDelays(bench, customer, beganAt, round.expected);
   return round;
 }
 
@@ -166,8 +165,7 @@ function firstLine(request: Buffer): string {
 
 /** Waits until all events of the customer since `beganAt` have come to its endpoint, and returns how long each took, once. */
 async function webhookDelays(
-  sql: postgres.Sql,
-  receiver: Child,
+  { sql, receiver }: { sql: postgres.Sql; receiver: Child },
   { id }: HealthyCustomer,
   beganAt: Date,
   expected: number,

@@ -19,7 +19,8 @@ export const growingContact: Hostility = {
       return JSON.stringify({ fields, tags });
     });
     await atPace(2, signal, async (index) => {
-      tally.add((await send(setting, key, 'PATCH', `/v1/cdp/contacts/${contact}`, signal, bodies[index % 2]!)).status);
+      const request = { key, method: 'PATCH', path: `/v1/cdp/contacts/${contact}`, body: bodies[index % 2]! };
+      tally.add((await send(setting, request, signal)).status);
     });
   },
 };

@@ -24,7 +24,8 @@ export const hostileTemplates: Hostility = {
     const bodies = hostileTexts.map((body) => JSON.stringify({ appointment_booked: { body } }));
     await atPace(perSecond, signal, async (index) => {
       const body = bodies[index % bodies.length]!;
-      tally.add((await send(setting, setting.texts.key, 'PATCH', '/v1/messages/templates', signal, body)).status);
+      const request = { key: setting.texts.key, method: 'PATCH', path: '/v1/messages/templates', body };
+      tally.add((await send(setting, request, signal)).status);
     });
   },
 };
@@ -37,7 +38,7 @@ export const hostileBodies: Hostility = {
     const paths = ['/v1/cdp/contacts', '/v1/crm/deals', '/v1/messages'];
     await atPace(perSecond, signal, async (index) => {
       const path = paths[index % paths.length]!;
-      tally.add((await send(setting, setting.texts.key, 'POST', path, signal, body)).status);
+      tally.add((await send(setting, { key: setting.texts.key, method: 'POST', path, body }, signal)).status);
     });
   },
 };

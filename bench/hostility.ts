@@ -6,13 +6,13 @@ export interface Account {
   key: string;
 }
 
-/** What hostile customers work on: everything is on the loopback address. */
+/** Setting of hostile customers: everything is on the loopback address. */
 export interface HostileSetting {
   gatewayUrl: string;
   databaseUrl: string;
   /** The bus as the service of customer data enters it. */
   busUrl: string;
-  /** Takes requests and answers none. */
+  /** Takes requests and responds to none. */
   hangingUrl: string;
   texts: Account;
   growing: Account & { contact: string };
@@ -73,11 +73,8 @@ export async function atPace(
 /** Sends one request and returns its status and the parsed body, if any; throws when the signal comes first or after 20 s. */
 export async function send(
   { gatewayUrl }: Pick<HostileSetting, 'gatewayUrl'>,
-  key: string,
-  method: string,
-  path: string,
+  { key, method, path, body }: { key: string; method: string; path: string; body?: string },
   signal: AbortSignal,
-  body?: string,
 ): Promise<{ status: number; body: unknown }> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const response = await fetch(`${gatewayUrl}${path}`, {

@@ -57,7 +57,7 @@ async function openSetting(platform: ProcessPlatform, site: Child): Promise<Sett
   return { platform, site, key, client: createClient({ baseUrl: platform.gatewayUrl, apiKey: key }) };
 }
 
-/** Waits until a source is read, and answers it with the seconds since it was asked for. */
+/** Waits until a source is read, and returns it with the seconds since it was asked for. */
 async function read(
   { client }: Setting,
   add: () => Promise<KnowledgeSource>,
@@ -183,8 +183,7 @@ async function searching({ platform, site }: Setting): Promise<Figure[]> {
   const queries = someQueries(searches + warming).map((query) =>
     requestBytes(
       platform.gatewayUrl,
-      'POST',
-      '/v1/agents/knowledge/search',
+      'POST /v1/agents/knowledge/search',
       { authorization: `Bearer ${key}` },
       JSON.stringify({ query }),
     ),
@@ -194,12 +193,12 @@ async function searching({ platform, site }: Setting): Promise<Figure[]> {
     url: platform.gatewayUrl,
     connections: 1,
     next: () => queries.shift(),
-    onAnswer: ({ body }: { body: Buffer }) => {
+    onResponse: ({ body }: { body: Buffer }) => {
       if ((JSON.parse(body.toString()) as { data: unknown[] }).data.length > 0) found++;
     },
   };
   const { latenciesMs, statuses, answers } = await closedLoop(load);
-  if (statuses[200] !== answers) throw new Error(`not every search was answered: ${JSON.stringify(statuses)}`);
+  if (statuses[200] !== answers) throw new Error(`not every search succeeded: ${JSON.stringify(statuses)}`);
   const counted = latenciesMs.slice(warming);
   return [
     told(`a search over ${passageCount} passages: p50`, percentile(counted, 0.5), 'ms'),

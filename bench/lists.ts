@@ -12,7 +12,7 @@ const limit = 50;
 const calls = 200;
 /** Calls of each list that are not counted: connections are opened and plans settle. */
 const warming = 10;
-/** How long the counted calls of one list may take together: a slow one is told of by fewer. */
+/** Milliseconds that the counted calls of one list may take together: a slow one is told of by fewer. */
 const patienceMs = 5_000;
 const deepPage = 10_000;
 const deepRounds = 5;
@@ -183,7 +183,7 @@ async function listsOf(platform: ProcessPlatform, sql: postgres.Sql, large: Acco
 }
 
 const requestFor = (url: string, { path, account }: Pick<List, 'path' | 'account'>) =>
-  requestBytes(url, 'GET', path, { authorization: `Bearer ${account.key}` });
+  requestBytes(url, `GET ${path}`, { authorization: `Bearer ${account.key}` });
 
 /** One list while it is measured. */
 interface Taken {
@@ -210,7 +210,7 @@ async function firstPages(platform: ProcessPlatform, lists: List[]): Promise<Fig
       if (current) current.sent++;
       return current?.request;
     },
-    onAnswer({ status, body, ms }) {
+    onResponse({ status, body, ms }) {
       const { list, sent, latenciesMs } = current!;
       const rows = status === 200 ? JSON.parse(body.toString()).data.length : undefined;
       if (rows !== list.rows)
@@ -248,7 +248,7 @@ async function deepPages(platform: ProcessPlatform, sql: postgres.Sql, account: 
       let sent = 0;
       const next = () => (sent < deepCalls * 2 ? requests[sent++ % 2] : undefined);
       const { latenciesMs, statuses } = await closedLoop({ url, connections: 1, next });
-      if (statuses[200] !== deepCalls * 2) throw new Error(`${path} was answered ${JSON.stringify(statuses)}`);
+      if (statuses[200] !== deepCalls * 2) throw new Error(`${path} got ${JSON.stringify(statuses)}`);
       if (round === 0) continue; // warms up
       const p50 = (which: 0 | 1) =>
         percentile(

@@ -35,9 +35,9 @@ it('reads answers with a length, in chunks and without a body', async () => {
     connections: 1,
     next: () => {
       const path = paths.shift();
-      return path === undefined ? undefined : requestBytes(url, 'GET', path, {});
+      return path === undefined ? undefined : requestBytes(url, `GET ${path}`, {});
     },
-    onAnswer: ({ status, body }) => read.push([status, body.toString()]),
+    onResponse: ({ status, body }) => read.push([status, body.toString()]),
   });
   expect(read).toEqual([
     [200, 'hello'],
@@ -55,7 +55,7 @@ it('sends a body whole, and counts every answer by its status', async () => {
     });
     request.on('end', () => response.writeHead(length === 100_000 ? 201 : 400).end());
   });
-  const next = counted(50, () => requestBytes(url, 'POST', '/', {}, 'x'.repeat(100_000)));
+  const next = counted(50, () => requestBytes(url, 'POST /', {}, 'x'.repeat(100_000)));
   const result = await closedLoop({ url, connections: 8, next });
   expect(result.statuses).toEqual({ 201: 50 });
   expect(result.latenciesMs).toHaveLength(50);
@@ -63,7 +63,7 @@ it('sends a body whole, and counts every answer by its status', async () => {
 
 it('counts the time that a request waits for a free connection', async () => {
   const url = await serve((_request, response) => void setTimeout(() => response.end(), 30));
-  const next = counted(5, () => requestBytes(url, 'GET', '/', {}));
+  const next = counted(5, () => requestBytes(url, 'GET /', {}));
   // All five are due within the first milliseconds, and one connection takes them one after the other.
   const result = await openLoop({ url, connections: 1, next }, 5_000, 20);
   expect(result.answers).toBe(5);
@@ -72,6 +72,6 @@ it('counts the time that a request waits for a free connection', async () => {
 
 it('fails where a connection is closed before its answer', async () => {
   const url = await serve((request) => request.socket.destroy());
-  const next = counted(1, () => requestBytes(url, 'GET', '/', {}));
+  const next = counted(1, () => requestBytes(url, 'GET /', {}));
   await expect(closedLoop({ url, connections: 1, next })).rejects.toThrow();
 });

@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer: its status, its body, and how long it took in ms from the moment at which it was to be sent. */
-export interface Answer {
+/** One response: its status, its body, and how long it took in ms from the moment at which it was to be sent. */
+export interface LoadResponse {
   status: number;
   body: Buffer;
   ms: number;
 }
 
-/** What a load led to. */
+/** Result of a load. */
 export interface LoadResult {
   seconds: number;
   answers: number;
-  /** Answers of each status. */
+  /** Responses of each status. */
   statuses: Record<number, number>;
-  /** Of every answer, in ms, in the order of the answers. */
+  /** Of every response, in ms, in the order of the responses. */
   latenciesMs: number[];
 }
 
@@ -22,27 +22,24 @@ export interface Load {
   url: string;
   connections: number;
   next(): Buffer | undefined;
-  /** Called with every answer and the request that it answers. */
-  onAnswer?(answer: Answer, request: Buffer): void;
+  /** Called with every response and its request. */
+  onResponse?(response: LoadResponse, request: Buffer): void;
 }
 
-/** An HTTP/1.1 request as bytes: made once where it is sent often, so that the load costs its machine little. */
-export function requestBytes(
-  url: string,
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body?: string,
-): Buffer {
+/**
+ * Returns an HTTP/1.1 request as bytes, made once where it is sent often, so that the load costs its machine little. `target` is its
+ * method and path, such as `GET /v1/me`.
+ */
+export function requestBytes(url: string, target: string, headers: Record<string, string>, body?: string): Buffer {
   const length =
     body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const lines = Object.entries({ host: new URL(url).host, ...headers, ...length }).map(
     ([name, value]) => `${name}: ${value}`,
   );
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+  return Buffer.from(`${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-/** Keeps `connections` busy: each sends its next request as soon as it has its answer, until the time is over or none is left. */
+/** Keeps `connections` busy: each sends its next request as soon as it has its response, until the time is over or none is left. */
 export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINITY): Promise<LoadResult> {
   const lines = await openLines(load);
   const result = emptyResult();
@@ -61,9 +58,9 @@ export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINI
 }
 
 /**
- * Sends `perSecond` requests a second whatever the answers take, for `durationMs`, then waits for those under way. A request's
+ * Sends `perSecond` requests a second whatever the responses take, for `durationMs`, then waits for those under way. A request's
  * time counts from when it is sent, and where it finds no connection free, from when it began to wait for one. What is due
- * is looked for each millisecond and with each answer, so that requests come evenly rather than in bursts.
+ * is looked for each millisecond and with each response, so that requests come evenly rather than in bursts.
  */
 export async function openLoop(load: Load, perSecond: number, durationMs: number): Promise<LoadResult> {
   const free = await openLines(load);
@@ -83,10 +80,10 @@ export async function openLoop(load: Load, perSecond: number, durationMs: number
     while (waiting.length > 0 && free.length > 0) send(free.pop()!, waiting.shift()!);
   };
   const send = (line: Line, { request, dueAt }: { request: Buffer; dueAt: number }) => {
-    const sent: Promise<void> = line.send(request, dueAt).then((answer) => {
+    const sent: Promise<void> = line.send(request, dueAt).then((response) => {
       under.delete(sent);
       free.push(line);
-      note(result, load, answer, request);
+      note(result, load, response, request);
       sendDue();
     });
     under.add(sent);
@@ -105,22 +102,22 @@ function emptyResult(): LoadResult {
   return { seconds: 0, answers: 0, statuses: {}, latenciesMs: [] };
 }
 
-function note(result: LoadResult, load: Load, answer: Answer, request: Buffer): void {
+function note(result: LoadResult, load: Load, response: LoadResponse, request: Buffer): void {
   result.answers++;
-  result.statuses[answer.status] = (result.statuses[answer.status] ?? 0) + 1;
-  result.latenciesMs.push(answer.ms);
-  load.onAnswer?.(answer, request);
+  result.statuses[response.status] = (result.statuses[response.status] ?? 0) + 1;
+  result.latenciesMs.push(response.ms);
+  load.onResponse?.(response, request);
 }
 
 async function openLines({ url, connections }: Load): Promise<Line[]> {
   return await Promise.all(Array.from({ length: connections }, () => Line.open(url)));
 }
 
-/** One connection that is kept, with one request at a time. Reads just enough of HTTP to tell where an answer ends. */
+/** One connection that is kept, with one request at a time. Reads just enough of HTTP to tell where a response ends. */
 class Line {
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
-  #taken: ((answer: { status: number; body: Buffer }) => void) | undefined;
+  #taken: ((response: { status: number; body: Buffer }) => void) | undefined;
   #failed: ((error: Error) => void) | undefined;
 
   private constructor(socket: Socket) {
@@ -128,7 +125,7 @@ class Line {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.#receive(chunk));
     socket.on('error', (error) => this.#failed?.(error));
-    socket.on('close', () => this.#failed?.(new Error('the connection was closed while an answer was awaited')));
+    socket.on('close', () => this.#failed?.(new Error('the connection was closed while a response was awaited')));
   }
 
   static async open(url: string): Promise<Line> {
@@ -141,14 +138,14 @@ class Line {
     return new Line(socket);
   }
 
-  async send(request: Buffer, dueAt: number): Promise<Answer> {
-    const answer = await new Promise<{ status: number; body: Buffer }>((resolve, reject) => {
+  async send(request: Buffer, dueAt: number): Promise<LoadResponse> {
+    const response = await new Promise<{ status: number; body: Buffer }>((resolve, reject) => {
       if (this.#socket.destroyed) throw new Error('the connection was closed between two requests');
       this.#taken = resolve;
       this.#failed = reject;
       this.#socket.write(request);
     });
-    return { ...answer, ms: performance.now() - dueAt };
+    return { ...response, ms: performance.now() - dueAt };
   }
 
   close(): void {
@@ -158,17 +155,17 @@ class Line {
 
   #receive(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    const answer = readAnswer(this.#received);
-    if (answer === undefined) return;
-    this.#received = this.#received.subarray(answer.length);
+    const response = readResponse(this.#received);
+    if (response === undefined) return;
+    this.#received = this.#received.subarray(response.length);
     const taken = this.#taken;
     this.#taken = undefined;
-    taken?.(answer);
+    taken?.(response);
   }
 }
 
-/** The first answer in the bytes and its length, undefined where it is not whole yet. */
-function readAnswer(bytes: Buffer): { status: number; body: Buffer; length: number } | undefined {
+/** Returns the first response in the bytes and its length, undefined if it is not whole yet. */
+function readResponse(bytes: Buffer): { status: number; body: Buffer; length: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return undefined;
   const head = bytes.toString('latin1', 0, headEnd + 2);

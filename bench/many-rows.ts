@@ -16,7 +16,7 @@ const endings =
 
 /**
  * Runs `fill` while the tables (schema.name) have only the indexes of their constraints and no foreign keys are checked, then makes
- * the others anew, vacuums and takes statistics: as if the rows had come over months, in a fraction of the time.
+ * the others again, vacuums and takes statistics: as if the rows had come over months, in a fraction of the time.
  */
 export async function fillTables(
   sql: postgres.Sql,

@@ -5,7 +5,7 @@ import { requestBytes } from './load.ts';
 
 /** A message that the provider was called for; `at` in ms. */
 export interface Arrival {
-  /** Which channel of whom: what the provider's URL was set to. */
+  /** Channel of an account: what the provider's URL was set to. */
   path: string;
   attempt: string;
   message: string;
@@ -16,11 +16,11 @@ export interface Arrival {
 /** A provider of channels, in a process of its own: takes each message at once. */
 export interface MessageProvider {
   url: string;
-  /** What came since this was last asked. */
+  /** Returns what came since this was last asked. */
   arrivals(): Promise<Arrival[]>;
-  /** What comes to paths with this beginning gets no answer from now on. */
+  /** Has what comes to paths with this beginning get no response from now on. */
   hang(prefix: string): Promise<void>;
-  /** Answers all that hangs, and hangs no more. */
+  /** Responds to all that hangs, and hangs no more. */
   release(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,5 +52,5 @@ export function inboundRequest(
     'webhook-timestamp': String(seconds),
     'webhook-signature': signatureHeader(id, seconds, body, [signingKeyOf(secret)]),
   };
-  return requestBytes(gatewayUrl, 'POST', new URL(hookUrl).pathname, headers, body);
+  return requestBytes(gatewayUrl, `POST ${new URL(hookUrl).pathname}`, headers, body);
 }

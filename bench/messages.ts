@@ -23,7 +23,7 @@ interface Sender {
   id: string;
   sms: Buffer;
   whatsapp: Buffer;
-  /** What its customer writes on the channel sms, signed as the channel's provider does. */
+  /** Returns what its customer writes on the channel sms, signed as the channel's provider does. */
   inbound(): Buffer;
 }
 
@@ -50,7 +50,7 @@ export const messagesBench: Bench = {
       return [
         ...(await accepting(setting)),
         ...(await latency(setting)),
-        ...(await answeringHooks(setting)),
+        ...(await hookLatencies(setting)),
         ...(await manyReminders(platform, provider, sql)),
       ];
     } finally {
@@ -68,15 +68,15 @@ async function sender(platform: ProcessPlatform, provider: MessageProvider, inde
     const settings = { url: `${provider.url}/${channel}/${index}` };
     const channelSet = await client.putChannel({ params: { channel }, body: { provider: 'http', settings } });
     const body = JSON.stringify({ to: phone, channels: [{ channel, body: 'Your parcel is on its way.' }] });
-    const send = requestBytes(platform.gatewayUrl, 'POST', '/v1/messages', { authorization: `Bearer ${key}` }, body);
+    const send = requestBytes(platform.gatewayUrl, 'POST /v1/messages', { authorization: `Bearer ${key}` }, body);
     return { send, hookUrl: channelSet.hook_url, secret: String(channelSet.settings.secret) };
   };
   const [sms, whatsapp] = [await sendOn('sms'), await sendOn('whatsapp')];
   return { id, sms: sms.send, whatsapp: whatsapp.send, inbound: () => inboundRequest(platform.gatewayUrl, sms, phone) };
 }
 
-/** What customers write at a steady rate, until each of it is answered and has become an event. */
-async function answeringHooks({ platform, sql, senders }: Setting): Promise<Figure[]> {
+/** Has customers write at a steady rate, until each of it is accepted and has become an event. */
+async function hookLatencies({ platform, sql, senders }: Setting): Promise<Figure[]> {
   const latenciesMs: number[] = [];
   let made = 0;
   const load = { url: platform.gatewayUrl, connections, next: () => senders[made++ % accounts]!.inbound() };
@@ -135,14 +135,14 @@ async function accepting({ platform, provider, sql, senders }: Setting): Promise
   ];
 }
 
-/** How many messages wait for their provider, or for its answer, or for that to be written. */
+/** Returns how many messages wait for their provider, or for its response, or for that to be written. */
 async function underWay(sql: postgres.Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from messaging.attempts where due_at is not null or running_since is not null`;
   return row!.count;
 }
 
-/** What hangs in a round: nothing, one account's provider, or the other channel of every account. */
+/** Thing that hangs in a round: nothing, one account's provider, or the other channel of every account. */
 const disturbances = {
   calm: undefined,
   account: { prefix: `/sms/${accounts - 1}`, channel: 'sms' },
@@ -186,7 +186,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Answers the delays of the messages on channels that answer, from the moment at which their requests came in. */
+/** Returns the delays of the messages on channels that respond, from the moment at which their requests came in. */
 async function steadyRound({ platform, provider, sql, senders }: Setting, disturbance: Disturbance, forMs: number) {
   const hangs = disturbances[disturbance];
   if (hangs) await provider.hang(hangs.prefix);

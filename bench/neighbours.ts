@@ -12,12 +12,12 @@ import { silenceConnections } from './silent-connections.ts';
 const warmingMs = 3_000;
 const aloneMs = 15_000;
 const hostileMs = 35_000;
-/** How long hostile customers have been at it when the connections fall silent. */
+/** Milliseconds that hostile customers have been at it when the connections fall silent. */
 const silentAfterMs = 10_000;
 const hangingAccounts = 6;
 const silentService = 'catalogue';
 
-/** What the hostile process returns of each hostility. */
+/** Report of the hostile process on each hostility. */
 interface Outcome {
   name: string;
   counts: Record<string, number>;
@@ -43,7 +43,7 @@ export const neighboursBench: Bench = {
       stops.push(() => sql.end());
       const customer = await healthyCustomer(platform, provider, receiver);
       const setting = await hostileSetting(platform, hanging.url);
-      const round = (forMs: number) => steadyRound(platform, sql, receiver, customer, forMs);
+      const round = (forMs: number) => steadyRound({ platform, sql, receiver }, customer, forMs);
       await round(warmingMs);
       const alone = await round(aloneMs);
       const beside = await hostileRound(hostile, setting, sql, () => round(hostileMs));
@@ -80,7 +80,7 @@ async function hostileSetting(platform: ProcessPlatform, hangingUrl: string): Pr
 async function testKeyOf({ adminUrl, adminToken }: ProcessPlatform, account: string): Promise<string> {
   const body = { name: 'sandbox', mode: 'test', scopes: ['*'] };
   const made = await rawRequest(adminUrl, 'POST', `/admin/accounts/${account}/keys`, { key: adminToken, body });
-  if (made.status !== 201) throw new Error(`the sandbox's key was answered ${made.status}: ${made.text}`);
+  if (made.status !== 201) throw new Error(`making the sandbox's key got ${made.status}: ${made.text}`);
   return (made.body as { key: string }).key;
 }
 
@@ -150,7 +150,7 @@ function figuresOf(alone: Round, beside: Awaited<ReturnType<typeof hostileRound>
   ];
 }
 
-/** Who asks on a silent connection has to wait for its deadline: what is bounded is how long that lasts. */
+/** Requests on a silent connection have to wait for its deadline: what is bounded is how long that lasts. */
 function silentFigures({ catalogue }: Round, { count, atMs }: { count: number; atMs: number }): Figure[] {
   const during = catalogue.filter(({ at }) => at >= atMs);
   const refused = during.filter(({ status }) => status >= 500);

@@ -25,7 +25,7 @@ export const ordersBench: Bench = {
   },
 };
 
-/** What one account's rush led to, in words that do not differ where the outcomes do not. */
+/** Result of one account's rush, in words that do not differ where the outcomes do not. */
 interface Rush {
   numbers: string;
   orderMs: number;
@@ -76,7 +76,7 @@ const isCountedUp = (numbers: number[]) =>
 
 interface Outcome {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was answered
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the response was
   body: any;
   ms: number;
 }
@@ -85,14 +85,15 @@ const slowest = (outcomes: Outcome[]) => Math.max(...outcomes.map(({ ms }) => ms
 
 /** The same request on as many connections as there are rivals, all open before the first is sent. */
 async function sendAtOnce(url: string, key: string, path: string, body: string): Promise<Outcome[]> {
-  const request = requestBytes(url, 'POST', path, { authorization: `Bearer ${key}` }, body);
+  const request = requestBytes(url, `POST ${path}`, { authorization: `Bearer ${key}` }, body);
   const outcomes: Outcome[] = [];
   let left = rivals;
   await closedLoop({
     url,
     connections: rivals,
     next: () => (left-- > 0 ? request : undefined),
-    onAnswer: ({ status, body: answer, ms }) => outcomes.push({ status, body: JSON.parse(answer.toString()), ms }),
+    onResponse: ({ status, body: response, ms }) =>
+      outcomes.push({ status, body: JSON.parse(response.toString()), ms }),
   });
   return outcomes;
 }

@@ -11,7 +11,7 @@ export interface Script {
   variables: Record<string, string>;
 }
 
-/** Whether pgbench is on this machine's PATH. */
+/** Returns whether pgbench is on this machine's PATH. */
 export function hasPgbench(): boolean {
   return spawnSync('pgbench', ['--version']).status === 0;
 }
@@ -46,7 +46,7 @@ export function scriptOf(
   return { text: [...preamble, 'begin;', ...statements, 'commit;', ''].join('\n'), variables };
 }
 
-/** Runs a script with so many clients as prepared statements; answers transactions a second and how many there were. */
+/** Runs a script with so many clients as prepared statements; returns transactions a second and how many there were. */
 export async function runPgbench(
   databaseUrl: string,
   searchPath: string,
@@ -62,7 +62,12 @@ export async function runPgbench(
     const { stdout } = await promisify(execFile)(
       'pgbench',
       [
-        ...['--no-vacuum', '--protocol=prepared', '--file', file, `--client=${options.clients}`, '--jobs=2'],
+        '--no-vacuum',
+        '--protocol=prepared',
+        '--file',
+        file,
+        `--client=${options.clients}`,
+        '--jobs=2',
         `--time=${options.seconds}`,
         ...variables.map(([name, value]) => `--define=${name}=${value}`),
       ],

@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** What /proc/<pid>/stat says from the third field on: state, parent, and so forth. */
+/** Fields of /proc/<pid>/stat from the third on: state, parent, and so forth. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The second field is the command in brackets and may hold blanks: fields are counted from behind it.
@@ -79,7 +79,7 @@ function residentOf(pid: number): number | undefined {
 }
 
 /**
- * Looks at a process's memory, or what else `look` tells of it, every 100 ms until stopped or the process ends; `stop` answers the
+ * Looks at a process's memory, or what else `look` tells of it, every 100 ms until stopped or the process ends; `stop` returns the
  * most it saw, in MiB, and throws where the process has ended.
  */
 export function watchMemory(pid: number, look: (pid: number) => number = residentMebibytes): { stop(): number } {

@@ -15,12 +15,20 @@ import { stopPlatforms } from './platform.ts';
 import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
-  ...[gatewayBench, bookingBench, freeTimesBench, webhooksBench],
-  ...[customerDataBench, listsBench, ordersBench, messagesBench, knowledgeBench, neighboursBench],
+  gatewayBench,
+  bookingBench,
+  freeTimesBench,
+  webhooksBench,
+  customerDataBench,
+  listsBench,
+  ordersBench,
+  messagesBench,
+  knowledgeBench,
+  neighboursBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 
-/** Where and when figures were taken: how busy the machine was with other things is part of it. */
+/** Returns where and when figures were taken: how busy the machine was with other things is part of it. */
 function circumstances(loadBefore: number): string {
   const processors = cpus();
   const on = `${processors.length} cores (${processors[0]?.model ?? 'unknown'})`;
@@ -36,7 +44,7 @@ function write(bench: Bench, table: string): void {
   writeFileSync(page, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
 }
 
-/** Runs the named benches, all where none is named. Answers whether every target was met. */
+/** Runs the named benches, all where none is named. Returns whether every target was met. */
 async function run(names: string[], isWritten: boolean): Promise<boolean> {
   const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) {

@@ -1,6 +1,6 @@
 import type postgres from 'postgres';
 
-/** Connections that keep silent: nothing on them is answered, and their server says no good-bye. */
+/** Connections that keep silent: nothing on them gets a response, and their server says no good-bye. */
 export interface SilentConnections {
   count: number;
   /** Lets PostgreSQL's processes go on; those whose client has left end. */

@@ -9,16 +9,16 @@ const mebibyte = 1_048_576;
 interface SlowBody {
   path: string;
   headers: Record<string, string>;
-  /** What the head says the body has, in bytes. */
+  /** Bytes that the head says the body has. */
   length: number;
-  /** What is sent of it each `everyMs`. */
+  /** Part that is sent of it each `everyMs`. */
   piece: Buffer;
   everyMs: number;
   localAddress?: string;
 }
 
 /**
- * Sends one request with a body that comes slowly, until it is answered, its connection ends, or the signal comes. Returns the status, or
+ * Sends one request with a body that comes slowly, until it has a response, its connection ends, or the signal comes. Returns the status, or
  * how it ended.
  */
 async function sendSlowly({ gatewayUrl }: HostileSetting, body: SlowBody, signal: AbortSignal): Promise<string> {
@@ -29,7 +29,7 @@ async function sendSlowly({ gatewayUrl }: HostileSetting, body: SlowBody, signal
     () => 'closed',
     () => 'reset',
   );
-  const answered = once(socket, 'data').then(
+  const responded = once(socket, 'data').then(
     ([chunk]) => String((chunk as Buffer).toString('latin1', 9, 12)),
     () => 'reset',
   );
@@ -44,7 +44,7 @@ async function sendSlowly({ gatewayUrl }: HostileSetting, body: SlowBody, signal
     left -= body.piece.length;
   }, body.everyMs);
   try {
-    const outcome = await Promise.race([answered, ended]);
+    const outcome = await Promise.race([responded, ended]);
     return signal.aborted ? 'held to the end' : outcome;
   } finally {
     clearInterval(timer);
@@ -53,8 +53,15 @@ async function sendSlowly({ gatewayUrl }: HostileSetting, body: SlowBody, signal
   }
 }
 
+/** Target of such requests, the end of them, and what counts how they end. */
+interface Run {
+  setting: HostileSetting;
+  signal: AbortSignal;
+  tally: Tally;
+}
+
 /** Keeps `count` of such requests open; each is sent again once it has ended. */
-async function keepOpen(setting: HostileSetting, count: number, body: SlowBody, signal: AbortSignal, tally: Tally) {
+async function keepOpen(count: number, body: SlowBody, { setting, signal, tally }: Run) {
   const keepOne = async () => {
     while (!signal.aborted) {
       tally.add(await sendSlowly(setting, body, signal));
@@ -72,7 +79,7 @@ export const slowBodies: Hostility = {
   name: '400 slow bodies of a customer with a key',
   async run(setting, signal, tally) {
     const headers = { ...json, authorization: `Bearer ${setting.slow.key}` };
-    const on = (path: string) => keepOpen(setting, 200, { ...aByteASecond, path, headers }, signal, tally);
+    const on = (path: string) => keepOpen(200, { ...aByteASecond, path, headers }, { setting, signal, tally });
     await Promise.all([on('/v1/cdp/contacts'), on('/v1/messages')]);
   },
 };
@@ -81,9 +88,10 @@ export const slowHooks: Hostility = {
   name: '200 slow bodies of hooks without a key',
   async run(setting, signal, tally) {
     const from = { headers: json, localAddress: hostileAddress };
+    const run = { setting, signal, tally };
     await Promise.all([
-      keepOpen(setting, 150, { ...aByteASecond, ...from, path: setting.slow.hookPath }, signal, tally),
-      keepOpen(setting, 50, { ...aByteASecond, ...from, path: '/hooks/messages/nobody' }, signal, tally),
+      keepOpen(150, { ...aByteASecond, ...from, path: setting.slow.hookPath }, run),
+      keepOpen(50, { ...aByteASecond, ...from, path: '/hooks/messages/nobody' }, run),
     ]);
   },
 };
@@ -113,7 +121,7 @@ export const slowUploads: Hostility = {
     const of = (bearer: string) => ({ 'content-type': boundary, authorization: `Bearer ${bearer}` });
     await Promise.all(
       [key, key, testKey, testKey].map((bearer) =>
-        keepOpen(setting, 1, { ...upload, headers: of(bearer) }, signal, tally),
+        keepOpen(1, { ...upload, headers: of(bearer) }, { setting, signal, tally }),
       ),
     );
   },

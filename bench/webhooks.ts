@@ -55,13 +55,7 @@ async function customer(platform: ProcessPlatform, receiver: Child): Promise<Cus
   const { id: endpoint } = await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
   // With these fields the envelope has a kilobyte.
   const body = JSON.stringify({ name: 'Ada Lovelace', phone: '+4930901820', fields: { note: 'x'.repeat(600) } });
-  const request = requestBytes(
-    platform.gatewayUrl,
-    'POST',
-    '/v1/cdp/contacts',
-    { authorization: `Bearer ${key}` },
-    body,
-  );
+  const request = requestBytes(platform.gatewayUrl, 'POST /v1/cdp/contacts', { authorization: `Bearer ${key}` }, body);
   return { id, client, request, endpoint };
 }
 
@@ -105,7 +99,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Answers the delays of all events but the last customer's, whose endpoint hangs where `hangs`. */
+/** Returns the delays of all events but the last customer's, whose endpoint hangs where `hangs`. */
 async function steadyRound({ platform, receiver, sql, customers }: Setting, hangs: boolean) {
   const last = customers.at(-1)!;
   if (hangs) {
@@ -156,7 +150,7 @@ async function arrivalsAt(receiver: Child): Promise<{ path: string; id: string; 
 }
 
 /**
- * A service that was away comes back: meanwhile events were written to the outbox of customer data and carried to the bus by
+ * A service that was unavailable comes back: meanwhile events were written to the outbox of customer data and carried to the bus by
  * its relay. Counts from the moment it goes on until the last delivery is written down as delivered, taking the events included.
  */
 async function drain({ platform, receiver, sql, customers }: Setting): Promise<Figure[]> {

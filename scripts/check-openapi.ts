@@ -20,7 +20,7 @@ const program = `import type { components, operations, webhooks } from './api.js
 type Schemas = components['schemas'];
 type Body<K extends keyof operations> =
   operations[K] extends { requestBody: { content: { 'application/json': infer B } } } ? B : never;
-type Answer<K extends keyof operations, Status extends number> =
+type ResponseOf<K extends keyof operations, Status extends number> =
   operations[K] extends { responses: Record<Status, { content: { 'application/json': infer A } }> } ? A : never;
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
@@ -33,11 +33,11 @@ const hours: Schemas['Staff']['hours'] = { mon: [['09:00', '12:00']] };
 const sent: Same<Schemas['Message']['status'], Schemas['MessageStatus']> = true;
 const told: Same<
   webhooks['contact.created']['post']['requestBody']['content']['application/json']['data']['contact'],
-  Answer<'getContact', 200>
+  ResponseOf<'getContact', 200>
 > = true;
 const keyed: NonNullable<operations['createContact']['parameters']['header']> = { 'Idempotency-Key': 'once' };
 const putWithoutKey: operations['putChannel']['parameters']['header'] = undefined;
-const refused: Answer<'listContacts', 400>['error']['code'] = 'invalid_request';
+const refused: ResponseOf<'listContacts', 400>['error']['code'] = 'invalid_request';
 export const all = [taken, nameless, pigeon, hours, sent, told, keyed, putWithoutKey, refused];
 `;
 

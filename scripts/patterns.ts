@@ -82,7 +82,7 @@ function namesIn(binding: Node | null): string[] {
 
 const textMethods = ['match', 'matchAll'];
 
-/** What a call makes a regular expression of; undefined where it makes none. */
+/** Returns what a call makes a regular expression of; undefined if it makes none. */
 function regExpUse(
   node: Node,
 ): { source: Node | undefined; flags: Node | undefined; isConstructor: boolean } | undefined {

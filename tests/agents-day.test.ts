@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type OwnAi, startOwnAi, tokensOfCall } from './own-ai.ts';
 import { callHook, type OwnProvider, startOwnProvider } from './own-provider.ts';
 
-/** A customer writes; an agent that knows the answer plans; somebody approves; the customer has the answer. */
+/** A customer writes; an agent that knows what to reply plans; somebody approves; the customer has the reply. */
 let platform: Platform;
 let provider: OwnProvider;
 let ai: OwnAi;
@@ -43,6 +43,7 @@ async function openShop(client: Client) {
   await waitFor('the article to be read', async () => {
     return (await client.getSource({ params: { source_id } })).status === 'ready';
   });
+  const { gatewayUrl } = platform;
   const write = (body: string) => {
     const inbound = {
       type: 'inbound',
@@ -51,7 +52,7 @@ async function openShop(client: Client) {
       id: crypto.randomUUID(),
       at: platform.clock.now().toISOString(),
     };
-    return callHook(platform.gatewayUrl, new URL(set.hook_url).pathname, provider.secret, inbound);
+    return callHook({ gatewayUrl, path: new URL(set.hook_url).pathname, secret: provider.secret }, inbound);
   };
   const awaiting = () =>
     waitFor('a plan to be approved', async () => (await client.listPlans({ query: { status: 'awaiting' } })).data[0]);

@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { bodyOf } from './body-of.ts';
 import { endSeeds, Seed } from './seed.ts';
 
-/** Whatever is sent, every operation answers with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
+/** Whatever is sent, every operation responds with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
 let platform: Platform;
 let account: TestAccount;
 let seed: Seed;
@@ -37,11 +37,11 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-function expectSound(answer: RawAnswer): void {
-  expect(answer.status).toBeGreaterThanOrEqual(200);
-  expect(answer.status).toBeLessThan(500);
-  if (answer.status < 300) return;
-  const { error } = ErrorEnvelope.parse(answer.body);
+function expectSound(response: RawAnswer): void {
+  expect(response.status).toBeGreaterThanOrEqual(200);
+  expect(response.status).toBeLessThan(500);
+  if (response.status < 300) return;
+  const { error } = ErrorEnvelope.parse(response.body);
   expect(error.message).not.toMatch(/\.[jt]s:\d|node_modules|postgres|syntax error/i);
 }
 
@@ -203,8 +203,8 @@ describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => 
     );
     for (const [name, { maxLength }] of texts) {
       const body = { ...required(operation), [name]: '😀'.repeat(maxLength! + 1) };
-      const answer = await send(operation, bodyOf(operation, body));
-      expect([answer.status, answer.body.error?.field]).toEqual([400, name]);
+      const response = await send(operation, bodyOf(operation, body));
+      expect([response.status, response.body.error?.field]).toEqual([400, name]);
     }
   });
 
@@ -217,9 +217,9 @@ describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => 
   });
 
   it.each(rawBodies)('refuses %s with 400, field body', async (_what, rawBody, headers) => {
-    const answer = await send(operation, { rawBody, headers });
-    expectSound(answer);
-    expect(answer.status).toBe(400);
+    const response = await send(operation, { rawBody, headers });
+    expectSound(response);
+    expect(response.status).toBe(400);
   });
 });
 

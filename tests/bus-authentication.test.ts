@@ -120,7 +120,9 @@ describe.each(services)('the user %s', (service) => {
     await refusedAll(
       [
         ...['PURGE', 'DELETE', 'UPDATE', 'MSG.GET', 'MSG.DELETE'].map((call) => `$JS.API.STREAM.${call}.platform`),
-        ...['$JS.API.STREAM.CREATE.other', '$JS.API.DIRECT.GET.platform', '$JS.API.CONSUMER.CREATE.platform'],
+        '$JS.API.STREAM.CREATE.other',
+        '$JS.API.DIRECT.GET.platform',
+        '$JS.API.CONSUMER.CREATE.platform',
         ...durablesOf(service).flatMap((durable) => [
           `$JS.API.CONSUMER.CREATE.platform.${durable}`,
           `$JS.API.CONSUMER.CREATE.platform.${durable}.platform.event.>`,

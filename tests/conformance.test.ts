@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bodyOf } from './body-of.ts';
 import { endSeeds, Seed } from './seed.ts';
 
-/** What every operation promises, from its contract alone: a new operation is tested here without a line. */
+/** Promises of every operation, from its contract alone: a new operation is tested here without a line. */
 let platform: Platform;
 let owner: TestAccount;
 let stranger: TestAccount;
@@ -32,13 +32,13 @@ async function accountWithMember(settings: Record<string, unknown>): Promise<Tes
   return account;
 }
 
-function expectRefusal(answer: RawAnswer, status: number, code: string, field?: string): void {
-  expect({ status: answer.status, ...ErrorEnvelope.parse(answer.body).error }).toMatchObject({
+function expectRefusal(response: RawAnswer, status: number, code: string, field?: string): void {
+  expect({ status: response.status, ...ErrorEnvelope.parse(response.body).error }).toMatchObject({
     status,
     code,
     ...(field ? { field } : {}),
   });
-  expect(answer.headers.get('request-id')).toBeTruthy();
+  expect(response.headers.get('request-id')).toBeTruthy();
 }
 
 const some = async (operation: Operation, account = owner, path?: string) => {
@@ -72,9 +72,9 @@ each(
   'refuses a request without a key',
   () => true,
   async (operation) => {
-    const answer = await owner.request(operation.method, await seed.path(operation.path), { key: null });
-    expectRefusal(answer, 401, 'key_required');
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    const response = await owner.request(operation.method, await seed.path(operation.path), { key: null });
+    expectRefusal(response, 401, 'key_required');
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
   },
 );
 
@@ -84,8 +84,8 @@ each(
   async (operation) => {
     const scope = operation.scope === 'messages:read' ? 'messages:write' : 'messages:read';
     const key = await platform.issueKey(owner.id, { scopes: [scope] });
-    const answer = await owner.request(operation.method, await seed.path(operation.path), { key });
-    expectRefusal(answer, 403, 'scope_missing');
+    const response = await owner.request(operation.method, await seed.path(operation.path), { key });
+    expectRefusal(response, 403, 'scope_missing');
   },
 );
 
@@ -107,15 +107,15 @@ each('answers not_found for an id that is none', hasPathId, async (operation) =>
 });
 
 each('names the field that an empty body lacks', requiresFields, async (operation) => {
-  const answer = await some(operation);
-  expectRefusal(answer, 400, 'invalid_request');
-  expect(Object.keys(operation.body!.shape)).toContain(answer.body.error.field);
+  const response = await some(operation);
+  expectRefusal(response, 400, 'invalid_request');
+  expect(Object.keys(operation.body!.shape)).toContain(response.body.error.field);
 });
 
 each('names the field that an empty query lacks', requiresQuery, async (operation) => {
-  const answer = await some(operation);
-  expectRefusal(answer, 400, 'invalid_request');
-  expect(Object.keys(operation.query!.shape)).toContain(answer.body.error.field);
+  const response = await some(operation);
+  expectRefusal(response, 400, 'invalid_request');
+  expect(Object.keys(operation.query!.shape)).toContain(response.body.error.field);
 });
 
 each('refuses a limit of 0 and above its most, and a cursor that is none', isList, async (operation) => {
@@ -158,11 +158,11 @@ each('repeats its first answer for the same Idempotency-Key, byte by byte', isWr
 
 each('refuses an Idempotency-Key that is none', isWrite, async (operation) => {
   for (const key of ['', 'é', 'x'.repeat(256)]) {
-    const answer = await owner.request(operation.method, await seed.path(operation.path), {
+    const response = await owner.request(operation.method, await seed.path(operation.path), {
       body: {},
       headers: { 'idempotency-key': key },
     });
-    expectRefusal(answer, 400, 'invalid_request', 'Idempotency-Key');
+    expectRefusal(response, 400, 'invalid_request', 'Idempotency-Key');
   }
 });
 
@@ -173,11 +173,11 @@ each(
     const path = await seed.path(operation.path);
     const methods = operations.filter((other) => samePlace(other, operation)).map((other) => other.method as string);
     const wrong = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((method) => !methods.includes(method))!;
-    const answer = await owner.request(wrong, path);
-    expectRefusal(answer, 405, 'invalid_request');
+    const response = await owner.request(wrong, path);
+    expectRefusal(response, 405, 'invalid_request');
     const options = await owner.request('OPTIONS', path);
     expect(options.status).toBe(204);
-    for (const allow of [answer, options]) {
+    for (const allow of [response, options]) {
       expect(allow.headers.get('allow')!.split(', ')).toEqual(expect.arrayContaining([...methods, 'OPTIONS']));
     }
   },
@@ -199,19 +199,19 @@ each(
   (operation) => operation.method === 'GET',
   async (operation) => {
     const path = (await seed.path(operation.path)) + (requiresQuery(operation) ? await requiredQuery(operation) : '');
-    const answer = await owner.request('GET', path);
-    expect(answer.status).toBe(200);
-    operation.answer!.parse(answer.body);
-    for (const name of ['request-id', 'ratelimit', 'ratelimit-policy']) expect(answer.headers.get(name)).toBeTruthy();
+    const response = await owner.request('GET', path);
+    expect(response.status).toBe(200);
+    operation.answer!.parse(response.body);
+    for (const name of ['request-id', 'ratelimit', 'ratelimit-policy']) expect(response.headers.get(name)).toBeTruthy();
     const head = await owner.request('HEAD', path);
     expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
       200,
       '',
-      String(Buffer.byteLength(answer.text)),
+      String(Buffer.byteLength(response.text)),
     ]);
   },
 );
-/** What a query must hold, by the names of its fields. */
+/** Values that a query must hold, by the names of its fields. */
 async function requiredQuery(operation: Operation): Promise<string> {
   const values: Record<string, string> = {
     booking_type: String(await seed.id('booking_type_id')),

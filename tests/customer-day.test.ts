@@ -1,3 +1,4 @@
+import type { MessageDetail } from '@customer-platform/contracts/messaging';
 import {
   type Platform,
   type Receiver,
@@ -28,7 +29,7 @@ beforeEach(async () => {
   account = await platform.account({ name: 'Chairs & Co', timezone: 'UTC' });
 });
 
-/** What the receiver was told, the first of each kind. */
+/** Events that the receiver was told, the first of each kind. */
 const told = () => {
   const events = receiver.received.map(({ body }) => JSON.parse(body));
   return new Map([...events].reverse().map((event) => [event.type as string, event.data]));
@@ -148,27 +149,14 @@ it('what they are told: a confirmation that one channel refuses and the next one
   const sent = await sms.next(({ body }) => JSON.parse(body).message === id);
   expect(JSON.parse(sent.body)).toMatchObject({ channel: 'sms', to: contact.phone, body });
   const at = platform.clock.now();
+  const hook = { gatewayUrl: platform.gatewayUrl, path: new URL(hook_url).pathname, secret: sms.secret };
   const receipt = { type: 'receipt', id: idOf(JSON.parse(sent.body)), status: 'delivered', at: at.toISOString() };
-  const taken = await callHook(platform.gatewayUrl, new URL(hook_url).pathname, sms.secret, receipt, { at });
+  const taken = await callHook(hook, receipt, { at });
   expect(taken.status).toBe(200);
 
-  // One GET tells the whole story.
-  const story = await waitFor('the story to be whole', async () => {
-    const message = await client.getMessage({ params: { message_id: id } });
-    const isTold = message.webhooks.some(
-      ({ event, status }) => event === 'message.delivered' && status === 'delivered',
-    );
-    return isTold && message;
-  });
-  expect(story).toMatchObject({ ...about, reference, status: 'delivered', channel: 'sms', error: null });
-  expect(story.attempts).toMatchObject([
-    { number: 1, channel: 'whatsapp', provider: 'http', status: 'failed', reason: 'rejected', receipts: [] },
-    { number: 2, channel: 'sms', provider: 'http', status: 'delivered', reason: null, provider_id: receipt.id },
-  ]);
-  expect(story.attempts[1]!.receipts).toMatchObject([{ status: 'delivered', applied: true }]);
-  const ofEndpoint = { endpoint: endpoint.id, status: 'delivered', response_status: 204 };
-  expect(story.webhooks.map(({ event }) => event).sort()).toEqual(['message.delivered', 'message.sent']);
-  for (const told of story.webhooks) expect(told).toMatchObject(ofEndpoint);
+  const story = await wholeStory(id);
+  expect(story).toMatchObject({ ...about, reference });
+  expectTold(story, receipt.id, endpoint.id);
 
   const items = [{ sku: 'chair', name: 'Chair', quantity: 2, unit_price_minor: 9_900 }];
   const order = await client.createOrder({ body: { contact: contact.id, channel: 'sms', items } });
@@ -178,3 +166,26 @@ it('what they are told: a confirmation that one channel refuses and the next one
   const { data } = await client.listMessages({ query: { reference: `order-${order.number}` } });
   expect(data).toMatchObject([{ ...about, id: declined.message, channel: 'sms' }]);
 });
+
+/** Returns a message once one GET tells all that became of it, a webhook of its delivery included. */
+function wholeStory(message_id: string): Promise<MessageDetail> {
+  return waitFor('the story to be whole', async () => {
+    const message = await account.client.getMessage({ params: { message_id } });
+    const isTold = message.webhooks.some(
+      ({ event, status }) => event === 'message.delivered' && status === 'delivered',
+    );
+    return isTold && message;
+  });
+}
+
+function expectTold(story: MessageDetail, provider_id: string, endpoint: string): void {
+  expect(story).toMatchObject({ status: 'delivered', channel: 'sms', error: null });
+  expect(story.attempts).toMatchObject([
+    { number: 1, channel: 'whatsapp', provider: 'http', status: 'failed', reason: 'rejected', receipts: [] },
+    { number: 2, channel: 'sms', provider: 'http', status: 'delivered', reason: null, provider_id },
+  ]);
+  expect(story.attempts[1]!.receipts).toMatchObject([{ status: 'delivered', applied: true }]);
+  expect(story.webhooks.map(({ event }) => event).sort()).toEqual(['message.delivered', 'message.sent']);
+  for (const told of story.webhooks)
+    expect(told).toMatchObject({ endpoint, status: 'delivered', response_status: 204 });
+}

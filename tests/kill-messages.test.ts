@@ -8,8 +8,8 @@ import { patientClient } from './setup.ts';
 
 const kills = 4;
 const writers = 6;
-/** How long the provider takes for a message: whenever the process is killed some are under way. */
-const answerMs = 250;
+/** Milliseconds that the provider takes for a message: whenever the process is killed some are under way. */
+const responseMs = 250;
 
 let platform: ProcessPlatform;
 let provider: OwnProvider;
@@ -39,47 +39,51 @@ async function killAndSeeBack(): Promise<void> {
   await waitFor('Messages to be back', () => ![undefined, before].includes(platform.pidOf('messaging')), 20_000);
 }
 
-/** Reports that a message was delivered until that is answered for, as a provider does. */
+/** Reports that a message was delivered until that is accepted, as a provider does. */
 async function reportDelivered(sent: Sent): Promise<void> {
   const receipt = { type: 'receipt', id: idOf(sent), status: 'delivered', at: new Date().toISOString() };
-  await waitFor(
-    'the receipt to be taken',
-    async () => (await callHook(platform.gatewayUrl, whatsappHook, provider.secret, receipt)).status === 200,
-    20_000,
-  );
+  const hook = { gatewayUrl: platform.gatewayUrl, path: whatsappHook, secret: provider.secret };
+  await waitFor('the receipt to be taken', async () => (await callHook(hook, receipt)).status === 200, 20_000);
 }
 
-it(`sends nothing twice and loses nothing when it is killed ${kills} times while it sends`, async () => {
-  const reports: Promise<void>[] = [];
-  const delivered = new Set<string>();
+/** Messages by their references that Messages has accepted, and those that the provider then reported as delivered. */
+const accepted = new Map<string, string>();
+const delivered = new Set<string>();
+const reports: Promise<void>[] = [];
+let sends = 0;
+
+/** Has the provider take its time, and report every other message by WhatsApp as delivered; the others go on by SMS. */
+function respondSlowly(): void {
   provider.answer = (request, response) => {
     const sent = sentBy(request);
     setTimeout(() => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: idOf(sent) }));
-      // Every other one that goes by WhatsApp arrives; the others go on by SMS when their time is over.
       if (sent.channel !== 'whatsapp' || !sent.body.endsWith('0')) return;
       delivered.add(sent.message);
       reports.push(reportDelivered(sent));
-    }, answerMs);
+    }, responseMs);
   };
+}
 
-  const accepted = new Map<string, string>();
+/** Sends one message, at `send_at` if given, and returns its id once it is accepted. */
+async function send(send_at?: string): Promise<string> {
+  const reference = `key-${sends++}`;
+  const body = `${reference} ${sends % 2}`;
+  const channels = [
+    { channel: 'whatsapp' as const, body, fallback_after_seconds: 10 },
+    { channel: 'sms' as const, body, fallback_after_seconds: 10 },
+  ];
+  const message = await client.sendMessage({
+    body: { to: '+4930901820', channels, reference, ...(send_at ? { send_at } : {}) },
+    idempotencyKey: reference,
+  });
+  accepted.set(reference, message.id);
+  return message.id;
+}
+
+it(`sends nothing twice and loses nothing when it is killed ${kills} times while it sends`, async () => {
+  respondSlowly();
   let isOver = false;
-  let next = 0;
-  const send = async (send_at?: string) => {
-    const reference = `key-${next++}`;
-    const body = `${reference} ${next % 2}`;
-    const channels = [
-      { channel: 'whatsapp' as const, body, fallback_after_seconds: 10 },
-      { channel: 'sms' as const, body, fallback_after_seconds: 10 },
-    ];
-    const message = await client.sendMessage({
-      body: { to: '+4930901820', channels, reference, ...(send_at ? { send_at } : {}) },
-      idempotencyKey: reference,
-    });
-    accepted.set(reference, message.id);
-    return message.id;
-  };
   const sendAt = new Date(Date.now() + 4_000);
   const scheduled = await Promise.all(Array.from({ length: 20 }, () => send(sendAt.toISOString())));
   const writing = Array.from({ length: writers }, async () => {
@@ -101,17 +105,30 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
   await waitFor('every attempt to be over', async () => (await unfinished()) === 0, 40_000);
   await Promise.all(reports);
 
+  await expectEachOnce();
+  const messages: MessageDetail[] = [];
+  for (const message_id of accepted.values()) messages.push(await client.getMessage({ params: { message_id } }));
+  expectNothingTwice(messages);
+  expectEnds(messages);
+  // Schedules did: each of those is among what was sent, none of them early.
+  for (const id of scheduled) {
+    const [first] = messages.find((message) => message.id === id)!.attempts;
+    expect(new Date(first!.started_at).getTime()).toBeGreaterThanOrEqual(sendAt.getTime());
+  }
+}, 120_000);
+
+/** Expects every message that was accepted to be listed, once. */
+async function expectEachOnce(): Promise<void> {
   const listed = new Map<string, string[]>();
   for await (const { id, reference } of eachOf((page) => client.listMessages({ query: { limit: 100, ...page } })))
     listed.set(reference!, [...(listed.get(reference!) ?? []), id]);
-  // Every message that was accepted is there, once.
   expect(listed).toEqual(new Map([...accepted].map(([reference, id]) => [reference, [id]])));
+}
 
+/** Expects no attempt to have reached the provider twice or unknown to Messages, and what shows as taken to have reached it. */
+function expectNothingTwice(messages: MessageDetail[]): void {
   const sent = provider.sent();
-  // No attempt reached the provider twice, and none did that nobody knows of.
   expect(sent.length - new Set(sent.map(({ attempt }) => attempt)).size).toBe(0);
-  const messages: MessageDetail[] = [];
-  for (const message_id of accepted.values()) messages.push(await client.getMessage({ params: { message_id } }));
   const attempts = messages.flatMap((message) =>
     message.attempts.map((attempt) => ({ ...attempt, message: message.id })),
   );
@@ -123,6 +140,10 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
   const reached = new Set(sent.map(({ message, channel }) => `${message} ${channel}`));
   const taken = attempts.filter(({ status }) => status !== 'unknown');
   expect(taken.filter(({ message, channel }) => !reached.has(`${message} ${channel}`))).toEqual([]);
+}
+
+/** Expects each message to have ended as its attempts did. */
+function expectEnds(messages: MessageDetail[]): void {
   // A message that nobody is known to have taken has failed, and says why.
   for (const { status, error, attempts } of messages) {
     const isTaken = attempts.some(({ status }) => status !== 'unknown');
@@ -138,14 +159,9 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
     const isReached = delivered.has(id) && isKnown;
     expect([id, attempts.length, attempts[0]!.status === 'delivered']).toEqual([id, isReached ? 1 : 2, isReached]);
   }
-  // Schedules did: each of those is among what was sent, none of them early.
-  for (const id of scheduled) {
-    const [first] = messages.find((message) => message.id === id)!.attempts;
-    expect(new Date(first!.started_at).getTime()).toBeGreaterThanOrEqual(sendAt.getTime());
-  }
-}, 120_000);
+}
 
-/** How many attempts still wait for something. */
+/** Returns the number of attempts that still wait for something. */
 async function unfinished(): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int from messaging.attempts

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openCalendar, patientClient } from './setup.ts';
 
-/** How often a process is killed, one after the other through all of them. */
+/** Number of kills, one process after the other through all of them. */
 const moments = 21;
 const writers = 8;
 const servers: ServerName[] = ['postgres', 'nats', 'redis'];

@@ -39,9 +39,9 @@ function integersOf(schema: z.ZodObject | undefined): string[] {
   );
 }
 
-function expectRefused(answer: RawAnswer, statuses: number[]): void {
-  expect(statuses).toContain(answer.status);
-  if (answer.status >= 300) ErrorEnvelope.parse(answer.body);
+function expectRefused(response: RawAnswer, statuses: number[]): void {
+  expect(statuses).toContain(response.status);
+  if (response.status >= 300) ErrorEnvelope.parse(response.body);
 }
 
 const inPaths = served.flatMap((operation) =>
@@ -63,10 +63,10 @@ it.each(inQueries)('%s answers 400 for a large %s in its query', async (_key, na
   const startsAt = path.endsWith('/explain') ? `starts_at=${nextMonday(platform.clock.now()).toISOString()}&` : '';
   for (const value of large) {
     const target = `${await seed.path(path)}?${others}${startsAt}${name}=${value}`;
-    const answer = await account.request(method, target);
+    const response = await account.request(method, target);
     // An id that is nothing of the account is 404 where the query names the resource that is asked about.
-    expectRefused(answer, [400, 404]);
-    if (answer.status === 400) expect(answer.body.error.field).toBe(name);
+    expectRefused(response, [400, 404]);
+    if (response.status === 400) expect(response.body.error.field).toBe(name);
   }
 });
 
@@ -123,8 +123,8 @@ describe('a body with a large integer', () => {
   it.each(bodies)('%s %s is taken or refused with 400', async (method, path, bodyOf) => {
     const target = await seed.path(path);
     for (const value of large) {
-      const answer = await account.request(method, target, { body: await bodyOf(number(value)) });
-      expectRefused(answer, [200, 201, 400]);
+      const response = await account.request(method, target, { body: await bodyOf(number(value)) });
+      expectRefused(response, [200, 201, 400]);
     }
   });
 });

@@ -3,7 +3,7 @@ import { type Platform, type RawAnswer, startPlatform, type TestAccount, waitFor
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callHook, idOf, type OwnProvider, startOwnProvider } from './own-provider.ts';
 
-/** What Messages takes and refuses at its bounds: with the field at fault and a message that names what would be right. */
+/** Requests that Messages takes and refuses at its bounds: with the field at fault and a message that names what would be right. */
 let platform: Platform;
 let provider: OwnProvider;
 let account: TestAccount;
@@ -33,9 +33,9 @@ const inMs = (ms: number) => new Date(platform.clock.now().getTime() + ms).toISO
 const send = (body: object) => account.request('POST', '/v1/messages', { body });
 const put = (channel: string, body: object) => account.request('PUT', `/v1/messages/channels/${channel}`, { body });
 
-function expectRefusal(answer: RawAnswer, field: string, says: RegExp): void {
-  const { error } = answer.body;
-  expect([answer.status, error?.code, error?.field]).toEqual([400, 'invalid_request', field]);
+function expectRefusal(response: RawAnswer, field: string, says: RegExp): void {
+  const { error } = response.body;
+  expect([response.status, error?.code, error?.field]).toEqual([400, 'invalid_request', field]);
   expect(error.message).toMatch(says);
 }
 
@@ -116,9 +116,9 @@ describe('a message is taken', () => {
       () => ({ contact: withoutPhone, channels: [{ ...sms, channel: 'email' }] }),
     ],
   ])('%s', async (_what, body) => {
-    const answer = await send(body());
-    expect([answer.status, answer.body.error]).toEqual([202, null]);
-    const { text: shown } = await account.request('GET', `/v1/messages/${answer.body.id}`);
+    const response = await send(body());
+    expect([response.status, response.body.error]).toEqual([202, null]);
+    const { text: shown } = await account.request('GET', `/v1/messages/${response.body.id}`);
     expect(JSON.parse(shown)).toMatchObject({ body: (body() as { channels: { body: string }[] }).channels[0]!.body });
   });
 });
@@ -140,8 +140,8 @@ describe('a channel is not set up', () => {
   it.each(lacking)('with %s without %s', async (name, setting, channel, settings) => {
     const other = await platform.account();
     const body = { provider: name, settings: { ...settings, [setting]: undefined } };
-    const answer = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
-    expectRefusal(answer, 'settings', new RegExp(`^settings\\.${RegExp.escape(setting)}\\b`));
+    const response = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
+    expectRefusal(response, 'settings', new RegExp(`^settings\\.${RegExp.escape(setting)}\\b`));
     expect((await other.client.listChannels({})).data).toEqual([]);
     body.settings = settings;
     const right = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
@@ -175,14 +175,14 @@ describe('a channel is not set up', () => {
   });
 
   it('under a name that there is not', async () => {
-    const answer = await put('fax', { provider: 'http', settings: { url: 'http://127.0.0.1:9/' } });
-    expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found']);
+    const response = await put('fax', { provider: 'http', settings: { url: 'http://127.0.0.1:9/' } });
+    expect([response.status, response.body.error.code]).toEqual([404, 'not_found']);
   });
 });
 
 describe('a hook', () => {
   const call = (body: object, options = {}, path = hook, secret = provider.secret) =>
-    callHook(platform.gatewayUrl, path, secret, body, { at: platform.clock.now(), ...options });
+    callHook({ gatewayUrl: platform.gatewayUrl, path, secret }, body, { at: platform.clock.now(), ...options });
   const inbound = { type: 'inbound', id: 'in-1', from: '+4930901899', body: 'Hi', at: '2026-11-20T09:00:00Z' };
   let sql: ReturnType<Platform['database']>;
   beforeAll(() => {
@@ -219,8 +219,8 @@ describe('a hook', () => {
     const before = await stored();
     const receipt = { type: 'receipt', id: sent.attempts[0]!.provider_id, status: 'delivered', at: inMs(0) };
     for (const given of [receipt, inbound]) {
-      const answer = await refused(given);
-      expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+      const response = await refused(given);
+      expect([response.status, response.body.error.code]).toEqual([status, code]);
     }
     expect(await stored()).toEqual(before);
     expect(await account.client.getMessage({ params: { message_id: body.id } })).toEqual(sent);

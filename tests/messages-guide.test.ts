@@ -62,10 +62,10 @@ it('every call of the page is answered with 2xx', async () => {
     const named = (text: string) =>
       text.replace('CONTACT', contact.id).replace('MESSAGE', message).replaceAll('…', 'x');
     const rawBody = body === undefined ? {} : { rawBody: named(body) };
-    const answer = await account.request(method!, named(path!), rawBody);
-    if (path === '/v1/messages' && message === '') message = answer.body.id;
-    const isTaken = answer.status >= 200 && answer.status < 300;
-    answers.push(isTaken ? 'taken' : `${method} ${path} answered ${answer.text}`);
+    const response = await account.request(method!, named(path!), rawBody);
+    if (path === '/v1/messages' && message === '') message = response.body.id;
+    const isTaken = response.status >= 200 && response.status < 300;
+    answers.push(isTaken ? 'taken' : `${method} ${path} answered ${response.text}`);
   }
   expect(answers).toEqual(calls.map(() => 'taken'));
 });

@@ -35,12 +35,12 @@ afterAll(async () => {
 let count = 0;
 const createContact = async () => {
   const name = `contact ${count++}`;
-  const answer = await rawRequest(platform.gatewayUrl, 'POST', '/v1/cdp/contacts', { key, body: { name } });
+  const response = await rawRequest(platform.gatewayUrl, 'POST', '/v1/cdp/contacts', { key, body: { name } });
   return {
     name,
-    status: answer.status,
-    code: answer.body?.error?.code as string | undefined,
-    retryAfter: answer.headers.get('retry-after'),
+    status: response.status,
+    code: response.body?.error?.code as string | undefined,
+    retryAfter: response.headers.get('retry-after'),
   };
 };
 const told = (name: string) => receiver.received.some(({ body }) => JSON.parse(body).data.contact.name === name);
@@ -64,7 +64,7 @@ it('takes writes while NATS is away; their events arrive when it is back', async
   await waitFor('the events', () => written.every(({ name }) => told(name)), 30_000);
 });
 
-/** What happens while a process neither answers nor ends. */
+/** Behaviour while a process neither responds nor ends. */
 async function whileHanging(name: string, work: () => Promise<void>): Promise<void> {
   const pid = await waitFor(`${name} to run`, () => platform.pidOf(name));
   process.kill(pid, 'SIGSTOP');
@@ -98,7 +98,7 @@ it('shows a message whole within a second while webhooks hang, and says that the
   });
 });
 
-/** Whether a message is to be tried again later, which no answer shows. */
+/** Returns whether a message is to be tried again later, which no response shows. */
 async function isPutOff(message: string): Promise<boolean> {
   const sql = postgres(platform.databaseUrl, { max: 1 });
   try {
@@ -147,8 +147,8 @@ it('answers 503 with Retry-After while PostgreSQL is away, and recovers without 
   expect([401, 503]).toContain(unknown.status);
   await platform.startServer('postgres');
   const back = await waitFor('writes to work again', async () => {
-    const answer = await createContact();
-    return answer.status === 201 ? answer : undefined;
+    const response = await createContact();
+    return response.status === 201 ? response : undefined;
   });
   await waitFor('its event', () => told(back.name));
   expect(platform.processNames.map((name) => platform.pidOf(name))).toEqual(pids);

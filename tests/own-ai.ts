@@ -11,9 +11,9 @@ export interface PlannedStep {
 
 /** Somebody's OpenAI-compatible AI on loopback: plans these steps, whatever it is asked. */
 export interface OwnAi extends Receiver {
-  /** What an account's settings say to reach it. */
+  /** Settings of an account that reach it. */
   settings: { base_url: string; api_key: string; model: string };
-  /** What it plans from now on. */
+  /** Steps that it plans from now on. */
   steps: PlannedStep[];
 }
 

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { type RawAnswer, type Received, type Receiver, rawRequest, startReceiver } from '@customer-platform/testkit';
 
-/** What a provider behind `http` is asked to send. */
+/** Message that a provider behind `http` is asked to send. */
 export interface Sent {
   message: string;
   attempt: string;
@@ -15,9 +15,9 @@ export interface Sent {
 /** Somebody's provider on loopback: takes every message with an id, unless its `answer` is set. */
 export interface OwnProvider extends Receiver {
   secret: string;
-  /** What a channel is set up with to reach it. */
+  /** Settings of a channel that reach it. */
   settings: { provider: 'http'; settings: { url: string; secret: string } };
-  /** What it was asked to send, oldest first. */
+  /** Returns what it was asked to send, oldest first. */
   sent(): Sent[];
 }
 
@@ -40,17 +40,22 @@ export async function startOwnProvider(): Promise<OwnProvider> {
   });
 }
 
-/** How a hook is called; without them as it should be. */
+/** Faults of a call of a hook; without them it is as it should be. */
 interface HookOptions {
   at?: Date;
   signature?: string;
 }
 
-/** Calls a hook with a body signed by Standard Webhooks. */
+/** A hook at a gateway, and the secret that its calls are signed with. */
+interface Hook {
+  gatewayUrl: string;
+  path: string;
+  secret: string;
+}
+
+/** Calls a hook with a body signed by Standard Webhooks, and returns the response. */
 export async function callHook(
-  gatewayUrl: string,
-  path: string,
-  secret: string,
+  { gatewayUrl, path, secret }: Hook,
   body: object,
   { at = new Date(), signature }: HookOptions = {},
 ): Promise<RawAnswer> {

@@ -69,9 +69,9 @@ async function restore(onTheBus: () => Promise<void>): Promise<void> {
 async function republish(): Promise<number> {
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const options = { key: platform.adminToken, body: { since } };
-  const answer = await rawRequest(platform.adminUrl, 'POST', '/admin/events/republish', options);
-  expect(answer.status).toBe(202);
-  return answer.body.matched;
+  const response = await rawRequest(platform.adminUrl, 'POST', '/admin/events/republish', options);
+  expect(response.status).toBe(202);
+  return response.body.matched;
 }
 
 async function emptyTheBus(): Promise<void> {

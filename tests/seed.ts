@@ -65,7 +65,7 @@ async function publish(client: TestAccount['client'], params: { agent_id: number
   await client.publishWorkflow({ params });
 }
 
-/** With a provider that nobody answers for. */
+/** With a provider that does not exist. */
 async function setUpSms(client: TestAccount['client']): Promise<void> {
   const provider = { provider: 'http' as const, settings: { url: nowhere } };
   await client.putChannel({ params: { channel: 'sms' }, body: provider });

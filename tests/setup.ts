@@ -1,7 +1,7 @@
 import { type Client, createClient } from '@customer-platform/client';
 import { waitFor } from '@customer-platform/testkit';
 
-/** How many starts a day the booking type of `openCalendar` has: every five minutes, at any hour. */
+/** Starts a day of the booking type of `openCalendar`: every five minutes, at any hour. */
 export const startsPerDay = 288;
 
 /** A calendar that is always open: one contact, and a booking type of five minutes that `teammates` take. */

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listenAndTell } from './listen.ts';
 
-// Takes messages as an account's own provider does, each at once with an id. GET /report answers what came since it was last asked;
-// GET /hang?prefix=/sms lets what comes to paths that begin so wait without an answer, until GET /release.
+// Takes messages as an account's own provider does, each at once with an id. GET /report returns what came since it was last asked;
+// GET /hang?prefix=/sms lets what comes to paths that begin so wait without a response, until GET /release.
 interface Arrival {
   path: string;
   attempt: string;
   message: string;
   body: string;
-  /** When its head came, in ms. */
+  /** Milliseconds at which its head came. */
   at: number;
 }
 

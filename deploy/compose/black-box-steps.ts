@@ -1,4 +1,4 @@
-import { type Answer, askUntil } from './json-request.ts';
+import { askUntil, type JsonResponse } from './json-request.ts';
 
 /** The platform may have come up a moment ago, and news of one service take a moment to the others. */
 export const patienceMs = 30_000;
@@ -16,10 +16,10 @@ export async function step<Result>(promise: string, work: () => Promise<Result>)
   }
 }
 
-/** @throws Error that shows the answer when its status is another */
-export function expectStatus<Body>(answer: Answer<Body>, status: number): Answer<Body> {
-  if (answer.status === status) return answer;
-  throw new Error(`answered ${answer.status} where ${status} was due: ${answer.text.slice(0, 500)}`);
+/** @throws Error that shows the response if its status is another */
+export function expectStatus<Body>(response: JsonResponse<Body>, status: number): JsonResponse<Body> {
+  if (response.status === status) return response;
+  throw new Error(`the status was ${response.status} where ${status} was due: ${response.text.slice(0, 500)}`);
 }
 
 export function expectThat(holds: boolean, otherwise: string): void {
@@ -27,11 +27,16 @@ export function expectThat(holds: boolean, otherwise: string): void {
 }
 
 /**
- * Sends again, as a new request, while the answer is one that a moment may cure: 503 of a service that has just come up
+ * Sends again, as a new request, while the response is one that a moment may cure: 503 of a service that has just come up
  * and, with newsOnTheirWay, 400 for what another service is about to hear of.
  */
-export async function eventually<Body>(send: () => Promise<Answer<Body>>, status: number, newsOnTheirWay = false) {
-  const mayPass = (answer: Answer<Body>) => answer.status === 503 || (newsOnTheirWay && answer.status === 400);
-  const describe = (answer: Answer<Body>) => `answered ${answer.status}: ${answer.text.slice(0, 500)}`;
-  return expectStatus(await askUntil(send, (answer) => !mayPass(answer), describe, patienceMs), status);
+export async function eventually<Body>(
+  send: () => Promise<JsonResponse<Body>>,
+  status: number,
+  newsOnTheirWay = false,
+) {
+  const mayPass = (response: JsonResponse<Body>) =>
+    response.status === 503 || (newsOnTheirWay && response.status === 400);
+  const describe = (response: JsonResponse<Body>) => `status ${response.status}: ${response.text.slice(0, 500)}`;
+  return expectStatus(await askUntil(send, (response) => !mayPass(response), describe, patienceMs), status);
 }

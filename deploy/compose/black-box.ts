@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { consult } from './black-box-agents.ts';
 import { converse, trade } from './black-box-modules.ts';
 import { eventually, expectStatus, expectThat, patienceMs, step } from './black-box-steps.ts';
-import { type Answer, askUntil, type Send, sender } from './json-request.ts';
+import { askUntil, type JsonResponse, type Send, sender } from './json-request.ts';
 import { startReceiver, whyForged } from './webhook-receiver.ts';
 
 const usage = `Checks a running platform from outside, as a customer with an account of its own meets it.
@@ -76,8 +76,8 @@ async function makeAccount(manage: Send): Promise<{ account: string; keyId: stri
   return step('and a key, and one of its sandbox', async () => {
     const makeKey = async (mode: 'live' | 'test') => {
       const body = { name: 'Black box', mode, scopes: ['*'] };
-      const answer = await manage<{ id: string; key: string }>('POST', `/admin/accounts/${account}/keys`, { body });
-      return expectStatus(answer, 201).body;
+      const response = await manage<{ id: string; key: string }>('POST', `/admin/accounts/${account}/keys`, { body });
+      return expectStatus(response, 201).body;
     };
     const { id: keyId, key } = await makeKey('live');
     return { account, keyId, key, testKey: (await makeKey('test')).key };
@@ -95,12 +95,12 @@ async function prepareBooking(call: Send): Promise<{ contact: string; bookingTyp
   });
   const bookingType = await step('a booking type can be made', async () => {
     const body = { name: 'Consultation', duration_minutes: 30, staff: [staff.email], default_staff: staff.email };
-    const answer = await eventually(
+    const response = await eventually(
       () => call<{ id: number }>('POST', '/v1/calendar/booking-types', { body }),
       201,
       true,
     );
-    return answer.body.id;
+    return response.body.id;
   });
   const startsAt = await step('free times are listed', async () => {
     const path = `/v1/calendar/free-times?booking_type=${bookingType}&limit=5`;
@@ -112,7 +112,7 @@ async function prepareBooking(call: Send): Promise<{ contact: string; bookingTyp
   return { contact, bookingType, startsAt };
 }
 
-/** Books, repeats the request, and tries to book the same time again; answers the appointment's id. */
+/** Books, repeats the request, and tries to book the same time again; returns the appointment's id. */
 async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>): Promise<string> {
   const body = { contact: want.contact, booking_type: want.bookingType, starts_at: want.startsAt };
   const keyed = () =>
@@ -121,12 +121,12 @@ async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>
       headers: { 'idempotency-key': `black-box-${want.contact}` },
     });
   const first = await step('a listed time can be booked', async () => {
-    const answer = expectStatus(await keyed(), 201);
-    expectThat(answer.body.status === 'confirmed', `its status is ${answer.body.status}: it should be confirmed`);
-    expectThat(!answer.headers.has('idempotent-replayed'), 'the first answer says that it is a replay');
-    return answer;
+    const response = expectStatus(await keyed(), 201);
+    expectThat(response.body.status === 'confirmed', `its status is ${response.body.status}: it should be confirmed`);
+    expectThat(!response.headers.has('idempotent-replayed'), 'the first response says that it is a replay');
+    return response;
   });
-  await step('the same request with its Idempotency-Key repeats the first answer', async () => {
+  await step('the same request with its Idempotency-Key repeats the first response', async () => {
     const again = expectStatus(await keyed(), 201);
     expectThat(again.headers.get('idempotent-replayed') === 'true', 'Idempotent-Replayed: true is missing');
     expectThat(again.text === first.text, `the body differs:\n${first.text}\n${again.text}`);
@@ -165,7 +165,7 @@ async function checkWebhook(call: Send, options: Entrances, act: () => Promise<s
       const changed = { ...delivery, body: delivery.body.replace(appointment, 'another') };
       expectThat(whyForged(changed, endpoint.secret, Date.now()) !== null, 'a changed body passes as well');
     });
-    await step('the delivery record shows one try, answered 200', () => checkRecord(call, endpoint.id, delivery));
+    await step('the delivery record shows one try with status 200', () => checkRecord(call, endpoint.id, delivery));
     const count = receiver.received.length;
     expectThat(count === 1, `${count} deliveries of one booking and its replay came: 1 should`);
   } finally {
@@ -194,13 +194,14 @@ async function main(): Promise<void> {
   const manage = sender(options.admin, options.adminToken);
   await step('the platform is ready', async () => {
     const ready = () => sender(options.gateway, '')('GET', '/readyz').catch((error: Error) => error);
-    const shown = (answer: Answer<unknown> | Error) => (answer instanceof Error ? String(answer.cause) : answer.text);
-    await askUntil(ready, (answer) => !(answer instanceof Error) && answer.status === 200, shown, patienceMs);
+    const shown = (response: JsonResponse<unknown> | Error) =>
+      response instanceof Error ? String(response.cause) : response.text;
+    await askUntil(ready, (response) => !(response instanceof Error) && response.status === 200, shown, patienceMs);
   });
   await step('the control plane cannot be reached through the public port', async () =>
     expectThat(
       [401, 404].includes((await sender(options.gateway, options.adminToken)('GET', '/admin/accounts')).status),
-      'the public port answers /admin/accounts',
+      'the public port serves /admin/accounts',
     ),
   );
   const { account, keyId, key, testKey } = await makeAccount(manage);
@@ -216,7 +217,7 @@ async function main(): Promise<void> {
   await consult(sender(options.gateway, testKey));
   await step('a revoked key is refused within a second', async () => {
     expectStatus(await manage('DELETE', `/admin/keys/${keyId}`), 204);
-    const describe = ({ status }: Answer<unknown>) => `answered ${status}`;
+    const describe = ({ status }: JsonResponse<unknown>) => `status ${status}`;
     await askUntil(
       () => call('GET', '/v1/me'),
       ({ status }) => status === 401,

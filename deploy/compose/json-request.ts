@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** An answer, its body parsed where it is JSON. */
-export interface Answer<Body> {
+/** A response, its body parsed where it is JSON. */
+export interface JsonResponse<Body> {
   status: number;
   headers: Headers;
   text: string;
@@ -13,14 +13,14 @@ export type Send = <Body = unknown>(
   method: string,
   path: string,
   options?: { body?: object; headers?: Record<string, string>; token?: string },
-) => Promise<Answer<Body>>;
+) => Promise<JsonResponse<Body>>;
 
 /** A `Send` to the address; a request that takes over 15 s fails. */
 export function sender(url: string, token: string): Send {
   return async <Body>(method: string, path: string, options: Parameters<Send>[2] = {}) => {
     const isForm = options.body instanceof FormData;
     const body = isForm ? (options.body as FormData) : options.body && JSON.stringify(options.body);
-    const answer = await fetch(`${url}${path}`, {
+    const response = await fetch(`${url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${options.token ?? token}`,
@@ -30,15 +30,20 @@ export function sender(url: string, token: string): Send {
       ...(body === undefined ? {} : { body }),
       signal: AbortSignal.timeout(15_000),
     });
-    const text = await answer.text();
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
-    return { status: answer.status, headers: answer.headers, text, body: (isJson ? JSON.parse(text) : null) as Body };
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: (isJson ? JSON.parse(text) : null) as Body,
+    };
   };
 }
 
 /**
  * Asks until `isRight` holds, every 100 ms for timeoutMs.
- * @throws Error that shows the last answer
+ * @throws Error that shows the last response
  */
 export async function askUntil<Value>(
   ask: () => Promise<Value>,

@@ -52,12 +52,12 @@ describe('the receiver', () => {
 
   it('keeps what it is sent and answers 200', async () => {
     receiver = await startReceiver('127.0.0.1');
-    const answer = await fetch(`http://127.0.0.1:${receiver.port}/hook`, {
+    const response = await fetch(`http://127.0.0.1:${receiver.port}/hook`, {
       method: 'POST',
       headers: { 'webhook-id': 'one' },
       body: 'grüße',
     });
-    expect([answer.status, await answer.text()]).toEqual([200, 'thank you']);
+    expect([response.status, await response.text()]).toEqual([200, 'thank you']);
     expect(receiver.received).toEqual([
       { path: '/hook', headers: expect.objectContaining({ 'webhook-id': 'one' }), body: 'grüße' },
     ]);

@@ -9,7 +9,7 @@ export interface Received {
   body: string;
 }
 
-/** A server that keeps what it is sent, and answers 200 where it is told no other. */
+/** A server that keeps what it is sent, and responds 200 unless it is told otherwise. */
 export interface Receiver {
   port: number;
   received: Received[];

@@ -10,7 +10,7 @@ const preface = `# Secrets of the platform in containers: keep this file from ot
 COMPOSE_PROJECT_NAME=customer-platform
 `;
 
-/** What docker-compose.yml needs: every variable's name, and how its value is made. Values need no quoting in .env. */
+/** Returns makers of the values that docker-compose.yml needs, by the names of their variables. Values need no quoting in .env. */
 export function secretMakers(): Map<string, () => string> {
   const password = () => randomBytes(24).toString('base64url');
   const names = [gateway, ...services].map(({ name }) => name);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, type DemoChannel, makeDemoAgent } from './demo-agent.ts';
 import { readJson, writeSecretJson } from './platform-directory.ts';
 
-/** What demo.json holds: where the platform is and how to get in. */
+/** Content of demo.json: addresses of the platform and the keys to it. */
 export interface Demo {
   gateway: string;
   admin: string;
@@ -13,7 +13,7 @@ export interface Demo {
   keys: { live: string; test: string };
   /** Ids for the first request to try. */
   try: { contact: string; phone: string; booking_type: number };
-  /** Where the contact writes by WhatsApp. */
+  /** URL at which the contact writes by WhatsApp. */
   whatsapp?: DemoChannel;
 }
 
@@ -50,15 +50,15 @@ export async function openDemo(directory: string, entrances: Entrances): Promise
  */
 export async function nextFreeTime(demo: Demo): Promise<string | null> {
   const url = `${demo.gateway}/v1/calendar/free-times?booking_type=${demo.try.booking_type}&limit=1`;
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${demo.keys.live}` } });
-  const body = (await answer.json()) as { data?: { starts_at: string }[] };
+  const response = await fetch(url, { headers: { authorization: `Bearer ${demo.keys.live}` } });
+  const body = (await response.json()) as { data?: { starts_at: string }[] };
   return body.data?.[0]?.starts_at ?? null;
 }
 
 async function keyWorks(gateway: string, key: string): Promise<boolean> {
-  const answer = await fetch(`${gateway}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
-  await answer.body?.cancel();
-  return answer.status !== 401 && answer.status !== 403;
+  const response = await fetch(`${gateway}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
+  await response.body?.cancel();
+  return response.status !== 401 && response.status !== 403;
 }
 
 async function makeDemo({ gateway, admin, adminToken, simulated }: Entrances): Promise<Demo> {
@@ -103,7 +103,7 @@ async function makeDemo({ gateway, admin, adminToken, simulated }: Entrances): P
 /**
  * One JSON request. What may only need a moment (a service that just came up, news of a member still on their way) is
  * asked again for patienceMs.
- * @throws Error with the answer's own message
+ * @throws Error with the response's own message
  */
 async function request<T>(method: Parameters<Call>[0], url: string, token: string, body?: object): Promise<T> {
   const deadline = performance.now() + patienceMs;
@@ -113,21 +113,21 @@ async function request<T>(method: Parameters<Call>[0], url: string, token: strin
     'idempotency-key': randomUUID(),
   };
   for (;;) {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(patienceMs),
     });
-    const text = await answer.text();
-    if (answer.ok) return JSON.parse(text) as T;
-    const mayPass = answer.status === 503 || (answer.status === 400 && newsFields.has(errorField(text)));
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text) as T;
+    const mayPass = response.status === 503 || (response.status === 400 && newsFields.has(errorField(text)));
     if (!mayPass || performance.now() > deadline) {
       throw new Error(
-        `the demo account could not be made: ${method} ${new URL(url).pathname} answered ${answer.status} ${text}`,
+        `the demo account could not be made: ${method} ${new URL(url).pathname} got ${response.status} ${text}`,
       );
     }
-    if (answer.status === 400) headers['idempotency-key'] = randomUUID(); // the refusal would be replayed
+    if (response.status === 400) headers['idempotency-key'] = randomUUID(); // the refusal would be replayed
     await sleep(200);
   }
 }

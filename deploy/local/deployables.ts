@@ -4,13 +4,13 @@ import type { ManagedProcess } from './managed-process.ts';
 import type { Secrets } from './platform-directory.ts';
 import { roleUrl } from './provision.ts';
 
-/** Where everything is on this machine. */
+/** Folders, ports and secrets of the platform on this machine. */
 export interface Platform {
   /** The repository, and the folder of the platform's data in it. */
   root: string;
   directory: string;
   databaseUrl: string;
-  /** Under which a service connects to the bus. */
+  /** Returns the URL under which a service connects to the bus. */
   natsUrl(service: string): string;
   redisUrl: string;
   gatewayPort: number;
@@ -25,7 +25,7 @@ export interface Deployable {
   name: string;
   /** Its main file, relative to the repository. */
   entry: string;
-  /** What it needs besides what every process gets. What the caller's environment says already wins over `defaults`. */
+  /** Settings besides those that every process gets. Those in the caller's environment win over `defaults`. */
   env?(platform: Platform): Record<string, string>;
   defaults?(platform: Platform): Record<string, string>;
 }
@@ -73,7 +73,7 @@ export const services: Deployable[] = [
   },
 ];
 
-/** While this file is missing the gateway's public /readyz answers 503. */
+/** While this file is missing the gateway's public /readyz responds 503. */
 export function readyFile(platform: Platform): string {
   return join(platform.directory, 'ready');
 }
@@ -84,7 +84,7 @@ function serviceUrl(platform: Platform, name: string): string {
 
 /**
  * How to run a deployable on this machine: Node on its entry file, ready when its /readyz (the gateway's on the admin
- * port, which does not wait for the ready file) answers 200.
+ * port, which does not wait for the ready file) responds 200.
  * @throws Error when its entry file is missing
  */
 export function describeProcess(deployable: Deployable, platform: Platform): ManagedProcess {
@@ -113,7 +113,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
     },
     stopSignal: 'SIGTERM',
     recordFile: join(platform.directory, 'run', `${name}.json`),
-    ready: () => answersOk(`http://127.0.0.1:${port}/readyz`),
+    ready: () => isUp(`http://127.0.0.1:${port}/readyz`),
   };
 }
 
@@ -133,12 +133,12 @@ function definedDefaults(defaults: Record<string, string>): Record<string, strin
   return Object.fromEntries(Object.entries(defaults).map(([key, value]) => [key, process.env[key] ?? value]));
 }
 
-/** Whether a GET of the URL answers 200 within two seconds. */
-export async function answersOk(url: string): Promise<boolean> {
+/** Returns whether a GET of the URL gets 200 within two seconds. */
+export async function isUp(url: string): Promise<boolean> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });
-    await answer.body?.cancel();
-    return answer.status === 200;
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    await response.body?.cancel();
+    return response.status === 200;
   } catch {
     return false; // nothing listens there yet
   }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
-/** Whether a TCP port of 127.0.0.1 can be listened on now. */
+/** Returns whether a TCP port of 127.0.0.1 can be listened on now. */
 export function portIsFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

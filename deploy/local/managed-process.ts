@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { recordProcess, signalProcess, stopRecorded } from './process-record.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** How to run one process, whoever runs it: the supervisor, or a test that needs it once. */
+/** Process as it is run by the supervisor, or by a test that needs it once. */
 export interface ManagedProcess {
   name: string;
   command: string;
@@ -12,23 +12,23 @@ export interface ManagedProcess {
   /** The whole environment, nothing is inherited. */
   env: Record<string, string>;
   cwd: string;
-  /** Whom it runs as, when that is not the caller. */
+  /** User that it runs as, if not the caller. */
   owner?: { uid: number; gid: number } | undefined;
   /** Ends it in an orderly way. */
   stopSignal: NodeJS.Signals;
-  /** Where it is written down, so that an orphan is found by the next start. */
+  /** File that records it, so that the next start finds an orphan. */
   recordFile: string;
   /** Takes its output; without it the output is the supervisor's to show. */
   logFile?: string;
   /** Before every start: makes its data, stops an orphan. Throws what stands in the way. */
   prepare?(): Promise<void>;
-  /** Whether it answers now. Never throws. */
+  /** Returns whether it responds now. Never throws. */
   ready(): Promise<boolean>;
   /** After it ended by force: removes what a killed process leaves behind. */
   cleanUp?(): Promise<void>;
 }
 
-/** A server of our own (PostgreSQL, NATS, Redis) and the URL at which it answers once it is ready. */
+/** A server of our own (PostgreSQL, NATS, Redis) and the URL at which it can be reached once it is ready. */
 export interface ServerProcess extends ManagedProcess {
   url: string;
 }
@@ -52,7 +52,7 @@ export function spawnManaged(managed: ManagedProcess): ChildProcess {
   return child;
 }
 
-/** Whether a child runs: it was started and has neither exited nor been killed. */
+/** Returns whether a child runs: it was started and has neither exited nor been killed. */
 export function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
@@ -74,8 +74,8 @@ export async function stopChild(child: ChildProcess, managed: ManagedProcess, gr
 }
 
 /**
- * Starts a server once, for a test run: resolves when it answers, stop() ends it. It is not started again when it dies.
- * @throws Error with the end of its log when it does not answer within timeoutMs
+ * Starts a server once, for a test run: resolves when it responds, stop() ends it. It is not started again when it dies.
+ * @throws Error with the end of its log if it does not respond within timeoutMs
  */
 export async function startServer(
   server: ServerProcess,

@@ -18,7 +18,7 @@ import { recordProcess, runningRecord, stopRecorded } from './process-record.ts'
 const kept = new Set(['debian', 'compile-cache']);
 const serverNames = ['postgres', 'nats', 'redis'];
 
-/** What is made once and kept in secrets.json. */
+/** Secrets that are made once and kept in secrets.json. */
 export interface Secrets {
   ADMIN_TOKEN: string;
   /** 64 hexadecimal digits. */
@@ -34,7 +34,7 @@ export interface Secrets {
   bus: Record<string, string>;
 }
 
-/** Makes the directory (0700) and answers its real path. */
+/** Makes the directory (0700) and returns its real path. */
 export function openDirectory(path: string): string {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
     throw new Error(`${path} must be a folder, not a link: remove the link`);
@@ -90,7 +90,7 @@ export function readJson<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch (error) {
-    throw new Error(`${file} is not JSON: mend it, or begin anew with npm start -- --fresh`, { cause: error });
+    throw new Error(`${file} is not JSON: mend it, or start again with npm start -- --fresh`, { cause: error });
   }
 }
 

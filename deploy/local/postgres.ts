@@ -82,7 +82,7 @@ export async function postgresServer(options: {
       requireVersion(data);
       await stopOrphan(data);
     },
-    ready: () => answersQuery(url),
+    ready: () => takesQueries(url),
   };
 }
 
@@ -191,7 +191,7 @@ function requireVersion(data: string): void {
   const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
   if (version === majorVersion) return;
   throw new Error(
-    `${data} belongs to PostgreSQL ${version}, this is ${majorVersion}: begin anew with npm start -- --fresh`,
+    `${data} belongs to PostgreSQL ${version}, this is ${majorVersion}: start again with npm start -- --fresh`,
   );
 }
 
@@ -218,7 +218,7 @@ function worksIn(pid: number, folder: string): boolean {
   }
 }
 
-async function answersQuery(url: string): Promise<boolean> {
+async function takesQueries(url: string): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => undefined });
   try {
     await sql`select 1`;

@@ -12,12 +12,12 @@ let downloads: Promise<unknown> = Promise.resolve();
 /** A server's program that runs here, or the image to run it from where only a container engine is at hand. */
 export type ServerBinary = { command: string; env: Record<string, string> } | { image: string };
 
-/** What to look for, and in which ways; every way that does not work falls through to the next. */
+/** Binary to look for, and the ways to find it; a way that does not work falls through to the next. */
 export interface WantedServer {
   /** The program, which is also Debian's name of its package: nats-server, redis-server. */
   program: string;
   image: string;
-  /** Where a downloaded package is kept. */
+  /** Folder in which a downloaded package is kept. */
   cacheDirectory: string;
   /** Told of each thing that takes long, one line. */
   say(line: string): void;

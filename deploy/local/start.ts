@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Demo, nextFreeTime, openDemo } from './demo.ts';
-import { answersOk, describeProcess, gateway, type Platform, readyFile, services } from './deployables.ts';
+import { describeProcess, gateway, isUp, type Platform, readyFile, services } from './deployables.ts';
 import { portIsFree } from './local-port.ts';
 import type { ServerProcess } from './managed-process.ts';
 import { busUrl, natsServer } from './nats.ts';
@@ -42,7 +42,7 @@ function readPort(variable: string, fallback: number): number {
   throw new Error(`${variable} is "${process.env[variable]}": it must be a port from 1 to 65535`);
 }
 
-/** Servers, provision, services, gateway, demo, in this order; answers what there is to show. */
+/** Servers, provision, services, gateway, demo, in this order; returns what there is to show. */
 async function bringUp(supervisor: Supervisor, directory: string, options: Options): Promise<Demo | null> {
   await platformDirectory.claimDirectory(directory, options.fresh);
   if (options.fresh) platformDirectory.deleteData(directory);
@@ -65,8 +65,8 @@ async function bringUp(supervisor: Supervisor, directory: string, options: Optio
       })
     : null;
   writeFileSync(readyFile(platform), '');
-  if (!(await waitUntil(() => answersOk(`${gatewayUrl}/readyz`), 15_000))) {
-    throw new Error(`${gatewayUrl}/readyz did not answer 200 within 15 s after everything was started`);
+  if (!(await waitUntil(() => isUp(`${gatewayUrl}/readyz`), 15_000))) {
+    throw new Error(`${gatewayUrl}/readyz did not respond 200 within 15 s after everything was started`);
   }
   return demo;
 }

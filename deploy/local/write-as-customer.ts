@@ -27,10 +27,10 @@ async function main(): Promise<string> {
   };
   const url = new URL(new URL(hook_url).pathname, demo.gateway);
   const signal = AbortSignal.timeout(15_000);
-  const answer = await fetch(url, { method: 'POST', headers, body, signal }).catch((cause: unknown) => {
-    throw new Error(`nothing answers at ${url.origin}: is npm start running?`, { cause });
+  const response = await fetch(url, { method: 'POST', headers, body, signal }).catch((cause: unknown) => {
+    throw new Error(`nothing responds at ${url.origin}: is npm start running?`, { cause });
   });
-  if (!answer.ok) throw new Error(`the hook answered ${answer.status} ${await answer.text()}`);
+  if (!response.ok) throw new Error(`the hook responded ${response.status} ${await response.text()}`);
   return `Casey wrote: ${text}`;
 }
 

@@ -1,7 +1,7 @@
 import type { EventData, EventDefinition, ServiceName } from '@customer-platform/contracts/core';
 import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from '@customer-platform/service-kit';
-import type { ChangeFeed } from './keys/change-feed.ts';
-import type { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
+import type { ChangeFeed } from './changes/change-feed.ts';
+import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 
 /** What admin operations share. */
 export interface AdminResources {

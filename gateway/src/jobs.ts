@@ -1,5 +1,5 @@
 import type { Job } from '@customer-platform/service-kit';
-import { forgetChanges } from './keys/changes.sql.ts';
+import { forgetChanges } from './changes/changes.sql.ts';
 import type { UseLog } from './keys/use-log.ts';
 
 /** Longer than any gateway goes without looking: one that does reads everything anew. */

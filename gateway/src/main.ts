@@ -20,15 +20,16 @@ import { listAccounts } from './accounts/list-accounts.ts';
 import { updateAccount } from './accounts/update-account.ts';
 import type { AdminResources } from './admin-operation.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
+import { ChangeFeed } from './changes/change-feed.ts';
+import { clientAddressReader } from './client-address.ts';
 import { controlPlane, operator } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
 import { healthServer } from './docs/health.ts';
 import { republishEvents } from './events/republish-events.ts';
+import { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 import { type HookBounds, HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
-import { ChangeFeed } from './keys/change-feed.ts';
 import { createKey } from './keys/create-key.ts';
-import { InvalidKeyGuard } from './keys/invalid-key-guard.ts';
 import { KeyCache } from './keys/key-cache.ts';
 import { listAddresses } from './keys/list-addresses.ts';
 import { listKeys } from './keys/list-keys.ts';
@@ -40,8 +41,7 @@ import { addMember } from './members/add-member.ts';
 import { answerMember } from './members/answer-member.ts';
 import { listMembers } from './members/list-members.ts';
 import { removeMember } from './members/remove-member.ts';
-import { clientAddressReader } from './proxy/client-address.ts';
-import { type Forwarder, forwarder } from './proxy/forward.ts';
+import { forwarder } from './proxy/forward.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { publicHandler } from './proxy/public-handler.ts';
 import { RouteTable } from './proxy/route-table.ts';
@@ -49,6 +49,7 @@ import { LiveGateways } from './rate/live-gateways.ts';
 import { RateLimiter } from './rate/rate-limiter.ts';
 import { openRedis } from './rate/redis.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
+import type { Upstream } from './upstream.ts';
 
 /** The control plane's operations. */
 const adminOperations: Implements<typeof contract.adminOperations, AdminResources> = {
@@ -109,10 +110,10 @@ export async function startGateway(
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
   const bodies = new BodyIntake(bodyBounds(config), log);
-  const hookWay = config.MESSAGING_URL
-    ? forwarder(config.MESSAGING_URL, 'messaging', log, hookWayBounds(config))
+  const hookUpstream = config.MESSAGING_URL
+    ? forwarder(config.MESSAGING_URL, 'messaging', log, hookUpstreamBounds(config))
     : undefined;
-  const hooks = hookWay && new HookDoor(hookWay, bodies, hookBounds(config));
+  const hooks = hookUpstream && new HookDoor(hookUpstream, bodies, hookBounds(config));
   const handler = publicHandler({
     log,
     keys,
@@ -144,7 +145,7 @@ export async function startGateway(
         .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
       redis.disconnect();
       bodies.stop();
-      for (const way of [...services.values(), ...(hookWay ? [hookWay] : [])]) way.close();
+      for (const upstream of [...services.values(), ...(hookUpstream ? [hookUpstream] : [])]) upstream.close();
       await stop();
     },
   };
@@ -161,8 +162,8 @@ function republisher(bus: Bus): AdminResources['republish'] {
   };
 }
 
-/** The way to each service that the settings name. */
-function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName, Forwarder> {
+/** The upstream of each service that the settings name. */
+function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName, Upstream> {
   const urls: Partial<Record<ServiceName, string | undefined>> = {
     calendar: config.CALENDAR_URL,
     agents: config.AGENTS_URL,
@@ -188,7 +189,7 @@ function bodyBounds(config: GatewayConfig): BodyBounds {
 }
 
 /** Hooks wait little: their providers send again. */
-function hookWayBounds(config: GatewayConfig) {
+function hookUpstreamBounds(config: GatewayConfig) {
   return { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
 }
 

@@ -1,6 +1,6 @@
 import { readConfig } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
-import { isInRanges } from './proxy/client-address.ts';
+import { isInRanges } from './client-address.ts';
 import { gatewayConfig } from './settings.ts';
 
 const needed = {

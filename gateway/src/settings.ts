@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { baseConfig, portSetting } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { type AddressRange, parseRange } from './proxy/client-address.ts';
+import { type AddressRange, parseRange } from './client-address.ts';
 
 const serviceUrl = z
   .url({ protocol: /^https?$/ })

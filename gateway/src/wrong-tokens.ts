@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import { LRUCache } from '@customer-platform/service-kit';
-import { networkOf } from './proxy/client-address.ts';
+import { networkOf } from './client-address.ts';
 
 /** From so many wrong tokens within the window each refusal takes a step longer, up to the longest. */
 const patience = 5;

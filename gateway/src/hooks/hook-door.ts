@@ -3,8 +3,8 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
-import { networkOf } from '../proxy/client-address.ts';
-import type { Forwarder } from '../proxy/forward.ts';
+import { networkOf } from '../client-address.ts';
+import type { Upstream } from '../upstream.ts';
 import { HookTokens } from './hook-tokens.ts';
 import { LocalRate } from './local-rate.ts';
 
@@ -41,7 +41,7 @@ export interface HookRequest {
  * and hook: whoever misuses or misconfigures one closes it to that address alone.
  */
 export class HookDoor {
-  readonly #way: Forwarder;
+  readonly #upstream: Upstream;
   readonly #bodies: BodyIntake;
   readonly #bounds: HookBounds;
   readonly #tokens: HookTokens;
@@ -50,11 +50,11 @@ export class HookDoor {
   readonly #refused: LocalRate;
   readonly #underWay = new Map<string, number>();
 
-  constructor(way: Forwarder, bodies: BodyIntake, bounds: HookBounds) {
-    this.#way = way;
+  constructor(upstream: Upstream, bodies: BodyIntake, bounds: HookBounds) {
+    this.#upstream = upstream;
     this.#bodies = bodies;
     this.#bounds = bounds;
-    this.#tokens = new HookTokens(way);
+    this.#tokens = new HookTokens(upstream);
     this.#requests = new LocalRate(bounds.perSecond, bounds.perSecond * 2);
     this.#unknown = new LocalRate(bounds.unknownPerSecond, bounds.unknownPerSecond * 10);
     this.#refused = new LocalRate(bounds.refusedPerSecond, bounds.refusedPerSecond * 10);
@@ -76,7 +76,7 @@ export class HookDoor {
     const body = isHere ? undefined : await this.#bodies.take(request, response, terms);
     response.once('finish', () => this.#learn(response.statusCode, path, from));
     prepare();
-    this.#way.forward(request, response, path, body);
+    this.#upstream.forward(request, response, path, body);
   }
 
   #enter(from: string, response: ServerResponse): void {

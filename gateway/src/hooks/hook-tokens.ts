@@ -1,5 +1,5 @@
 import { LRUCache } from '@customer-platform/service-kit';
-import type { Forwarder } from '../proxy/forward.ts';
+import type { Upstream } from '../upstream.ts';
 
 const probeMs = 2_000;
 const knownMs = 60_000;
@@ -9,14 +9,14 @@ const maxTokens = 10_000;
 
 /** Which hooks exist, as the service says: asked with a HEAD, remembered for a minute, for a second where there is none. */
 export class HookTokens {
-  readonly #way: Forwarder;
+  readonly #upstream: Upstream;
   /** By path, until when (monotonic) it is known to exist. */
   readonly #known = new LRUCache<string, number>({ max: maxTokens });
   readonly #unknown = new LRUCache<string, true>({ max: maxTokens, ttl: unknownMs });
   readonly #asking = new Map<string, Promise<boolean>>();
 
-  constructor(way: Forwarder) {
-    this.#way = way;
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream;
   }
 
   /** Whether there is a hook at a path; undefined: ask. Never waits. */
@@ -45,7 +45,7 @@ export class HookTokens {
   }
 
   async #ask(path: string, requestId: string): Promise<boolean> {
-    const status = await this.#way.probe(path, requestId, probeMs);
+    const status = await this.#upstream.probe(path, requestId, probeMs);
     if (status >= 500) throw new Error(`the service answered ${status} when asked for a hook`);
     if (status !== 404) {
       this.#known.set(path, performance.now() + knownMs);

@@ -1,7 +1,7 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
-import { parseRange } from '../proxy/client-address.ts';
+import { parseRange } from '../client-address.ts';
 import { hashOfKey, newKey } from './key-format.ts';
 import { toKey } from './key-shape.ts';
 import { insertKey } from './keys.sql.ts';

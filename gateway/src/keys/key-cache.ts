@@ -6,7 +6,7 @@ import {
   TimedOut,
   withTimeout,
 } from '@customer-platform/service-kit';
-import type { ChangeFeed } from './change-feed.ts';
+import type { ChangeFeed } from '../changes/change-feed.ts';
 import { type KeyRecord, toKeyRecord } from './key-record.ts';
 import { findKeyByHash, type KeyWithAccount } from './keys.sql.ts';
 

@@ -2,7 +2,7 @@ import type { RateLimit } from '@customer-platform/contracts/accounts';
 import type { AccountContext, ModuleName } from '@customer-platform/contracts/core';
 import { type ContextRequest, type ContextSigner, contextSigner, signContext } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
-import { type AddressRange, parseRange } from '../proxy/client-address.ts';
+import { type AddressRange, parseRange } from '../client-address.ts';
 import { type RatePolicy, ratePolicy } from '../rate/rate-policy.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
 

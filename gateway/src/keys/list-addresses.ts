@@ -2,8 +2,8 @@ import { adminOperations, type BlockedAddress } from '@customer-platform/contrac
 import { formatInstant, readPage } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
-import type { AddressBlock } from './blocked-addresses.ts';
-import type { InvalidKeyGuard } from './invalid-key-guard.ts';
+import type { AddressBlock } from '../guard/blocked-addresses.ts';
+import type { InvalidKeyGuard } from '../guard/invalid-key-guard.ts';
 
 /** Lists the addresses that are blocked for too many invalid keys, those whose block ends last first. */
 export const listAddresses = implement(adminOperations.listAddresses, {

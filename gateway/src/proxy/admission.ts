@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
 import { methodRefusal } from '@customer-platform/service-kit';
-import type { AddressBlock } from '../keys/blocked-addresses.ts';
-import type { InvalidKeyGuard } from '../keys/invalid-key-guard.ts';
+import { isInRanges } from '../client-address.ts';
+import type { AddressBlock } from '../guard/blocked-addresses.ts';
+import type { InvalidKeyGuard } from '../guard/invalid-key-guard.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { UseLog } from '../keys/use-log.ts';
 import type { RateLimiter } from '../rate/rate-limiter.ts';
 import { type RatePolicy, rateLimitHeader, retryAfterSeconds } from '../rate/rate-policy.ts';
-import { isInRanges } from './client-address.ts';
 import type { Route } from './route-table.ts';
 
 /** What the checks of a request ask. */

@@ -5,6 +5,7 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { type Logger, serviceUnavailable } from '@customer-platform/service-kit';
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
 import { ClientGone, FairPermits, PermitQueue } from '../fair-permits.ts';
+import type { Upstream } from '../upstream.ts';
 import { refuse } from './answer.ts';
 
 /** Sooner than services close theirs (75 s), so that no request is sent into a socket that closes. */
@@ -12,8 +13,8 @@ const idleSocketMs = 60_000;
 /** A service that is down is logged once in this time, not with every request. */
 const quietMs = 5_000;
 
-/** The bounds of the way to a service. */
-export interface ForwarderBounds {
+/** The bounds of an upstream. */
+export interface UpstreamBounds {
   /** How long a service may take to answer, and, once it answers, be silent or wait for a client that does not read. */
   timeoutMs: number;
   /** Most requests that are at the service at once. */
@@ -23,31 +24,21 @@ export interface ForwarderBounds {
   waitMs: number;
 }
 
-const defaultBounds: ForwarderBounds = { timeoutMs: 30_000, sockets: 256, waiting: 1_000, waitMs: 10_000 };
-
-/** The way to one service. */
-export interface Forwarder {
-  /** Sends a request of `owner`'s on, with `body` in place of its own where given; what cannot be sent is answered 429 or 503. */
-  forward(request: IncomingMessage, response: ServerResponse, owner: string, body?: Readable): void;
-  /** Returns the status of a HEAD of a path. Throws where the service does not answer within `limitMs`. */
-  probe(path: string, requestId: string, limitMs: number): Promise<number>;
-  /** Ends the connections that are kept. */
-  close(): void;
-}
+const defaultBounds: UpstreamBounds = { timeoutMs: 30_000, sockets: 256, waiting: 1_000, waitMs: 10_000 };
 
 const permit = Symbol('permit');
 type Permitted = ServerResponse & { [permit]?: (() => void) | undefined };
 
 /**
- * Makes the way to one service: a fixed target and connections that are kept, which the owners of requests share. The request's URL
+ * Makes the upstream of one service: a fixed target and connections that are kept, which the owners of requests share. The request's URL
  * and headers are sent as they are when it is called. A service that is silent for too long is answered for with 503.
  */
 export function forwarder(
   target: string,
   service: string,
   log: Logger,
-  bounds: Partial<ForwarderBounds> = {},
-): Forwarder {
+  bounds: Partial<UpstreamBounds> = {},
+): Upstream {
   const { timeoutMs, sockets, waiting, waitMs } = { ...defaultBounds, ...bounds };
   const url = new URL(target);
   const Agent = url.protocol === 'https:' ? HttpsAgent : HttpAgent;

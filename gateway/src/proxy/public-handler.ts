@@ -8,17 +8,17 @@ import {
   telemetryEnabled,
   traceHeaders,
 } from '@customer-platform/service-kit';
-import { sendMe } from '../accounts/me.ts';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import { ClientGone } from '../fair-permits.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
 import { contextOf } from '../keys/key-record.ts';
+import type { Upstream } from '../upstream.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { refuse } from './answer.ts';
-import type { Forwarder } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHandler } from './listener.ts';
+import { sendMe } from './me.ts';
 import { readRequestPath } from './request-path.ts';
 import type { RouteTable } from './route-table.ts';
 import { traceRequest } from './trace-request.ts';
@@ -30,8 +30,8 @@ const maxTokenLength = 200;
 export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: RouteTable;
-  /** The way to each service that has an address. */
-  services: ReadonlyMap<ServiceName, Forwarder>;
+  /** The upstream of each service that has an address. */
+  services: ReadonlyMap<ServiceName, Upstream>;
   bodies: BodyIntake;
   /** Undefined where no messaging is set up. */
   hooks: HookDoor | undefined;
@@ -79,7 +79,7 @@ async function serve(
     authorise(record, operation);
     if (operation.service === 'gateway') sendMe(request, response, record);
     else {
-      const way = wayTo(parts, operation.service);
+      const upstream = upstreamOf(parts, operation.service);
       const limit = operation.bodyLimit ?? defaultBodyLimit;
       limitBody(request, limit);
       const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
@@ -90,7 +90,7 @@ async function serve(
       const context = contextOf(record, signed, Date.now());
       request.url = target;
       setHeaders(request, { context, requestId });
-      way.forward(request, response, record.ownerId, body);
+      upstream.forward(request, response, record.ownerId, body);
     }
     return operation;
   } catch (error) {
@@ -122,10 +122,10 @@ async function forwardHook(
   });
 }
 
-function wayTo(parts: PublicParts, service: ServiceName): Forwarder {
-  const way = parts.services.get(service);
-  if (!way) throw serviceUnavailable(`${service} is not running here; try again later`);
-  return way;
+function upstreamOf(parts: PublicParts, service: ServiceName): Upstream {
+  const upstream = parts.services.get(service);
+  if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
+  return upstream;
 }
 
 function setHeaders(request: IncomingMessage, ours: { context: string | undefined; requestId: string }): void {

@@ -9,15 +9,15 @@ import {
   type QueryInput,
 } from '@customer-platform/contracts/core';
 
-/** Where the API is, and the key to it. */
+/** Address of the API and the key to it. */
 export interface ClientOptions {
   baseUrl: string;
   apiKey: string;
-  /** How often a request that met 429, 503, a broken connection or no answer in time is sent again; default 2. Writes are safe to repeat: they carry an Idempotency-Key. */
+  /** Most times that a request is sent again after 429, 503, a broken connection or a timeout; default 2. Writes are safe to repeat: they carry an Idempotency-Key. */
   retries?: number;
-  /** Most milliseconds to wait for one answer; default 30,000. */
+  /** Most milliseconds to wait for one response; default 30,000. */
   timeoutMs?: number;
-  /** Called with every answer, before it is read: for logs and tests. */
+  /** Called with every response, before it is read: for logs and tests. */
   onAnswer?(operation: Operation, status: number, headers: Headers): void;
 }
 
@@ -26,10 +26,10 @@ type Required<Name extends string, Value> = Value extends undefined
   : { [N in Name]: Value };
 type Optional<Name extends string, Value> = { [N in Name]?: Value };
 
-/** What fits where nothing is required. */
+/** Type that fits where nothing is required. */
 type Empty = Record<never, never>;
 
-/** What one call takes: path parameters, query and body as the contract says them. */
+/** Input of one call: path parameters, query and body as the contract says them. */
 export type CallInput<O extends Operation> = Required<'params', ParamsInput<O>> &
   Optional<'query', QueryInput<O>> &
   (Empty extends BodyInput<O> ? Optional<'body', BodyInput<O>> : Required<'body', BodyInput<O>>) & {
@@ -145,7 +145,7 @@ async function read(operation: Operation, response: Response, options: ClientOpt
   const refusal = ErrorEnvelope.safeParse(parsed(text));
   const error = refusal.data?.error ?? {
     code: 'internal_error' as const,
-    message: `The answer was no refusal of ours: ${text.slice(0, 200)}`,
+    message: `The response was no refusal of ours: ${text.slice(0, 200)}`,
   };
   throw new PlatformError(response.status, error, response.headers.get('request-id') ?? undefined);
 }

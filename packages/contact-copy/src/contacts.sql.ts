@@ -1,12 +1,12 @@
 import type { ContactSummary } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** The contact that an id stands for: of a merged one the survivor. */
+/** The contact that an id stands for: the surviving contact, if merged. */
 export interface KnownContact extends ContactSummary {
   deleted: boolean;
 }
 
-/** Who an id stands for; undefined where the copy does not have it. */
+/** Returns the contact that an id stands for; undefined if the copy does not have it. */
 export async function knownContact(tx: Sql, accountId: string, id: string): Promise<KnownContact | undefined> {
   const [row] = await tx<KnownContact[]>`
     select coalesce(survivor.id, c.id) as id, coalesce(survivor.name, c.name) as name,
@@ -17,7 +17,7 @@ export async function knownContact(tx: Sql, accountId: string, id: string): Prom
   return row;
 }
 
-/** What is shown of a contact that `joinContact` joined: contact_id, contact_name, contact_phone. */
+/** Columns shown of a contact that `joinContact` joined: contact_id, contact_name, contact_phone. */
 export const contactColumns = (sql: Sql) => sql`
   coalesce(survivor.id, c.id) as contact_id, coalesce(survivor.name, c.name) as contact_name,
   coalesce(survivor.phone, c.phone) as contact_phone`;
@@ -31,7 +31,7 @@ export const joinContact = (sql: Sql, alias: string) => sql`
 export const idsOfContact = (sql: Sql, accountId: string, id: string) => sql`
   select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
 
-/** What an event says about a contact; of two about one contact, that with the greater sequence is later. */
+/** State of a contact as an event tells it; of two about one contact, that with the greater sequence is later. */
 export interface ContactChange extends ContactSummary {
   account_id: string;
   merged_into: string | null;
@@ -80,7 +80,7 @@ async function followSurvivors(tx: Sql, merged: readonly ContactChange[]): Promi
 }
 
 /**
- * Keeps what the owner answered about an id; what events have told already is newer and stays. Who the answer names may have been
+ * Keeps what the owner replied about an id; what events have told already is newer and stays. Who the reply names may have been
  * merged since.
  */
 export async function insertAskedContact(

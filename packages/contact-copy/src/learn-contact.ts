@@ -5,7 +5,7 @@ import { insertAskedContact } from './contacts.sql.ts';
 /** What learning needs; a prefetch has it. */
 type Learner = Pick<PrefetchCall, 'sql' | 'ask'> & { account: { id: string } };
 
-/** Asks customer data for a contact that the copy does not have, and keeps the answer. */
+/** Asks customer data for a contact that the copy does not have, and keeps the reply. */
 export function learnContact(id: string): (call: Learner) => Promise<void> {
   return async ({ account, sql, ask }) => {
     const { contact } = await ask(getContactSummary, { contact: id });

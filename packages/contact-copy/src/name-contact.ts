@@ -10,7 +10,7 @@ type NamingCall = {
 };
 
 /**
- * The contact that a caller names in a body or a filter; of a merged one the survivor. One that the copy does not know is asked of
+ * The contact that a caller names in a body or a filter; the surviving contact, if merged. One that the copy does not know is asked of
  * customer data. Throws invalid_request, field contact, where the account has none with this id.
  */
 export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id: string): Promise<KnownContact> {

@@ -7,9 +7,9 @@ import { orderSource, orderStatus } from './catalogue/resources.ts';
 import { audienceStatus } from './cdp/audiences.ts';
 import { consentState } from './cdp/consents.ts';
 import { duplicateReason } from './cdp/duplicates.ts';
+import { channel } from './core/channel.ts';
 import { eventFilter, publicKind } from './core/event-kinds.ts';
 import { dealStatus } from './crm/resources.ts';
-import { channel } from './messaging/channel.ts';
 import { attemptReason, attemptStatus, messagePurpose, messageStatus, receiptStatus } from './messaging/resources.ts';
 import { deliveryStatus, tryError } from './webhooks/resources.ts';
 

@@ -8,7 +8,7 @@ export type ConnectionPoolOptions = {
   maxSocketsPerPool: number;
   /** Sockets in all: at this bound pools that are not in use are closed, and dials wait for a socket to end. */
   maxSockets: number;
-  /** How long an idle socket is kept where the server does not say. */
+  /** Milliseconds that an idle socket is kept if the server does not say. */
   keepAliveMs: number;
 };
 
@@ -20,22 +20,11 @@ export type PoolEntry = {
   id: string;
   key: string;
   pool: Pool;
-  /** The same pool; a request whose kept connection is lost before any byte of an answer is sent once more, over a new one. */
+  /** The same pool; a request whose kept connection is lost before any byte of a response is sent once more, over a new one. */
   resending: Dispatcher;
   inFlight: number;
   ended: AbortController;
   isAborted: boolean;
-};
-
-export type ConnectionPools = {
-  /** The pool of a key and an origin, made at first use, counted as in use until it is given back. */
-  take(key: string, origin: string): PoolEntry;
-  giveBack(entry: PoolEntry): void;
-  /** Ends every connection and dial of a key; its requests fail, and later ones get connections of their own. */
-  abort(key: string): void;
-  openSockets(): number;
-  /** Ends every connection; requests on the way fail. */
-  close(): Promise<void>;
 };
 
 const maxPools = 5000;
@@ -46,43 +35,71 @@ const maxKeepAliveMs = 60_000;
  * Keeps connections for reuse, apart for each key (an endpoint), so that one endpoint that hangs never holds a socket
  * that another one at the same host needs.
  */
-export function createConnectionPools(options: ConnectionPoolOptions): ConnectionPools {
+export class ConnectionPools {
+  readonly #options: ConnectionPoolOptions;
   // The order of a Map is that of insertion: an entry is put in again when it is used, so the first is the longest unused.
-  const entries = new Map<string, PoolEntry>();
-  const waiting: (() => void)[] = [];
-  let openSockets = 0;
+  readonly #entries = new Map<string, PoolEntry>();
+  readonly #waiting: (() => void)[] = [];
+  #openSockets = 0;
 
-  function makeEntry(id: string, key: string, origin: string): PoolEntry {
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options;
+  }
+
+  get openSockets(): number {
+    return this.#openSockets;
+  }
+
+  /** Returns the pool of a key and an origin, made at first use, counted as in use until it is given back. */
+  take(key: string, origin: string): PoolEntry {
+    const id = `${key} ${origin}`;
+    const entry = this.#entries.get(id) ?? this.#makeEntry(id, key, origin);
+    this.#entries.delete(id);
+    this.#entries.set(id, entry);
+    entry.inFlight++;
+    if (this.#entries.size > maxPools) this.#endFirst(() => true);
+    return entry;
+  }
+
+  giveBack(entry: PoolEntry): void {
+    entry.inFlight--;
+    if (entry.inFlight === 0 && this.#waiting.length > 0) this.#end(entry);
+  }
+
+  /** Ends every connection and dial of a key; its requests fail, and later ones get connections of their own. */
+  abort(key: string): void {
+    for (const entry of [...this.#entries.values()].filter((one) => one.key === key)) {
+      entry.isAborted = true;
+      this.#end(entry);
+    }
+  }
+
+  /** Ends every connection; requests on the way fail. */
+  async close(): Promise<void> {
+    const all = [...this.#entries.values()];
+    for (const entry of all) this.#end(entry);
+    await Promise.all(all.map((entry) => entry.pool.destroy()));
+  }
+
+  #makeEntry(id: string, key: string, origin: string): PoolEntry {
     const ended = new AbortController();
-    const connect: buildConnector.connector = (target, callback) => {
-      whenSocketIsFree(() => dial(target, ended.signal, callback));
-    };
-    const clientOptions = {
-      connect,
+    const clientOptions: Client.Options = {
+      connect: (target, callback) => this.#whenSocketIsFree(() => this.#dial(target, ended.signal, callback)),
       allowH2: false,
-      keepAliveTimeout: options.keepAliveMs,
+      keepAliveTimeout: this.#options.keepAliveMs,
       keepAliveMaxTimeout: maxKeepAliveMs,
       headersTimeout: 0,
       bodyTimeout: 0,
     };
     const pool = new Pool(origin, {
       ...clientOptions,
-      connections: options.maxSocketsPerPool,
+      connections: this.#options.maxSocketsPerPool,
       factory: connectionClient,
     });
-    /** Sends over a connection of its own, which is closed after the answer. */
-    const sendOnce: Dispatcher['dispatch'] = (target, handler) => {
-      const client = new Client(origin, clientOptions);
-      const endClient = () => void client.destroy();
-      ended.signal.addEventListener('abort', endClient);
-      const isTaken = client.dispatch(target, handler);
-      void client.close().finally(() => ended.signal.removeEventListener('abort', endClient));
-      return isTaken;
-    };
     const resending = pool.compose((dispatch) => (target, handler) => {
       const resend = () => {
         if (ended.signal.aborted) return false;
-        sendOnce(target, handler);
+        sendOnce(new Client(origin, clientOptions), ended.signal, target, handler);
         return true;
       };
       return dispatch(target, new ResendingHandler(handler, resend));
@@ -90,83 +107,56 @@ export function createConnectionPools(options: ConnectionPoolOptions): Connectio
     return { id, key, pool, resending, inFlight: 0, ended, isAborted: false };
   }
 
-  function whenSocketIsFree(dialNow: () => void): void {
-    if (openSockets < options.maxSockets) {
-      openSockets++;
+  #whenSocketIsFree(dialNow: () => void): void {
+    if (this.#openSockets < this.#options.maxSockets) {
+      this.#openSockets++;
       dialNow();
     } else {
-      waiting.push(dialNow);
-      closeLongestIdle();
+      this.#waiting.push(dialNow);
+      this.#endFirst(({ pool }) => pool.stats.connected > 0);
     }
   }
 
-  function dial(target: buildConnector.Options, signal: AbortSignal, callback: buildConnector.Callback): void {
-    options.connect({ ...target, signal }, (error, socket) => {
+  #dial(target: buildConnector.Options, signal: AbortSignal, callback: buildConnector.Callback): void {
+    this.#options.connect({ ...target, signal }, (error, socket) => {
       if (error) {
-        socketEnded();
+        this.#socketEnded();
         callback(error, null);
       } else {
-        socket.once('close', socketEnded);
+        socket.once('close', () => this.#socketEnded());
         callback(null, socket);
       }
     });
   }
 
-  function socketEnded(): void {
-    const next = waiting.shift();
+  #socketEnded(): void {
+    const next = this.#waiting.shift();
     if (next) next();
-    else openSockets--;
+    else this.#openSockets--;
   }
 
-  function closeLongestIdle(): void {
-    for (const entry of entries.values()) {
-      if (entry.inFlight === 0 && entry.pool.stats.connected > 0) {
-        end(entry);
-        return;
-      }
-    }
+  /** Ends the pool that is longest unused of those not in use that `isWanted` names. */
+  #endFirst(isWanted: (entry: PoolEntry) => boolean): void {
+    const first = this.#entries.values().find((entry) => entry.inFlight === 0 && isWanted(entry));
+    if (first) this.#end(first);
   }
 
-  function forgetLongestUnused(): void {
-    for (const entry of entries.values()) {
-      if (entry.inFlight === 0) {
-        end(entry);
-        return;
-      }
-    }
-  }
-
-  function end(entry: PoolEntry): void {
-    if (entries.get(entry.id) === entry) entries.delete(entry.id);
+  #end(entry: PoolEntry): void {
+    if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id);
     entry.ended.abort(new ConnectError('http', 'the connection is no longer wanted'));
     void entry.pool.destroy();
   }
+}
 
-  return {
-    take(key, origin) {
-      const id = `${key} ${origin}`;
-      const entry = entries.get(id) ?? makeEntry(id, key, origin);
-      entries.delete(id);
-      entries.set(id, entry);
-      entry.inFlight++;
-      if (entries.size > maxPools) forgetLongestUnused();
-      return entry;
-    },
-    giveBack(entry) {
-      entry.inFlight--;
-      if (entry.inFlight === 0 && waiting.length > 0) end(entry);
-    },
-    abort(key) {
-      for (const entry of [...entries.values()].filter((one) => one.key === key)) {
-        entry.isAborted = true;
-        end(entry);
-      }
-    },
-    openSockets: () => openSockets,
-    async close() {
-      const all = [...entries.values()];
-      for (const entry of all) end(entry);
-      await Promise.all(all.map((entry) => entry.pool.destroy()));
-    },
-  };
+/** Sends over a client's one connection, which is closed after the response, or with `ended`. */
+function sendOnce(
+  client: Client,
+  ended: AbortSignal,
+  target: Dispatcher.DispatchOptions,
+  handler: Dispatcher.DispatchHandler,
+): void {
+  const endClient = () => void client.destroy();
+  ended.addEventListener('abort', endClient);
+  client.dispatch(target, handler);
+  void client.close().finally(() => ended.removeEventListener('abort', endClient));
 }

@@ -29,7 +29,7 @@ export class UnknownEncoding extends Error {}
 
 /**
  * Reads a body whole, inflating it on the way by its Content-Encoding. At most `maxBytes` of it are ever held, before and after
- * inflating, and of a bomb no more than that is inflated. Throws BodyTooLarge beyond it, or answers the beginning where `cut`; throws
+ * inflating, and of a bomb no more than that is inflated. Throws BodyTooLarge beyond it, or returns the beginning where `cut`; throws
  * UnknownEncoding, and whatever the source or a decoder throws.
  */
 export async function readBody(

@@ -1,5 +1,5 @@
 import { untilAborted, withTimeout } from '@customer-platform/service-kit';
-import { createConnectionPools } from './connection-pools.ts';
+import { ConnectionPools } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
 
@@ -16,7 +16,7 @@ export type GetError =
   | 'http';
 
 /**
- * What came of one GET: an answer of any status but a redirect that was followed, its body inflated; header names in lower case, `url`
+ * Result of one GET: a response of any status but a redirect that was followed, its body inflated; header names in lower case, `url`
  * after redirects. Or why there is none: `message` is for people ("it did not answer in time") and names no address.
  */
 export type GetResult =
@@ -31,7 +31,7 @@ export type GetRequest = {
   signal?: AbortSignal;
   /** Less than what the getter takes of a body. */
   maxBodyBytes?: number;
-  /** Answers the beginning of a body that is longer, in place of too_large. */
+  /** Returns the beginning of a body that is longer, in place of too_large. */
   cutsBody?: true;
   /** Asked before a redirect is followed: null, or why it must not be. */
   refusalOf?: (url: string) => Promise<string | null>;
@@ -60,7 +60,7 @@ const defaultMaxBodyBytes = 5 * 1_048_576;
 const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** The end of a GET that led to no answer. */
+/** The end of a GET that led to no response. */
 class GetFailure extends Error {
   readonly error: GetError;
 
@@ -72,39 +72,39 @@ class GetFailure extends Error {
 
 /**
  * Makes the reader of pages that customers name: https and http, guarded at every dial, one deadline, at most five redirects, each judged
- * anew, and no more of a body in memory than it may have.
+ * again, and no more of a body in memory than it may have.
  */
 export function createGetter(options: GetterOptions): Getter {
-  const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes, userAgent } = options;
-  const pools = createConnectionPools({
+  const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes } = options;
+  const pools = new ConnectionPools({
     connect: createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs }),
     maxSocketsPerPool: options.maxSocketsPerPool,
     maxSockets: options.maxSockets,
     keepAliveMs: 4_000,
   });
-  const headersOf = (request: GetRequest) => ({
-    'user-agent': userAgent,
-    'accept-encoding': 'gzip, deflate, br, zstd',
-    ...request.headers,
-  });
-
-  /** One answer, or where it redirects to. */
+  const sentAlways = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
+  /** Returns one response, or where it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
     const entry = pools.take(request.poolKey, url.origin);
     try {
-      const target = { path: url.pathname + url.search, method: 'GET' as const, headers: headersOf(request), signal };
-      const answer = await entry.resending.request({ ...target, origin: url.origin });
-      const location = answer.headers.location;
-      if (redirectStatuses.has(answer.statusCode) && typeof location === 'string') {
-        answer.body.on('error', () => undefined).destroy();
+      const target = {
+        path: url.pathname + url.search,
+        method: 'GET' as const,
+        headers: { ...sentAlways, ...request.headers },
+        signal,
+      };
+      const response = await entry.resending.request({ ...target, origin: url.origin });
+      const location = response.headers.location;
+      if (redirectStatuses.has(response.statusCode) && typeof location === 'string') {
+        response.body.on('error', () => undefined).destroy();
         return redirectTarget(location, url);
       }
-      const body = await readBody(answer.body, headerText(answer.headers['content-encoding']), {
+      const body = await readBody(response.body, headerText(response.headers['content-encoding']), {
         maxBytes: Math.min(request.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
         cut: request.cutsBody ?? false,
-      }).finally(() => answer.body.on('error', () => undefined).destroy());
-      const headers = Object.entries(answer.headers).map(([name, value]) => [name, headerText(value)]);
-      return { status: answer.statusCode, headers: Object.fromEntries(headers), body, url: url.href };
+      }).finally(() => response.body.on('error', () => undefined).destroy());
+      const headers = Object.entries(response.headers).map(([name, value]) => [name, headerText(value)]);
+      return { status: response.statusCode, headers: Object.fromEntries(headers), body, url: url.href };
     } finally {
       pools.giveBack(entry);
     }
@@ -113,9 +113,9 @@ export function createGetter(options: GetterOptions): Getter {
   async function follow(request: GetRequest, signal: AbortSignal): Promise<GetResult> {
     let url = pageUrl(request.url);
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      const answer = await getOnce(request, url, signal);
-      if (!(answer instanceof URL)) return answer;
-      url = answer;
+      const response = await getOnce(request, url, signal);
+      if (!(response instanceof URL)) return response;
+      url = response;
       const refusal = await request.refusalOf?.(url.href);
       if (refusal) throw new GetFailure('stopped', refusal);
     }
@@ -137,8 +137,8 @@ export function createGetter(options: GetterOptions): Getter {
         stop.abort(late);
       }
     },
-    openSockets: pools.openSockets,
-    close: pools.close,
+    openSockets: () => pools.openSockets,
+    close: () => pools.close(),
   };
 }
 
@@ -164,7 +164,7 @@ function headerText(header: string | string[] | undefined): string {
   return Array.isArray(header) ? header.join(', ') : (header ?? '');
 }
 
-/** What people are told of a connection that did not come about. */
+/** Message for people about a connection that did not come about. */
 const connectMessages: Record<ConnectError['failure'], string> = {
   blocked: 'it leads to an address that is not public',
   dns: 'its name cannot be resolved',

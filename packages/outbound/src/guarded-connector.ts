@@ -19,7 +19,7 @@ export class ConnectError extends Error {
   }
 }
 
-/** What decides where a connection may lead: ranges allowed besides the public ones, and how names are resolved. */
+/** Rules of where a connection may lead: ranges allowed besides the public ones, and how names are resolved. */
 export type TargetGuard = {
   allowedRanges: AddressRange[];
   resolve: ResolveName;
@@ -36,7 +36,7 @@ const stages: Record<ConnectFailure, number> = { dns: 0, blocked: 1, refused: 2,
 const maxUrlLength = 2048;
 /** A name with many addresses is tried at so many of them, so that one dial stays bounded. */
 const maxAddresses = 4;
-/** Of what a name server answers no more is looked at. */
+/** Most addresses looked at of a name server's response. */
 const maxResolved = 64;
 const fallbackTimeoutMs = 3000;
 const checkTimeoutMs = 3000;

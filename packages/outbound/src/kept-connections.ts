@@ -32,7 +32,7 @@ export function connectionClient(origin: URL, options: object): Client {
 
 /**
  * Passes a request's events on to `handler`, but has `resend` send it once more where it went over a kept connection that was
- * lost before any byte of an answer: the common end of an idle connection, not the server's word. `resend` returns whether it
+ * lost before any byte of a response: the common end of an idle connection, not the server's word. `resend` returns whether it
  * takes the request on, over a new connection.
  */
 export class ResendingHandler implements Dispatcher.DispatchHandler {

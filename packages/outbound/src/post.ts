@@ -1,6 +1,6 @@
 import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
-import { createConnectionPools, type PoolEntry } from './connection-pools.ts';
+import { ConnectionPools, type PoolEntry } from './connection-pools.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
 import { decodeAnswer, maxAnswerBytes, maxCompressedBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
@@ -31,7 +31,7 @@ export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> & 
   maxSocketsPerPool: number;
   maxSockets: number;
   keepAliveMs?: number;
-  /** How much of an answer's body is kept, in bytes; 2 KiB where it is left out. */
+  /** Bytes kept of a response's body; 2 KiB if left out. */
   keptBytes?: number;
   /** For requests that must not come twice: none is sent again where a kept connection turns out to be closed. */
   neverResends?: true;
@@ -47,7 +47,7 @@ export type Poster = {
   close(): Promise<void>;
 };
 
-/** 2xx alone is success, and only where the whole answer was taken. */
+/** 2xx alone is success, and only where the whole response was taken. */
 export function isSuccess(result: PostResult): boolean {
   return result.error === undefined && result.status !== undefined && result.status >= 200 && result.status < 300;
 }
@@ -57,7 +57,7 @@ const maxSweepMs = 100;
 
 /** Makes the client of addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
 export function createPoster(options: PosterOptions): Poster {
-  const pools = createConnectionPools({
+  const pools = new ConnectionPools({
     connect: createGuardedConnector({ ...options, connectTimeoutMs: options.timeoutMs }),
     maxSocketsPerPool: options.maxSocketsPerPool,
     maxSockets: options.maxSockets,
@@ -81,8 +81,8 @@ export function createPoster(options: PosterOptions): Poster {
       pools.giveBack(entry);
       return result;
     },
-    abort: pools.abort,
-    openSockets: pools.openSockets,
+    abort: (key) => pools.abort(key),
+    openSockets: () => pools.openSockets,
     async close() {
       deadlines.stop();
       await pools.close();
@@ -90,7 +90,7 @@ export function createPoster(options: PosterOptions): Poster {
   };
 }
 
-/** One try on its way: gathers the answer within its bounds and settles `done` exactly once. */
+/** One try on its way: gathers the response within its bounds and settles `done` exactly once. */
 class Attempt implements Dispatcher.DispatchHandler, Timed {
   readonly startedAtMs = performance.now();
   isOver = false;

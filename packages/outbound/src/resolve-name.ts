@@ -3,7 +3,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 /** Resolves a host name to all of its addresses; rejects where there is none. */
 export type ResolveName = (name: string) => Promise<string[]>;
 
-/** DNS answers that mean "not in DNS" and come at once, so that the system's own look-up (hosts file, search domains) is worth a try. */
+/** DNS responses that mean "not in DNS" and come at once, so that the system's own look-up (hosts file, search domains) is worth a try. */
 const notInDns = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
 
 /**

@@ -2,9 +2,9 @@ import { promisify } from 'node:util';
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { zstdWindowLog } from './decompress.ts';
 
-/** At most this much of an answer is read, counted after decompression. */
+/** Most bytes read of a response, counted after decompression. */
 export const maxAnswerBytes = 64 * 1024;
-/** So much of an answer is kept and shown, where the caller says no other. */
+/** Bytes kept and shown of a response, unless the caller says otherwise. */
 export const maxShownBytes = 2 * 1024;
 /** Compressed bytes read at most: what does not shrink grows by its framing. */
 export const maxCompressedBytes = maxAnswerBytes + 1024;
@@ -27,8 +27,8 @@ function hasZlibHeader(bytes: Buffer): boolean {
 }
 
 /**
- * Decompresses a whole answer, at most 64 KiB of it: 'too_large' where it is longer. An encoding that is not known, or
- * bytes that are not in it, leave the answer as it came: what the endpoint decided is in its status.
+ * Decompresses a whole response, at most 64 KiB of it: 'too_large' where it is longer. An encoding that is not known, or
+ * bytes that are not in it, leave the response as it came: what the endpoint decided is in its status.
  */
 export async function decodeAnswer(bytes: Buffer, contentEncoding: string): Promise<Buffer | 'too_large'> {
   const encodings = contentEncoding
@@ -57,7 +57,7 @@ function scratchOf(bytes: number): Uint8Array {
   return scratch.subarray(0, bytes);
 }
 
-/** The beginning of an answer as text that PostgreSQL can hold: at most `most` bytes of UTF-8, whole characters, without NUL. */
+/** Returns the beginning of a response as text that PostgreSQL can hold: at most `most` bytes of UTF-8, whole characters, without NUL. */
 export function shownText(bytes: Buffer, most = maxShownBytes): string {
   if (bytes.length === 0) return '';
   const text = bytes.toString('utf8', 0, most).replaceAll('\0', '\ufffd');

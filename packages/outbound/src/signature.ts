@@ -23,7 +23,7 @@ export function signatureHeader(id: string, timestampSeconds: number, body: stri
   return signatures.join(' ');
 }
 
-/** How far a signature's timestamp may be from now, in seconds. */
+/** Seconds that a signature's timestamp may be from now. */
 const toleranceSeconds = 300;
 
 /**

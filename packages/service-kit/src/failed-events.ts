@@ -1,24 +1,10 @@
-import { ApiError } from '@customer-platform/contracts/core';
 import { type ReceivedEvent, type ReceivedMessage, readEvent } from './consume-loop.ts';
-import { isDatabaseAway } from './database.ts';
-import {
-  claimFailedEvent,
-  type FailedEventRow,
-  type FailedTry,
-  insertFailedEvents,
-  noteFailedTry,
-  storable,
-} from './failed-events.sql.ts';
+import { claimFailedEvent, type FailedEventRow, insertFailedEvents, noteFailedTry } from './failed-events.sql.ts';
+import { failedTry, maxEventTries } from './failed-try.ts';
 import type { WorkContext } from './jobs.ts';
 import { meter } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 
-/** After so many tries an event is dead. */
-const maxEventTries = 10;
-const firstRetryMs = 2_000;
-const slowestRetryMs = 300_000;
-/** A dependency that is unavailable is not the event's fault, for so long. */
-const patienceMs = 24 * 3_600_000;
 /** How often it is looked for what is due: what waits here has waited already. */
 const pollMs = 1_000;
 /** After so many tries that fail the loop rests until it looks again. */
@@ -33,26 +19,6 @@ const failed = meter.createCounter('events.failed_tries', { description: 'Tries 
 
 /** Takes one event again; throws as `take` of its consumer does. */
 type TakeAgain = (queue: string, event: ReceivedEvent, row: FailedEventRow) => Promise<void>;
-
-/** How a try went that is the `tries`th of an event which first failed at `firstAt`. */
-export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
-  const reason = reasonOf(error);
-  const isPatient = isUnavailable(error) && now.getTime() - firstAt.getTime() < patienceMs;
-  const counted = isPatient ? tries - 1 : tries;
-  if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
-  const delayMs = Math.min(firstRetryMs * 2 ** (tries - 1), slowestRetryMs);
-  return { reason, tries: counted, dueAt: new Date(now.getTime() + delayMs) };
-}
-
-/** Whether something failed since the database or another service is unavailable. */
-export function isUnavailable(error: unknown): boolean {
-  return isDatabaseAway(error) || (error instanceof ApiError && error.status === 503);
-}
-
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return storable(text.slice(0, 1_000));
-}
 
 /** Sets messages that are no events aside as dead; the bus never sends them again. Throws where they cannot be written. */
 export async function buryRubbish(

@@ -1,6 +1,24 @@
 import type { Sql } from './database.ts';
 import type { FailedTry } from './failed-events.sql.ts';
-import type { StoredRow } from './outbox.ts';
+import type { TraceHeaders } from './telemetry.ts';
+
+/** An event that waits for its transaction's commit. */
+export interface OutboxRow {
+  account_id: string;
+  id: string;
+  kind: string;
+  audience: string;
+  envelope: string;
+  trace: TraceHeaders | null;
+}
+
+/** A row as the relay reads it. */
+export interface StoredRow extends OutboxRow {
+  sequence: number;
+  tries: number;
+  rounds: number;
+  created_at: Date;
+}
 
 /** Locks the oldest events that are due, at most `rows` and about `bytes` of them, until the transaction ends. */
 export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<StoredRow[]> {

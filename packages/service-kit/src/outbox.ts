@@ -10,12 +10,22 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
-import { failedTry } from './failed-events.ts';
+import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
-import { buryEvent, lockOutbox, measureOutbox, movePublished, postponeEvent } from './outbox.sql.ts';
+import {
+  buryEvent,
+  lockOutbox,
+  measureOutbox,
+  movePublished,
+  type OutboxRow,
+  postponeEvent,
+  type StoredRow,
+} from './outbox.sql.ts';
 import { activeTrace, inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 import { formatInstant } from './zoned-time.ts';
+
+export type { OutboxRow } from './outbox.sql.ts';
 
 /** How many events go to the bus in one round, and about how many bytes of them are in memory at once. */
 const batchSize = 500;
@@ -30,16 +40,6 @@ const gatherMs = 8;
 
 /** The account whose event it is: what the envelope needs of it. */
 export type EventAccount = Pick<AccountContext, 'id' | 'mode' | 'timezone'>;
-
-/** An event that waits for its transaction's commit. */
-export interface OutboxRow {
-  account_id: string;
-  id: string;
-  kind: string;
-  audience: string;
-  envelope: string;
-  trace: TraceHeaders | null;
-}
 
 /** Publishes one event with the transaction it is called in: both commit or neither does. Answers the event's id. */
 export type Emit<Definition extends EventDefinition> = <Event extends Definition>(
@@ -122,14 +122,6 @@ export async function writeOutboxOf(
       ${trace && JSON.stringify(trace)}::text::jsonb
     from (select uuidv7() as id, each.data from (${rows}) as each) as made`;
   return result.count;
-}
-
-/** A row as the relay reads it. */
-export interface StoredRow extends OutboxRow {
-  sequence: number;
-  tries: number;
-  rounds: number;
-  created_at: Date;
 }
 
 /** A row that the bus would not carry, and why. */

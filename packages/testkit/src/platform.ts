@@ -12,11 +12,11 @@ import { waitFor } from './wait-for.ts';
 /** The services that a platform under test can have. */
 export type TestedService = 'agents' | 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
 
-/** An answer as it came: status, headers, JSON body (undefined where there was none), and the body's exact text. */
+/** A response as it came: status, headers, JSON body (undefined where there was none), and the body's exact text. */
 export interface RawAnswer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape, wrong ones too
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into responses of every shape, wrong ones too
   body: any;
   text: string;
 }
@@ -27,7 +27,7 @@ export interface TestAccount {
   sandboxId: string;
   key: string;
   testKey: string;
-  /** The typed client with the live key; every answer is held against its contract. */
+  /** The typed client with the live key; every response is held against its contract. */
   client: Client;
   testClient: Client;
   /** Any request with the live key, or with another one given in `key` (null: none). */
@@ -50,7 +50,7 @@ export interface Platform {
   clock: MovableClock;
   /** The environment of one of its services, for starting a second process of it. */
   env(service: string): Record<string, string>;
-  /** Opens a pool of at most 4 on a service's own schema, for what no answer shows; it is closed with the platform. */
+  /** Opens a pool of at most 4 on a service's own schema, for what no response shows; it is closed with the platform. */
   database(service: TestedService): Database;
   /** Makes an account; `settings` as POST /admin/accounts takes them. */
   account(settings?: Record<string, unknown>): Promise<TestAccount>;
@@ -137,7 +137,7 @@ export async function startPlatform(
   };
 }
 
-/** A database, roles, secrets and a bus prefix for one platform; answers the environment of each process. */
+/** Makes a database, roles, secrets and a bus prefix for one platform; returns the environment of each process. */
 async function environment(names: string[], extra: Record<string, string>) {
   const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_REDIS_URL } = process.env as Record<string, string>;
   const id = randomBytes(6).toString('hex');
@@ -151,7 +151,7 @@ async function environment(names: string[], extra: Record<string, string>) {
     BUS_PREFIX: `test-${id}`,
     CONTEXT_SECRET: `test-context-secret-${id}-${'x'.repeat(16)}`,
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
-    // A machine that runs tests is slow at times: no answer is lost for that.
+    // A machine that runs tests is slow at times: no response is lost for that.
     BUS_REQUEST_TIMEOUT_MS: '2000',
     REDIS_TIMEOUT_MS: '1000',
     DRAIN_SECONDS: '2',
@@ -190,7 +190,7 @@ async function makeAccount(
   };
 }
 
-/** The typed client; an answer that is not exactly what its contract says fails the test. */
+/** The typed client; a response that is not exactly what its contract says fails the test. */
 function checkedClient(baseUrl: string, apiKey: string): Client {
   const client = createClient({ baseUrl, apiKey, retries: 0 });
   const methods = Object.entries(client).map(([key, call]) => {
@@ -209,12 +209,12 @@ function assertExact(expected: unknown, given: unknown, path: string): void {
   if (typeof given !== 'object' || given === null) return;
   for (const [name, value] of Object.entries(given)) {
     const known = (expected as Record<string, unknown>)[name];
-    if (known === undefined) throw new Error(`the answer has ${path}.${name}, which its contract does not know`);
+    if (known === undefined) throw new Error(`the response has ${path}.${name}, which its contract does not know`);
     assertExact(known, value, `${path}.${name}`);
   }
 }
 
-/** Sends one request as it is said, and reads the answer whole. */
+/** Sends one request as it is said, and reads the response whole. */
 export async function rawRequest(
   baseUrl: string,
   method: string,

@@ -21,7 +21,7 @@ export interface ProcessPlatform {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
-  /** Under which a service connects to the bus, with its password; the server's address alone where no service is named. */
+  /** Returns the URL under which a service connects to the bus, with its password; the server's address alone where no service is named. */
   natsUrl(service?: string): string;
   databaseUrl: string;
   /** Of the gateway and each service. */
@@ -37,7 +37,7 @@ export interface ProcessPlatform {
   dataOf(name: 'postgres' | 'nats'): string;
   /** Process id of the gateway or a service, undefined while it does not run. */
   pidOf(name: string): number | undefined;
-  /** What the supervisor and the processes said. */
+  /** Lines that the supervisor and the processes wrote. */
   output: string[];
   /** Makes an account with a member ada@example.com and a live key with all scopes. */
   account(settings?: Record<string, unknown>): Promise<{ id: string; key: string }>;
@@ -54,16 +54,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   const names = services.map(({ name }) => name);
   const ports = await choosePorts(directory, ['postgres', 'nats', 'redis', ...names]);
   const secrets = loadSecrets(directory, [gateway.name, ...names]);
-  const place = (name: ServerName) => ({
-    directory: join(directory, name),
-    port: ports[name]!,
-    cacheDirectory: join(root, '.platform', 'debian'),
-  });
-  const servers: Record<ServerName, ServerProcess> = {
-    postgres: await postgresServer(place('postgres')),
-    nats: await natsServer({ ...place('nats'), users: { prefix: defaultPrefix, passwords: secrets.bus } }),
-    redis: await redisServer({ ...place('redis'), password: secrets.REDIS_PASSWORD }),
-  };
+  const servers = await serversIn(directory, ports, secrets);
   const natsUrl = (service?: string) =>
     service === undefined ? servers.nats.url : busUrl(servers.nats.url, service, secrets.bus[service]!);
   const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
@@ -95,10 +86,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       ports,
       secrets,
     };
-    const describe = (deployable: typeof gateway) => {
-      const described = describeProcess(deployable, platform);
-      return { ...described, env: { ...described.env, ...env } };
-    };
+    const describe = (deployable: typeof gateway) => withEnv(describeProcess(deployable, platform), env);
     const startProcesses = async () => {
       await supervisor.start(services.map(describe));
       await supervisor.start([describe(gateway)]);
@@ -115,10 +103,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       processNames: [gateway.name, ...names],
       output,
       pidOf,
-      kill: (name) => {
-        const pid = started.get(name as ServerName)?.pid ?? pidOf(name);
-        if (pid !== undefined) process.kill(pid, 'SIGKILL');
-      },
+      kill: (name) => killProcess(started.get(name as ServerName)?.pid ?? pidOf(name)),
       stopServer: async (name) => await started.get(name)!.stop(),
       startServer: start,
       stopProcesses: () => supervisor.stop(),
@@ -136,11 +121,34 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   }
 }
 
+/** Returns a process with `env` added to its environment. */
+function withEnv<Described extends { env: Record<string, string> }>(described: Described, env: Record<string, string>) {
+  return { ...described, env: { ...described.env, ...env } };
+}
+
+/** Returns PostgreSQL, NATS and Redis, which are not started yet, with what they keep in folders of `directory`. */
+async function serversIn(directory: string, ports: Record<string, number>, secrets: ReturnType<typeof loadSecrets>) {
+  const at = (name: ServerName) => ({
+    directory: join(directory, name),
+    port: ports[name]!,
+    cacheDirectory: join(root, '.platform', 'debian'),
+  });
+  return {
+    postgres: await postgresServer(at('postgres')),
+    nats: await natsServer({ ...at('nats'), users: { prefix: defaultPrefix, passwords: secrets.bus } }),
+    redis: await redisServer({ ...at('redis'), password: secrets.REDIS_PASSWORD }),
+  } satisfies Record<ServerName, ServerProcess>;
+}
+
+function killProcess(pid: number | undefined): void {
+  if (pid !== undefined) process.kill(pid, 'SIGKILL');
+}
+
 async function makeAccount(adminUrl: string, adminToken: string, settings: Record<string, unknown>) {
   const admin = async (path: string, body: unknown) => {
-    const answer = await rawRequest(adminUrl, 'POST', path, { body, key: adminToken });
-    if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
-    return answer.body;
+    const response = await rawRequest(adminUrl, 'POST', path, { body, key: adminToken });
+    if (response.status !== 201) throw new Error(`${path} got ${response.status}: ${response.text}`);
+    return response.body;
   };
   const rate_limit = { per_minute: 1_000_000, burst: 100_000 };
   const { id } = await admin('/admin/accounts', { name: 'Test', timezone: 'UTC', rate_limit, ...settings });

@@ -10,11 +10,11 @@ export interface Received {
   at: number;
 }
 
-/** Somebody's server on loopback: remembers what it got, answers as told. */
+/** Somebody's server on loopback: remembers what it got, responds as told. */
 export interface Receiver {
   url: string;
   received: Received[];
-  /** How it answers from now on; default 204. */
+  /** Responds to each request from now on; default 204. */
   answer: (request: Received, response: ServerResponse) => void;
   /** Waits for the first request that `matches`. */
   next(matches?: (request: Received) => boolean, timeoutMs?: number): Promise<Received>;

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server that can be cut and mended: what the server is to its clients when the network or it is away. */
+/** A way to a server that can be cut and mended: what the server is to its clients when the network or it is unavailable. */
 export interface Relay {
   /** The server's URL with the relay's address. */
   url: string;

@@ -19,14 +19,14 @@ const root = join(import.meta.dirname, '../../..');
 
 /**
  * PostgreSQL, NATS and Redis for one run, with data of their own: as containers where `TEST_INFRA=containers` and a Docker
- * engine answers, or where the embedded ones cannot be had; else as processes of this machine.
+ * engine runs, or where the embedded ones cannot be had; else as processes of this machine.
  */
 export async function startServers(): Promise<Servers> {
   if (process.env.TEST_INFRA === 'containers') return await startContainers();
   try {
     return await startProcesses();
   } catch (error) {
-    if (!dockerAnswers()) throw error;
+    if (!dockerRuns()) throw error;
     console.warn(`the embedded servers cannot be had (${(error as Error).message}); using containers`);
     return await startContainers();
   }
@@ -89,7 +89,7 @@ async function startContainers(): Promise<Servers> {
   };
 }
 
-function dockerAnswers(): boolean {
+function dockerRuns(): boolean {
   try {
     execFileSync('docker', ['info'], { stdio: 'ignore', timeout: 5_000 });
     return true;

@@ -1,5 +1,5 @@
 /**
- * Asks `condition` again and again until it answers something truthy, and answers that.
+ * Asks `condition` again and again until it returns something truthy, and returns that.
  * Throws after `timeoutMs` (10 s by default) with `what` was waited for and the last error, where there was one.
  */
 export async function waitFor<Result>(

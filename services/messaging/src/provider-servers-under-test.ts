@@ -47,7 +47,10 @@ export function outgoing(given: Partial<Outgoing> = {}): Outgoing {
   return {
     messageId: '019a0000-0000-7000-8000-000000000001',
     attemptId: '019a0000-0000-7000-8000-000000000002',
-    ...{ channel: 'sms', to: '+4915112345678', subject: '', body: 'Grüße, Ada & Bob: 100 % = 1' },
+    channel: 'sms',
+    to: '+4915112345678',
+    subject: '',
+    body: 'Grüße, Ada & Bob: 100 % = 1',
     ...given,
   };
 }
@@ -258,8 +261,14 @@ export async function startMailServer(
   };
   const disabled = [...(security === 'starttls' ? [] : ['STARTTLS']), ...(login === 'none' ? ['AUTH'] : [])];
   const options: SMTPServerOptions = {
-    ...{ key: testCertificateKey, cert: testCertificate, secure: security === 'tls', closeTimeout: 100 },
-    ...{ disabledCommands: disabled, allowInsecureAuth: true, authOptional: login !== 'asked', logger: false },
+    key: testCertificateKey,
+    cert: testCertificate,
+    secure: security === 'tls',
+    closeTimeout: 100,
+    disabledCommands: disabled,
+    allowInsecureAuth: true,
+    authOptional: login !== 'asked',
+    logger: false,
     disableReverseLookup: true,
     onAuth({ username, password }, _session, done) {
       if (login === 'broken') return done(replied(454, '4.7.0 Temporary authentication failure'));

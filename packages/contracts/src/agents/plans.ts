@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { channel } from '../core/channel.ts';
 import { integerId, text, timestamp, uuid } from '../core/fields.ts';
-import { channel } from '../messaging/channel.ts';
 import { AgentSummary, agentAction, approvalMode } from './agents.ts';
 
 export const planStatus = z.enum([

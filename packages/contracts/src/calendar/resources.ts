@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
+import { channel } from '../core/channel.ts';
 import { email, instant, integerId, parseInstant, text, timestamp, uuid } from '../core/fields.ts';
-import { channel } from '../messaging/channel.ts';
 
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
 export type AppointmentStatus = z.infer<typeof appointmentStatus>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
+import { channel } from '../core/channel.ts';
 import { currency, text, timestamp, uuid } from '../core/fields.ts';
-import { channel } from '../messaging/channel.ts';
 
 const sku = text(100, 1);
 const productName = text(200, 1);

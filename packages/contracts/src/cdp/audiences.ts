@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { channel } from '../core/channel.ts';
 import { text, timestamp, uuid } from '../core/fields.ts';
-import { channel } from '../messaging/channel.ts';
 import { consentPurpose } from './consents.ts';
 import { eventName } from './contact-events.ts';
 

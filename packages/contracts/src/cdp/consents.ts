@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { channel } from '../core/channel.ts';
 import { instant, text, timestamp } from '../core/fields.ts';
-import { channel } from '../messaging/channel.ts';
 
 const purpose = text(100, 1).meta({ examples: ['marketing'] });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { channel } from '../core/channel.ts';
 import { eventsOf, previous } from '../core/event.ts';
 import { internalRequest } from '../core/request.ts';
-import { channel } from '../messaging/channel.ts';
 import { Audience } from './audiences.ts';
 import { consentPurpose, consentState } from './consents.ts';
 import { Contact, ContactSummary } from './resources.ts';

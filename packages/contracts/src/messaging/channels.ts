@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { channel } from '../core/channel.ts';
 import { text, timestamp } from '../core/fields.ts';
-import { channel } from './channel.ts';
 
 const provider = text(50, 1).meta({
   description: 'smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).',

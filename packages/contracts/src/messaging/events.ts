@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
+import { channel } from '../core/channel.ts';
 import { eventsOf, previous } from '../core/event.ts';
 import { timestamp } from '../core/fields.ts';
-import { channel } from './channel.ts';
 import { MessageWithAttempts } from './resources.ts';
 
 const { publicEvent } = eventsOf('messaging');

@@ -1,4 +1,4 @@
-export * from './channel.ts';
+export * from '../core/channel.ts';
 export * from './channels.ts';
 export * from './events.ts';
 export * from './operations.ts';

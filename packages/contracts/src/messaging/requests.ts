@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { channel } from '../core/channel.ts';
 import { timestamp } from '../core/fields.ts';
 import { internalRequest } from '../core/request.ts';
-import { channel } from './channel.ts';
 
 /**
  * Hands a message to a contact over, to be sent on one channel. `key` is the caller's own: asked again with it, nothing more

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
+import { channel } from '../core/channel.ts';
 import { instant, text, timestamp, uuid } from '../core/fields.ts';
-import { channel } from './channel.ts';
 
 export const messagePurpose = z.enum(['service', 'marketing'], { error: 'must be service or marketing' });
 

@@ -6,11 +6,17 @@ import type { AgentRow } from './agents.sql.ts';
 export function toAgent(row: AgentRow, timezone: string): Agent {
   const { id, name, role, status, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = row;
   return {
-    ...{ id, name, role, status },
+    id,
+    name,
+    role,
+    status,
     model: row.used_model,
-    ...{ daily_limit, approval_mode, approval_timeout_seconds },
+    daily_limit,
+    approval_mode,
+    approval_timeout_seconds,
     pipelines: row.pipelines.map((pipeline) => pipeline.id),
-    ...{ actions, collections },
+    actions,
+    collections,
     live_version: row.live_version,
     created_at: formatInstant(row.created_at, timezone),
   };

@@ -22,10 +22,19 @@ describe('an agent', () => {
     expect([made.status, made.body]).toEqual([
       201,
       {
-        ...{ id: expect.any(Number), name: 'Ada', role: 'Sells', status: 'draft', model: '', daily_limit: null },
-        ...{ approval_mode: 'plan', approval_timeout_seconds: 259_200, pipelines: [], collections: [] },
+        id: expect.any(Number),
+        name: 'Ada',
+        role: 'Sells',
+        status: 'draft',
+        model: '',
+        daily_limit: null,
+        approval_mode: 'plan',
+        approval_timeout_seconds: 259_200,
+        pipelines: [],
+        collections: [],
         actions: ['send_message', 'add_note', 'follow_up', 'move_stage'],
-        ...{ live_version: null, created_at: expect.stringMatching(/[+-]\d{2}:\d{2}$/) },
+        live_version: null,
+        created_at: expect.stringMatching(/[+-]\d{2}:\d{2}$/),
       },
     ]);
     expect(await crew.get(made.body.id)).toEqual(made.body);
@@ -36,7 +45,10 @@ describe('an agent', () => {
     const other = await crew.account.client.createPipeline({ body: { name: 'Service', stages: [{ name: 'Open' }] } });
     const collection = await addCollection(crew.account.id, 'Prices');
     const given = {
-      ...{ model: 'gpt-9', daily_limit: 5_000, approval_mode: 'step', approval_timeout_seconds: 5 },
+      model: 'gpt-9',
+      daily_limit: 5_000,
+      approval_mode: 'step',
+      approval_timeout_seconds: 5,
       actions: ['move_stage', 'add_note', 'move_stage'],
       pipelines: [other.id, crew.pipeline.id, other.id],
       collections: [collection, collection],

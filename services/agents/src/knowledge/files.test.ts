@@ -13,9 +13,16 @@ describe('an uploaded file', () => {
     const library = await openLibrary(platform);
     const answer = await library.upload('prices 2026.md', '# Prices\n\nOne euro.');
     const source = {
-      ...{ id: expect.any(String), kind: 'file', title: 'prices 2026.md', status: 'processing', error: '' },
-      ...{ collection: { id: expect.any(Number), name: 'General' }, active: true, updated_at: expect.any(String) },
-      ...{ file_type: 'md', size_bytes: 19 },
+      id: expect.any(String),
+      kind: 'file',
+      title: 'prices 2026.md',
+      status: 'processing',
+      error: '',
+      collection: { id: expect.any(Number), name: 'General' },
+      active: true,
+      updated_at: expect.any(String),
+      file_type: 'md',
+      size_bytes: 19,
     };
     expect([answer.status, answer.body]).toEqual([201, source]);
     const shown = await library.get(answer.body.id);

@@ -36,7 +36,10 @@ export async function openLibrary(platform: Platform, settings: Record<string, u
     get: (id) => account.client.getSource({ params: { source_id: id } }),
     async read(id, texts, language = 'en') {
       const passages = texts.map((text, position) => ({
-        ...{ page: 0, position, heading_path: [], text: '' },
+        page: 0,
+        position,
+        heading_path: [],
+        text: '',
         ...(typeof text === 'string' ? { text } : text),
       }));
       await inTransaction(database, async (tx) => {

@@ -34,8 +34,10 @@ describe('a new source', () => {
     const { body: collection } = await library.request('POST', '/collections', { name: 'Help' });
     const more = { collection: collection.id, active: false, alternates: ['Abroad?'], answer_exactly: true };
     expect(await library.add({ ...faq, ...more, url: 'file:///', pages: ['x'], crawl: 'page' })).toMatchObject({
-      ...{ collection: { id: collection.id, name: 'Help' }, active: false },
-      ...{ alternates: ['Abroad?'], answer_exactly: true },
+      collection: { id: collection.id, name: 'Help' },
+      active: false,
+      alternates: ['Abroad?'],
+      answer_exactly: true,
     });
     const site = { ...website, crawl: 'sitemap', refresh: 'weekly', title: 'Ignored', body: 'Ignored' };
     const added = await library.add(site);

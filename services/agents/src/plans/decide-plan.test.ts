@@ -26,13 +26,25 @@ describe('a plan that waits for approval', () => {
     const plan = await agency.plan({ steps: ['send_message', 'add_note', 'follow_up'] });
     const { contact, deal, pipeline, agent } = agency;
     expect(plan).toMatchObject({
-      ...{ agent: { id: agent, name: 'Ada', role: 'Sells tea' }, scope: 'contact', campaign_id: null, audience: null },
+      agent: { id: agent, name: 'Ada', role: 'Sells tea' },
+      scope: 'contact',
+      campaign_id: null,
+      audience: null,
       contact: { id: contact.number, uuid: contact.id, name: 'Carla Client', msisdn: '+4930901801' },
       deal: { id: 1, title: 'Tea', stage: 'New' },
       pipeline: { id: pipeline.id, name: pipeline.name },
-      ...{ trigger: 'inbound_message', trigger_excerpt: 'Have you got tea?', goal: 'Sell tea', story_id: null },
-      ...{ status: 'awaiting_approval', approval_mode: 'plan', tokens: 12, model: 'simulated' },
-      ...{ decided_by: null, decision_note: null, last_error: null, next_run_at: plan.steps[0]!.run_at },
+      trigger: 'inbound_message',
+      trigger_excerpt: 'Have you got tea?',
+      goal: 'Sell tea',
+      story_id: null,
+      status: 'awaiting_approval',
+      approval_mode: 'plan',
+      tokens: 12,
+      model: 'simulated',
+      decided_by: null,
+      decision_note: null,
+      last_error: null,
+      next_run_at: plan.steps[0]!.run_at,
     });
     expect(plan.steps).toMatchObject([
       { order: 1, action: 'send_message', body: 'Hello', detail: 'sms', status: 'pending', result: null },

@@ -108,7 +108,9 @@ describe('the list of plans', () => {
     expect(trigger_excerpt).toBe(`a${'😀'.repeat(199)}`);
     const bare = { deal_id: null, deal_number: null, deal_title: null, deal_stage: null, pipeline_id: null };
     expect(await agency.plan({ more: { ...bare, pipeline_name: null, expires_at: null } })).toMatchObject({
-      ...{ deal: null, pipeline: null, expires_at: null },
+      deal: null,
+      pipeline: null,
+      expires_at: null,
     });
   });
 });

@@ -104,17 +104,30 @@ async function insertPlan(
   const starts = status ?? (mode === 'none' ? 'running' : 'awaiting_approval');
   const lapses = starts === 'awaiting_approval' ? new Date(now.getTime() + lapsesIn * 1_000) : null;
   const row = {
-    ...{ account_id: accountId, agent_id: agent, workflow_version: 1, contact_id: contact.id },
-    ...{ contact_number: contact.number, deal_id: deal.id, deal_number: 1, deal_title: deal.title },
-    ...{ deal_stage: deal.stage.name, pipeline_id: pipeline.id, pipeline_name: pipeline.name },
-    ...{ trigger: 'inbound_message', trigger_text: 'Have you got tea?', trigger_channel: 'sms', goal: 'Sell tea' },
-    ...{
-      rationale: 'It was asked for',
-      status: starts,
-      approval_mode: mode,
-      approval_reasons: ['Plans need approval'],
-    },
-    ...{ created_at: now, expires_at: lapses, lapses_at: lapses, tokens: 12, model: 'simulated' },
+    account_id: accountId,
+    agent_id: agent,
+    workflow_version: 1,
+    contact_id: contact.id,
+    contact_number: contact.number,
+    deal_id: deal.id,
+    deal_number: 1,
+    deal_title: deal.title,
+    deal_stage: deal.stage.name,
+    pipeline_id: pipeline.id,
+    pipeline_name: pipeline.name,
+    trigger: 'inbound_message',
+    trigger_text: 'Have you got tea?',
+    trigger_channel: 'sms',
+    goal: 'Sell tea',
+    rationale: 'It was asked for',
+    status: starts,
+    approval_mode: mode,
+    approval_reasons: ['Plans need approval'],
+    created_at: now,
+    expires_at: lapses,
+    lapses_at: lapses,
+    tokens: 12,
+    model: 'simulated',
     ...more,
   };
   return await inTransaction(sql, async (tx) => {
@@ -122,8 +135,12 @@ async function insertPlan(
     const planned = steps.map((step): NewStep => {
       const given = typeof step === 'string' ? { action: step } : step;
       return {
-        ...{ title: 'A step', reason: 'It helps', requires_approval: mode === 'step', run_at: now, due_at: null },
-        ...{ status: mode === 'step' ? ('awaiting_approval' as const) : ('pending' as const) },
+        title: 'A step',
+        reason: 'It helps',
+        requires_approval: mode === 'step',
+        run_at: now,
+          due_at: null,
+        status: mode === 'step' ? ('awaiting_approval' as const) : ('pending' as const),
         ...something[given.action],
         ...given,
       };

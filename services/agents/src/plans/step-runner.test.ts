@@ -60,7 +60,9 @@ describe('a step that runs', () => {
     const { steps } = await agency.until(id, 'completed');
     const next = (steps[0]!.result as { plan: number }).plan;
     expect(await agency.get(next)).toMatchObject({
-      ...{ trigger: 'follow_up', trigger_excerpt: 'Ask again', agent: { id: agency.agent } },
+      trigger: 'follow_up',
+      trigger_excerpt: 'Ask again',
+      agent: { id: agency.agent },
       contact: { id: agency.contact.number, uuid: agency.contact.id },
     });
     const rows = await sql`select follow_ups from plans where account_id = ${agency.id} and id <> ${id}`;

@@ -29,8 +29,13 @@ describe('the settings', () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const defaults = await get(crew);
     expect(defaults).toEqual({
-      ...{ provider: 'openai_compatible', base_url: '', api_key_set: false, model: '', daily_budget: null },
-      ...{ pipeline_budgets: {}, prices: {} },
+      provider: 'openai_compatible',
+      base_url: '',
+      api_key_set: false,
+      model: '',
+      daily_budget: null,
+      pipeline_budgets: {},
+      prices: {},
     });
     expect(await changed(crew, {})).toEqual(defaults);
     const given = {

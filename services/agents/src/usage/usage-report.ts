@@ -43,7 +43,9 @@ export function usageReport({ days, usage, plans, agents, pipelines, settings }:
         model: agent.used_model,
         tokens_today: tokensOf(own.filter(isToday)),
         daily_limit: agent.daily_limit,
-        ...{ tokens, calls, plans: plans.get(agent.id) ?? 0 },
+        tokens,
+        calls,
+        plans: plans.get(agent.id) ?? 0,
       };
     }),
     pipelines: pipelines.map(({ id, name }) => {

@@ -29,7 +29,11 @@ describe('the usage report', () => {
       range_days: 14,
       totals: { tokens: 0, prompt_tokens: 0, completion_tokens: 0, calls: 0, plans: 0, estimated_cost_usd: 0 },
       days: Array.from({ length: 14 }, (_, index) => ({ date: dayBefore(today, 13 - index), by_agent: {} })),
-      ...{ agents: [], pipelines: [], models: [], uses: [], account: { tokens_today: 0, daily_budget: null } },
+      agents: [],
+      pipelines: [],
+      models: [],
+      uses: [],
+      account: { tokens_today: 0, daily_budget: null },
     });
     for (const days of [7, 30]) {
       const { range_days, days: listed } = await report(crew, days);
@@ -53,7 +57,9 @@ describe('the usage report', () => {
     const price = { prompt: 2.5, completion: 10 };
     await client.updateAgentSettings({
       body: {
-        ...{ model: 'gpt-9', daily_budget: 50_000, pipeline_budgets: { [crew.pipeline.id]: 8_000 } },
+        model: 'gpt-9',
+        daily_budget: 50_000,
+        pipeline_budgets: { [crew.pipeline.id]: 8_000 },
         prices: { 'gpt-9': price },
       },
     });
@@ -74,7 +80,11 @@ describe('the usage report', () => {
 
     const week = await report(crew, 7);
     expect(week.totals).toEqual({
-      ...{ tokens: 6_513, prompt_tokens: 6_311, completion_tokens: 202, calls: 5, plans: 3 },
+      tokens: 6_513,
+      prompt_tokens: 6_311,
+      completion_tokens: 202,
+      calls: 5,
+      plans: 3,
       estimated_cost_usd: 0.005_288,
     });
     const empty = Array.from({ length: 5 }, (_, index) => ({ date: dayBefore(now, 5 - index), by_agent: {} }));
@@ -85,17 +95,22 @@ describe('the usage report', () => {
     ]);
     expect(week.agents).toEqual([
       {
-        ...{
-          agent: { id: ada.id, name: 'Ada', role: 'Sells' },
-          model: 'gpt-9',
-          tokens_today: 1_200,
-          daily_limit: 9_000,
-        },
-        ...{ tokens: 1_512, calls: 4, plans: 2 },
+        agent: { id: ada.id, name: 'Ada', role: 'Sells' },
+        model: 'gpt-9',
+        tokens_today: 1_200,
+        daily_limit: 9_000,
+        tokens: 1_512,
+        calls: 4,
+        plans: 2,
       },
       {
-        ...{ agent: { id: bo.id, name: 'Bo', role: 'Helps' }, model: 'own', tokens_today: 0, daily_limit: null },
-        ...{ tokens: 5_001, calls: 1, plans: 1 },
+        agent: { id: bo.id, name: 'Bo', role: 'Helps' },
+        model: 'own',
+        tokens_today: 0,
+        daily_limit: null,
+        tokens: 5_001,
+        calls: 1,
+        plans: 1,
       },
     ]);
     expect(week.pipelines).toEqual([

@@ -33,8 +33,14 @@ describe('the draft', () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     const full = {
-      ...{ id: 'b', kind: 'action', action: 'move_stage', teammate: 'ada@example.com', pipeline: 1, stage: 2 },
-      ...{ collection: 3, params: { deep: [{ a: null }] } },
+      id: 'b',
+      kind: 'action',
+      action: 'move_stage',
+      teammate: 'ada@example.com',
+      pipeline: 1,
+      stage: 2,
+      collection: 3,
+      params: { deep: [{ a: null }] },
     };
     const put = await crew.putDraft(id, [{ id: 'a', kind: 'condition' }, full]);
     expect([put.status, put.body]).toEqual([

@@ -83,7 +83,11 @@ describe("the platform's own events", () => {
     await known(2);
     await sql`delete from inbox where event_id = ${id}`;
     await buses.get('catalogue')!.publish({
-      ...{ id: randomUUID(), kind: 'order.declined', audience: 'public', sequence: 2, trace: undefined },
+      id: randomUUID(),
+      kind: 'order.declined',
+      audience: 'public',
+      sequence: 2,
+      trace: undefined,
       envelope: JSON.stringify({ id, type: 'order.declined', timestamp: at, account: account.id, mode: 'live', data }),
     });
     await publish('order.fulfilled', data);

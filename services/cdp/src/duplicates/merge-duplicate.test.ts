@@ -43,14 +43,21 @@ async function mergeInto(kept: Contact, merged: Contact): Promise<Contact> {
 describe('the kept contact', () => {
   it('keeps what it has and gets what it lacks, with the tags and fields of both', async () => {
     const merged = await add({
-      ...{ name: 'Ada Old', external_id: 'old', phone: '+4930901820', email: 'ada@example.com' },
-      ...{ tags: ['b', 'c'], fields: { a: 'old', b: 2 } },
+      name: 'Ada Old',
+      external_id: 'old',
+      phone: '+4930901820',
+      email: 'ada@example.com',
+      tags: ['b', 'c'],
+      fields: { a: 'old', b: 2 },
     });
     const kept = await add({ name: 'Ada', email: 'ada@example.com', tags: ['a', 'b'], fields: { a: 1 } });
     const survivor = await mergeInto(kept, merged);
     expect(survivor).toEqual({
       ...kept,
-      ...{ external_id: 'old', phone: '+4930901820', tags: ['a', 'b', 'c'], fields: { a: 1, b: 2 } },
+      external_id: 'old',
+      phone: '+4930901820',
+      tags: ['a', 'b', 'c'],
+      fields: { a: 1, b: 2 },
       updated_at: survivor.updated_at,
     });
     const { data } = await platform.event(account.id, 'contact.merged');
@@ -112,8 +119,13 @@ describe('the kept contact', () => {
     ]);
     const { data } = await account.client.listConsents({ params: { contact_id: merged.id } });
     expect(data.map(({ purpose, state, source }) => `${purpose} ${state} ${source}`).sort()).toEqual([
-      ...['kept withdrew granted ', 'kept withdrew withdrawn ', 'kept withdrew withdrawn merge'],
-      ...['late grant granted ', 'late grant granted ', 'late grant withdrawn ', 'late grant withdrawn merge'],
+      'kept withdrew granted ',
+      'kept withdrew withdrawn ',
+      'kept withdrew withdrawn merge',
+      'late grant granted ',
+      'late grant granted ',
+      'late grant withdrawn ',
+      'late grant withdrawn merge',
       'merged only granted ',
     ]);
     await account.client.recordConsent({

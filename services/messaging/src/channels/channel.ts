@@ -25,7 +25,8 @@ export function toChannel(
   const isShown = (name: string) => shown.includes(name) || !secrets.includes(name);
   const settings = Object.entries(settingsOf(row, resources)).filter(([name]) => isShown(name));
   return {
-    ...{ channel, provider },
+    channel,
+    provider,
     settings: Object.fromEntries(settings),
     hook_url: resources.hookUrlOf(row.token),
     created_at: formatInstant(row.created_at, account.timezone),

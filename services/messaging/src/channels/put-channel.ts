@@ -29,7 +29,8 @@ export const putChannel = implement(contract.putChannel, {
     const settings = provider.prepare?.(given, { guard: resources.tools.guard, prefetch }) ?? given;
     const row = {
       account_id: account.id,
-      ...{ channel, provider: provider.name },
+      channel,
+      provider: provider.name,
       settings: encryptSecret(resources.secretKeys, JSON.stringify(settings), account.id, channel),
       token: randomBytes(24).toString('base64url'),
     };

@@ -67,7 +67,13 @@ describe('a message that is handed over', () => {
     const contact = await addContact();
     const id = await hand(contact);
     expect(await get(id)).toMatchObject({
-      ...{ id, reference: 'order-1', channel: 'sms', purpose: 'service', body: 'Sold out', to: phone, send_at: null },
+      id,
+      reference: 'order-1',
+      channel: 'sms',
+      purpose: 'service',
+      body: 'Sold out',
+      to: phone,
+      send_at: null,
       contact: { id: contact, name: 'Carla', phone },
     });
   });

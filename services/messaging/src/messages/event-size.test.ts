@@ -23,9 +23,21 @@ describe.each([
   const ids = { account_id: '019a0000-0000-7000-8000-000000000001', id: '019a0000-0000-7000-8000-000000000002' };
   const attempts = steps.map((step, index): AttemptRow => {
     return {
-      ...{ ...ids, message_id: ids.id, number: index + 1, channel: step.channel, address: texts(254), tries: 3 },
-      ...{ status: 'read', reason: 'undelivered', provider: 'whatsapp_cloud', provider_id: texts(200) },
-      ...{ started_at: now, finished_at: now, due_at: null, running_since: null, falls_back_at: null },
+      ...ids,
+      message_id: ids.id,
+      number: index + 1,
+      channel: step.channel,
+      address: texts(254),
+      tries: 3,
+      status: 'read',
+      reason: 'undelivered',
+      provider: 'whatsapp_cloud',
+      provider_id: texts(200),
+      started_at: now,
+      finished_at: now,
+      due_at: null,
+      running_since: null,
+      falls_back_at: null,
       // One of each status is kept, however often it is reported.
       receipts: (['sent', 'delivered', 'read', 'failed'] as const).map((status) => ({
         status,
@@ -35,10 +47,27 @@ describe.each([
     };
   });
   const row: MessageRow = {
-    ...{ ...ids, reference: texts(100), status: 'failed', purpose: 'marketing', steps, step: 2, given_to: null },
-    ...{ contact_id: ids.id, contact_name: texts(200), contact_phone: '+491234567890123', event_ids: [], trace: null },
-    ...{ send_at: now, created_at: now, sent_at: now, delivered_at: now, read_at: now, failed_at: now },
-    ...{ error_code: 'account_suspended', error_message: quoted(texts(10_000), []) || texts(500), attempts },
+    ...ids,
+    reference: texts(100),
+    status: 'failed',
+    purpose: 'marketing',
+    steps,
+    step: 2,
+    given_to: null,
+    contact_id: ids.id,
+    contact_name: texts(200),
+    contact_phone: '+491234567890123',
+    event_ids: [],
+    trace: null,
+    send_at: now,
+    created_at: now,
+    sent_at: now,
+    delivered_at: now,
+    read_at: now,
+    failed_at: now,
+    error_code: 'account_suspended',
+    error_message: quoted(texts(10_000), []) || texts(500),
+    attempts,
   };
 
   it('of a message fit, with all that they replaced', () => {

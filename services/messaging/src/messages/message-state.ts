@@ -229,7 +229,13 @@ function goOn(message: MessageState, ended: AttemptState, text: string, now: Dat
 export function newAttempt(number: number, channel: Channel, dueAt: Date | null): AttemptState {
   const times = { started_at: null, finished_at: null, due_at: dueAt, running_since: null, falls_back_at: null };
   return {
-    ...{ number, channel, address: '', status: 'queued', reason: null, provider_id: null, tries: 0 },
+    number,
+    channel,
+    address: '',
+    status: 'queued',
+    reason: null,
+    provider_id: null,
+    tries: 0,
     ...times,
     receipts: [],
   };

@@ -14,9 +14,14 @@ export function toMessage(row: MessageRow, account: Zone): Message {
   const { number, address } = furthestAttempt(row.attempts);
   const { channel, body } = row.steps[number - 1]!;
   return {
-    ...{ id, reference, status },
+    id,
+    reference,
+    status,
     contact: contact_id === null ? null : { id: contact_id, name: contact_name ?? '', phone: contact_phone ?? '' },
-    ...{ to: address, channel, purpose, body },
+    to: address,
+    channel,
+    purpose,
+    body,
     send_at: at(row.send_at),
     created_at: at(row.created_at)!,
     sent_at: at(row.sent_at),
@@ -41,9 +46,12 @@ function toAttempt(row: AttemptRow, account: Zone): MessageAttempt {
   const { number, channel, provider, reason, provider_id } = row;
   const at = (instant: Date) => formatInstant(instant, account.timezone);
   return {
-    ...{ number, channel, provider },
+    number,
+    channel,
+    provider,
     status: row.status === 'queued' ? 'sending' : row.status,
-    ...{ reason, provider_id },
+    reason,
+    provider_id,
     started_at: at(row.started_at!),
     finished_at: row.finished_at && at(row.finished_at),
     receipts: row.receipts.map((receipt) => ({ ...receipt, at: at(receipt.at) })),

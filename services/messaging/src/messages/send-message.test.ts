@@ -57,8 +57,12 @@ describe('a message', () => {
     expect(read.attempts[0]!.receipts.find(({ status }) => status === 'sent')!.applied).toBe(false);
     expect([whatsapp.sentTo(to).length, sms.received.length]).toEqual([1, 0]);
     expect(whatsapp.sentTo(to)[0]).toEqual({
-      ...{ message: queued.id, attempt: id.slice(2), channel: 'whatsapp', to },
-      ...{ subject: '', body: 'Hello by WhatsApp' },
+      message: queued.id,
+      attempt: id.slice(2),
+      channel: 'whatsapp',
+      to,
+      subject: '',
+      body: 'Hello by WhatsApp',
     });
     await platform.event(shop.account.id, 'message.read');
     const events = platform.events(shop.account.id).filter(({ type }) => type.startsWith('message.'));

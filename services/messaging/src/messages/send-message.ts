@@ -9,15 +9,13 @@ import { insertMessages, type MessageRow } from './messages.sql.ts';
 
 /** Initial state of a new message. */
 const untouched = {
-  ...{
-    step: 0,
-    sent_at: null,
-    delivered_at: null,
-    read_at: null,
-    failed_at: null,
-    error_code: null,
-    error_message: null,
-  },
+  step: 0,
+  sent_at: null,
+  delivered_at: null,
+  read_at: null,
+  failed_at: null,
+  error_code: null,
+  error_message: null,
   event_ids: [],
 } satisfies Partial<MessageRow>;
 
@@ -42,7 +40,8 @@ export const sendMessage = implement(contract.sendMessage, {
       reference: reference ?? null,
       contact_id: known?.id ?? null,
       given_to: givenTo,
-      ...{ purpose, steps },
+      purpose,
+      steps,
       is_simulated: isSimulated,
       needs_channels: !isSimulated,
       send_at: send_at ?? null,

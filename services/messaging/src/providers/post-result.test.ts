@@ -49,8 +49,13 @@ describe('what an answer means', () => {
       (error) => toSendResult({ error, body: '', durationMs: 1 }, shape).outcome,
     );
     expect(outcomes).toEqual([
-      ...['unavailable', 'unavailable', 'unavailable', 'rejected'],
-      ...['unknown', 'unknown', 'unknown'],
+      'unavailable',
+      'unavailable',
+      'unavailable',
+      'rejected',
+      'unknown',
+      'unknown',
+      'unknown',
     ]);
   });
 

@@ -127,13 +127,17 @@ class Transmission {
     }
     const connection = new SmtpConnection({
       // A certificate names its host without the dot that ends a name.
-      ...{ connection: socket, host: host.replace(/\.$/, ''), port },
+      connection: socket,
+      host: host.replace(/\.$/, ''),
+      port,
       secure: security === 'tls',
       requireTLS: security === 'starttls',
       ignoreTLS: security === 'none',
       // Not the name of this machine, which is nobody's business outside.
       name: domainOf(senderOf(from)!.address),
-      ...{ connectionTimeout: deadlineMs, greetingTimeout: deadlineMs, socketTimeout: deadlineMs },
+      connectionTimeout: deadlineMs,
+      greetingTimeout: deadlineMs,
+      socketTimeout: deadlineMs,
       maxResponseSize: 64 * 1024,
     });
     this.#connection = connection;

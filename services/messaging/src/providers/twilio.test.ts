@@ -32,8 +32,10 @@ describe('sending', () => {
     expect(await send()).toEqual({ outcome: 'accepted', providerId: expect.stringMatching(/^SM[0-9a-f]{32}$/) });
     const { to, body } = outgoing();
     expect(server.taken[0]?.fields).toEqual({
-      ...{ To: to, From: twilioSettings.from },
-      ...{ Body: body, StatusCallback: tools.hookUrl },
+      To: to,
+      From: twilioSettings.from,
+      Body: body,
+      StatusCallback: tools.hookUrl,
     });
   });
 
@@ -162,8 +164,11 @@ describe('the hook', () => {
 
   it('has the signature of the example in the documentation of Twilio', () => {
     const fields = {
-      ...{ CallSid: 'CA1234567890ABCDE', Caller: '+12349013030', Digits: '1234', From: '+12349013030' },
-      ...{ To: '+18005551212' },
+      CallSid: 'CA1234567890ABCDE',
+      Caller: '+12349013030',
+      Digits: '1234',
+      From: '+12349013030',
+      To: '+18005551212',
     };
     const call = hookCall({
       headers: { 'x-twilio-signature': '0/KCTR6DLpKmkAf8muzZqo1nDgQ=' },
@@ -183,7 +188,9 @@ it('settings are of the forms that Twilio gives out', () => {
     provider.settings.safeParse({ ...twilioSettings, ...given }).error?.issues.map(({ path }) => path[0]) ?? [];
   expect(faultsOf({})).toEqual([]);
   expect(faultsOf({ account_sid: 'AC1', auth_token: 'a b', from: '030 901820' })).toEqual([
-    ...['account_sid', 'auth_token', 'from'],
+    'account_sid',
+    'auth_token',
+    'from',
   ]);
   expect(provider.settings.parse({ ...twilioSettings, other: 1 })).toEqual(twilioSettings);
 });

@@ -32,7 +32,10 @@ describe('sending', () => {
   it('posts a text with the id of its attempt, and takes its id', async () => {
     expect(await send()).toEqual({ outcome: 'accepted', providerId: expect.stringMatching(/^wamid\./) });
     expect(server.taken[0]?.fields).toEqual({
-      ...{ messaging_product: 'whatsapp', recipient_type: 'individual', to: '4915112345678', type: 'text' },
+      messaging_product: 'whatsapp',
+      recipient_type: 'individual',
+      to: '4915112345678',
+      type: 'text',
       text: { body: outgoing().body, preview_url: false },
       biz_opaque_callback_data: outgoing().attemptId,
     });
@@ -77,12 +80,17 @@ describe('the hook', () => {
 
   it('reads every receipt, however old, and leaves out what it does not know', () => {
     const statuses = ['sent', 'delivered', 'read', 'failed', 'deleted'].map((status) => ({
-      ...{ id: `wamid.${status}`, status, timestamp, recipient_id: '4915112345678' },
+      id: `wamid.${status}`,
+      status,
+      timestamp,
+      recipient_id: '4915112345678',
     }));
     expect(read({ statuses: [...statuses, null, { id: 1 }] })).toEqual({
       messages: [],
       receipts: ['sent', 'delivered', 'read', 'failed'].map((status) => ({
-        ...{ providerId: `wamid.${status}`, status, at },
+        providerId: `wamid.${status}`,
+        status,
+        at,
       })),
     });
     expect(read({ statuses: [{ ...statuses[0], timestamp: 'soon' }] }).receipts[0]?.at).toEqual(now);
@@ -149,7 +157,5 @@ describe('the hook', () => {
 it('settings are all asked for, and can stand in a header', () => {
   expect(provider.settings.parse({ ...whatsappSettings, other: 1 })).toEqual(whatsappSettings);
   const faults = provider.settings.safeParse({ phone_number_id: '+1', access_token: 'a\nb' }).error?.issues;
-  expect(faults?.map(({ path }) => path[0])).toEqual([
-    ...['phone_number_id', 'access_token', 'app_secret', 'verify_token'],
-  ]);
+  expect(faults?.map(({ path }) => path[0])).toEqual(['phone_number_id', 'access_token', 'app_secret', 'verify_token']);
 });

@@ -22,7 +22,8 @@ export const applyReceipts: Job<MessagingResources> = {
       known.map((receipt) => {
         const { account_id, message_id, number } = receipt;
         return {
-          ...{ account_id, message_id },
+          account_id,
+          message_id,
           apply: (message) =>
             void takeReceipt(message, number, { ...receipt, at: within(receipt.at, message, now) }, now),
         };

@@ -53,8 +53,12 @@ async function attempt(claim: Claim, context: SendContext): Promise<TryResult> {
   const { to } = reach;
   const { subject, body } = claim.step;
   const message = {
-    ...{ messageId: claim.message_id, attemptId: claim.attempt_id, channel: claim.channel },
-    ...{ to, subject, body },
+    messageId: claim.message_id,
+    attemptId: claim.attempt_id,
+    channel: claim.channel,
+    to,
+    subject,
+    body,
   };
   // Asked last: between the claim and the call the account may have been suspended.
   const isSuspended = await unlessUnavailable(context.suspensions.isSuspended(claim.account_id));

@@ -148,9 +148,21 @@ it('many tries of one account ask the gateway once whether it is suspended, and 
 
 it('a try that was claimed when its account was suspended does not reach the provider, nor one while nobody can say', async () => {
   const claim = {
-    ...{ account_id: randomUUID(), message_id: randomUUID(), attempt_id: randomUUID(), number: 1, tries: 1 },
-    ...{ channel: 'sms', step: steps[1], purpose: 'service', contact_id: null, address: to, is_simulated: true },
-    ...{ provider: null, settings: null, token: null, trace: null },
+    account_id: randomUUID(),
+    message_id: randomUUID(),
+    attempt_id: randomUUID(),
+    number: 1,
+    tries: 1,
+    channel: 'sms',
+    step: steps[1],
+    purpose: 'service',
+    contact_id: null,
+    address: to,
+    is_simulated: true,
+    provider: null,
+    settings: null,
+    token: null,
+    trace: null,
   } as Claim;
   const tried = (fetch: (id: string) => Promise<AccountContext | null>) => {
     const suspensions = new Suspensions(new AccountDirectory(fetch));

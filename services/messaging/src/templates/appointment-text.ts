@@ -42,7 +42,9 @@ function valuesOf(appointment: Appointment, account: Speaker, language: string) 
     contact_name: contact.name,
     account_name: account.name,
     staff_name: staff.name,
-    ...{ title, location, meeting_link },
+    title,
+    location,
+    meeting_link,
     ...localDateAndTime(new Date(starts_at), language, account.timezone),
   };
 }

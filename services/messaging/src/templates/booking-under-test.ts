@@ -55,7 +55,9 @@ export async function openDesk(platform: Platform, options: DeskOptions = {}): P
     },
   });
   return {
-    ...{ account, client, accountId },
+    account,
+    client,
+    accountId,
     contact: contact.id,
     book: async (starts_at, more = {}) =>
       (await client.bookAppointment({ body: { contact: contact.id, booking_type: type.id, starts_at, ...more } })).id,

@@ -54,12 +54,18 @@ describe('what endpoints were told of an event', () => {
     const expected = [
       {
         ...common,
-        ...{ delivery: delivered.id, endpoint: on.id, status: 'delivered', response_status: 204 },
+        delivery: delivered.id,
+        endpoint: on.id,
+        status: 'delivered',
+        response_status: 204,
         at: utc(delivered.tries[0]!.at),
       },
       {
         ...common,
-        ...{ delivery: skipped.id, endpoint: off.id, status: 'skipped', response_status: null },
+        delivery: skipped.id,
+        endpoint: off.id,
+        status: 'skipped',
+        response_status: null,
         at: utc(skipped.created_at),
       },
     ];

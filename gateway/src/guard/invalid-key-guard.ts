@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Bus, type Logger, LRUCache, meter, withTimeout } from '@customer-platform/service-kit';
-import { networkOf } from '../proxy/client-address.ts';
+import { networkOf } from '../client-address.ts';
 import type { GatewayRedis } from '../rate/redis.ts';
 import { type AddressBlock, BlockedAddresses } from './blocked-addresses.ts';
-import type { KeyRecord } from './key-record.ts';
 
 /** So many invalid keys within the window block the address that sent them, for as long as the window is. */
 const maxInvalidKeys = 20;
@@ -13,6 +12,13 @@ const maxAddresses = 20_000;
 const renewMs = 5_000;
 /** Valid keys of so many accounts make an address a shared one. */
 const sharedFrom = 3;
+
+/** A valid key: its owner, and where and when, on the monotonic clock, it was seen last. */
+interface SeenKey {
+  ownerId: string;
+  seenFrom: string;
+  seenAtMs: number;
+}
 
 /**
  * Blocks addresses that try keys: after 20 invalid ones within a minute everything from there is refused for a minute, or, where
@@ -70,7 +76,7 @@ export class InvalidKeyGuard {
   }
 
   /** Notes that a valid key came from an address. */
-  note(record: KeyRecord, address: string): void {
+  note(record: SeenKey, address: string): void {
     const nowMs = performance.now();
     if (record.seenFrom === address && nowMs - record.seenAtMs < renewMs) return;
     record.seenFrom = address;

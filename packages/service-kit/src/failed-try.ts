@@ -1,0 +1,30 @@
+import { ApiError } from '@customer-platform/contracts/core';
+import { isDatabaseAway } from './database.ts';
+import { type FailedTry, storable } from './failed-events.sql.ts';
+
+/** After so many tries an event is dead. */
+export const maxEventTries = 10;
+const firstRetryMs = 2_000;
+const slowestRetryMs = 300_000;
+/** A dependency that is unavailable is not the event's fault, for so long. */
+const patienceMs = 24 * 3_600_000;
+
+/** Returns how the `tries`th try of an event that first failed at `firstAt` ends: when the next one is due, if any. */
+export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
+  const reason = reasonOf(error);
+  const isPatient = isUnavailable(error) && now.getTime() - firstAt.getTime() < patienceMs;
+  const counted = isPatient ? tries - 1 : tries;
+  if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
+  const delayMs = Math.min(firstRetryMs * 2 ** (tries - 1), slowestRetryMs);
+  return { reason, tries: counted, dueAt: new Date(now.getTime() + delayMs) };
+}
+
+/** Returns whether something failed because the database or another service is unavailable. */
+export function isUnavailable(error: unknown): boolean {
+  return isDatabaseAway(error) || (error instanceof ApiError && error.status === 503);
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return storable(text.slice(0, 1_000));
+}

@@ -1,0 +1,96 @@
+import type { Exception, Numbers } from './ratchet.ts';
+import { importsOf, type Source, targetOf } from './source.ts';
+
+/** An import of one file by another, as the innermost folder around both sees it: between two of its children. */
+interface Edge {
+  folder: string;
+  from: string;
+  to: string;
+  /** File, line and imported file. */
+  text: string;
+}
+
+/**
+ * Returns a sentence for each circle of imports among the files and folders that lie in one folder, types counted as
+ * values are. As an import counts between the children of the innermost folder around both files, no circle there
+ * means none between files and none between folders. Tests are left out: nothing imports them. Imports that
+ * `allowed` names, as `folder: child -> child`, are left out too.
+ */
+export function circleFaultsOf(sources: Source[], allowed: Numbers): string[] {
+  return circlesOf(edgesOf(sources).filter((edge) => !(nameOf(edge) in allowed))).map(sentenceOf);
+}
+
+/** Returns the imports of each allowed pair that the others lead back from: with them there would be a circle. */
+export function circleExceptionsOf(sources: Source[], allowed: Numbers): Exception[] {
+  const edges = edgesOf(sources);
+  const rest = edges.filter((edge) => !(nameOf(edge) in allowed));
+  return Object.keys(allowed).flatMap((name) => {
+    const against = edges.filter((edge) => nameOf(edge) === name);
+    const [first] = against;
+    if (!first) return [];
+    const beside = Map.groupBy(
+      rest.filter(({ folder }) => folder === first.folder),
+      ({ from }) => from,
+    );
+    if (pathBetween(first.to, first.from, beside).length === 0) return [];
+    const sentence = `closes a circle, as others do between the same two (${name}); import in one direction only`;
+    return [{ name, number: against.length, where: against.at(-1)!.text.split(' ', 1)[0]!, sentence }];
+  });
+}
+
+function edgesOf(sources: Source[]): Edge[] {
+  return sources
+    .filter(({ isTest }) => !isTest)
+    .flatMap((source) => importsOf(source).map((each) => ({ ...each, file: source.file })))
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ file, specifier, line }) => {
+      const target = targetOf(file, specifier);
+      const [left, right] = [file.split('/'), target.split('/')];
+      const differs = left.findIndex((part, index) => part !== right[index]);
+      const depth = differs === -1 ? left.length - 1 : differs; // a file may import itself
+      const folder = left.slice(0, depth).join('/');
+      return { folder, from: left[depth]!, to: right[depth]!, text: `${file}:${line} imports ${target}` };
+    });
+}
+
+function nameOf({ folder, from, to }: Edge): string {
+  return `${folder}: ${from} -> ${to}`;
+}
+
+/** Circles, each as the imports that make it: the last one leads back to where the first one starts. */
+function circlesOf(imports: Edge[]): Edge[][] {
+  return [...Map.groupBy(imports, ({ folder }) => folder).values()].flatMap((edges) => {
+    const leaving = Map.groupBy(edges, ({ from }) => from);
+    const told = new Set<string>();
+    return [...leaving.keys()].flatMap((child) => {
+      if (told.has(child)) return [];
+      const circle = pathBetween(child, child, leaving);
+      for (const { from } of circle) told.add(from);
+      return circle.length > 0 ? [circle] : [];
+    });
+  });
+}
+
+/** Returns the shortest path of at least one import between two children, empty where there is none. Breadth first. */
+function pathBetween(start: string, end: string, leaving: Map<string, Edge[]>): Edge[] {
+  const paths = (leaving.get(start) ?? []).map((edge) => [edge]);
+  const seen = new Set<string>();
+  for (const path of paths) {
+    const { to } = path.at(-1)!;
+    if (to === end) return path;
+    if (seen.has(to)) continue;
+    seen.add(to);
+    for (const edge of leaving.get(to) ?? []) paths.push([...path, edge]);
+  }
+  return [];
+}
+
+function sentenceOf(circle: Edge[]): string {
+  const [first] = circle;
+  const children = [...circle, first!].map(({ from }) => from).join(' -> ');
+  const [where, ...steps] = circle
+    .map(({ text }) => text)
+    .join('; ')
+    .split(' ');
+  return `${where}: ${steps.join(' ')}, which closes the circle ${children} in ${first!.folder}; move what both need into a place of its own`;
+}

@@ -1,0 +1,54 @@
+import { dirname, relative, resolve } from 'node:path';
+import { type Node, type Syntax, syntaxOf } from '../syntax.ts';
+
+/** A file of TypeScript or JavaScript. `file` is relative to the repository's root. */
+export interface Source {
+  file: string;
+  text: string;
+  syntax: Syntax;
+  isTest: boolean;
+}
+
+/** An import or export of another module, a type's or a literal dynamic one too. */
+export interface Import {
+  specifier: string;
+  /** From 1. */
+  line: number;
+}
+
+/** Returns a file as the rules read it. Throws SyntaxError if it cannot be parsed. */
+export function sourceOf(file: string, text: string): Source {
+  const isTest = /(\.test|-under-test)\.tsx?$|\/test\//.test(file);
+  return { file, text, syntax: syntaxOf(text), isTest };
+}
+
+/** Returns the modules that a file names, in order. */
+export function importsOf({ syntax }: Source): Import[] {
+  return syntax.nodes.flatMap((node) => {
+    const named = node.type === 'CallExpression' && isImport(node.callee) ? (node.arguments as Node[])[0] : node.source;
+    const source = node.type === 'TSImportType' ? node.argument : named;
+    return isText(source) ? [{ specifier: source.value, line: source.loc.start.line }] : [];
+  });
+}
+
+/** Returns the path, from the repository's root, of the file that a relative specifier names. */
+export function targetOf(file: string, specifier: string): string {
+  return relative('.', resolve(dirname(file), specifier));
+}
+
+function isImport(callee: unknown): boolean {
+  return (callee as Node).type === 'Import';
+}
+
+function isText(node: unknown): node is Node & { value: string } {
+  return (node as Node | null | undefined)?.type === 'StringLiteral';
+}
+
+const maxLines = { code: 300, test: 500 };
+
+/** Returns a sentence if a file is too long. */
+export function lengthFaultsOf({ file, text, isTest }: Source): string[] {
+  const lines = text.split('\n').length - 1;
+  const most = isTest ? maxLines.test : maxLines.code;
+  return lines > most ? [`${file}: has ${lines} lines; ${most} are the most`] : [];
+}
