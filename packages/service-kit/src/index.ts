@@ -16,6 +16,7 @@ export * from './operation.ts';
 export * from './outbox.ts';
 export * from './requests.ts';
 export * from './responses.ts';
+export * from './sealed-text.ts';
 export * from './service.ts';
 export * from './telemetry.ts';
 export { publishedRetentionMs } from './upkeep.ts';
