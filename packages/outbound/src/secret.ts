@@ -1,11 +1,11 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { openText, sealText } from '@customer-platform/service-kit';
 
 /** Keys that secrets are stored under, by their number; new secrets are encrypted with `current`. */
 export type SecretKeys = { current: number; byId: ReadonlyMap<number, Buffer> };
 
-const nonceBytes = 12;
-const tagBytes = 16;
-const headerBytes = 1 + nonceBytes;
+/** The bytes of a key number, a nonce and a tag: a stored secret has more. */
+const minBytes = 29;
 
 /**
  * Reads "1:<base64>,2:<base64>", keys of 32 bytes numbered 0 to 255, or one bare base64 key, which is number 1. The first
@@ -35,26 +35,16 @@ export function newSigningSecret(): string {
  * account and `row`: moved to another row it does not decrypt.
  */
 export function encryptSecret(keys: SecretKeys, secret: string, accountId: string, row: string): Buffer {
-  const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv('aes-256-gcm', keyWith(keys, keys.current), nonce);
-  const header = Buffer.concat([Buffer.of(keys.current), nonce]);
-  cipher.setAAD(boundTo(keys.current, accountId, row));
-  const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
-  return Buffer.concat([header, ciphertext, cipher.getAuthTag()]);
+  const id = keys.current;
+  return Buffer.concat([Buffer.of(id), sealText(keyWith(keys, id), secret, boundTo(id, accountId, row))]);
 }
 
 /** The secret that encryptSecret stored. Throws where the key is unknown or the bytes, account or row are others. */
 export function decryptSecret(keys: SecretKeys, stored: Uint8Array, accountId: string, row: string): string {
   const bytes = Buffer.from(stored);
-  if (bytes.length <= headerBytes + tagBytes) throw new RangeError('a stored secret is longer than its nonce and tag');
-  const keyId = bytes.readUInt8(0);
-  const decipher = createDecipheriv('aes-256-gcm', keyWith(keys, keyId), bytes.subarray(1, headerBytes), {
-    authTagLength: tagBytes,
-  });
-  decipher.setAAD(boundTo(keyId, accountId, row));
-  decipher.setAuthTag(bytes.subarray(-tagBytes));
-  const ciphertext = bytes.subarray(headerBytes, -tagBytes);
-  return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('utf8');
+  if (bytes.length <= minBytes) throw new RangeError('a stored secret is longer than its nonce and tag');
+  const id = bytes.readUInt8(0);
+  return openText(keyWith(keys, id), bytes.subarray(1), boundTo(id, accountId, row));
 }
 
 function keyWith(keys: SecretKeys, id: number): Buffer {
@@ -63,6 +53,6 @@ function keyWith(keys: SecretKeys, id: number): Buffer {
   return key;
 }
 
-function boundTo(keyId: number, accountId: string, row: string): Buffer {
-  return Buffer.from(`${keyId}/${accountId}/${row}`, 'utf8');
+function boundTo(keyId: number, accountId: string, row: string): string {
+  return `${keyId}/${accountId}/${row}`;
 }

@@ -53,9 +53,9 @@ export function bindOperations<Resources>(
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
     const { operation } = bound;
-    const steps = new Steps(bound, context);
+    const steps = new Steps(bound, context, waiters);
     const handle = (request: Request, response: Response) =>
-      traced(operation, request, () => serve(steps, waiters, request, response));
+      traced(operation, request, () => serve(steps, request, response));
     const path = routePattern(operation.path);
     const route = app.route(path);
     const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
@@ -67,16 +67,11 @@ export function bindOperations<Resources>(
 }
 
 /** Answers a request, whatever happens, and measures how long that takes; returns the status. */
-async function serve<Resources>(
-  steps: Steps<Resources>,
-  waiters: KeyWaiters,
-  request: Request,
-  response: Response,
-): Promise<number> {
+async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const beganMs = performance.now();
   let status: number;
   try {
-    status = await respond(steps, waiters, request, response);
+    status = await respond(steps, request, response);
   } catch (error) {
     status = sendError(response, error, steps.context.log);
   } finally {
@@ -87,12 +82,7 @@ async function serve<Resources>(
 }
 
 /** Responds to a request; returns the status. Throws what it is refused with. */
-async function respond<Resources>(
-  steps: Steps<Resources>,
-  waiters: KeyWaiters,
-  request: Request,
-  response: Response,
-): Promise<number> {
+async function respond<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const { operation, context } = steps;
   const { requests } = context;
   if (requests.underWay >= maxConcurrentRequests) {
@@ -102,7 +92,7 @@ async function respond<Resources>(
   try {
     const account = context.authenticate(request);
     const isRead = operation.method === 'GET';
-    const served = isRead ? await read(steps, request, account) : await write(steps, waiters, request, account);
+    const served = isRead ? await read(steps, request, account) : await write(steps, request, account);
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
     send(response, served.status, served.body);
     return served.status;
@@ -146,19 +136,22 @@ export interface RequestCall {
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
 
-/** The steps that every request of one operation goes through; its parsers are made once. */
+/** The steps that every request of one operation goes through, and what its requests share. */
 export class Steps<Resources> {
   readonly operation: Operation;
   readonly implementation: Implementation<Operation, unknown, Resources>;
   readonly context: BindingContext<Resources>;
+  readonly waiters: KeyWaiters;
   readonly #parseParams: ReturnType<typeof inputParser>;
   readonly #parseQuery: ReturnType<typeof queryParser>;
   readonly #parseBody: ReturnType<typeof bodyParser>;
 
-  constructor({ operation, implementation }: BoundOperation<Resources>, context: BindingContext<Resources>) {
+  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, waiters: KeyWaiters) {
+    const { operation } = bound;
     this.operation = operation;
-    this.implementation = implementation;
+    this.implementation = bound.implementation;
     this.context = context;
+    this.waiters = waiters;
     this.#parseParams = inputParser(operation.params, 'text');
     this.#parseQuery = queryParser(operation.query);
     this.#parseBody = bodyParser(operation);

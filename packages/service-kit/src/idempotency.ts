@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from './database.ts';
+import { openText, sealText } from './sealed-text.ts';
 
 /** How long a stored response is replayed. */
 const retentionMs = 24 * 3_600_000;
@@ -102,28 +103,18 @@ export class ResponseSeal {
   /** Returns the body as it is stored. */
   seal({ status, body }: StoredResponse): string | null {
     if (status >= 300 || body === null) return body;
-    const nonce = randomBytes(12);
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce);
-    const sealed = Buffer.concat([nonce, cipher.update(body, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    return sealed.toString('base64');
+    return sealText(this.#key, body).toString('base64');
   }
 
   /** Returns the body as it was sent. Throws 409 invalid_state where the secret has changed since: it cannot be shown again. */
   open({ status, body }: StoredResponse): string | null {
     if (status >= 300 || body === null) return body;
     try {
-      return this.#decrypt(body);
+      return openText(this.#key, Buffer.from(body, 'base64'));
     } catch (cause) {
       const message = 'This Idempotency-Key was used before, and its answer can be shown no more; use a new key';
       throw new ApiError('invalid_state', message, { headers: { 'Retry-After': '86400' }, cause });
     }
-  }
-
-  #decrypt(sealed: string): string {
-    const bytes = Buffer.from(sealed, 'base64');
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12));
-    decipher.setAuthTag(bytes.subarray(-16));
-    return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8');
   }
 }
 

@@ -23,6 +23,7 @@ export * from './pages.ts';
 export * from './read-under-lock.ts';
 export * from './requests.ts';
 export * from './responses.ts';
+export * from './sealed-text.ts';
 export * from './service.ts';
 export * from './telemetry.ts';
 export { publishedRetentionMs } from './upkeep.ts';

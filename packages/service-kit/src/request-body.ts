@@ -3,18 +3,18 @@ import express, { type Request, type RequestHandler } from 'express';
 import { type ReceivedForm, readForm } from './form-body.ts';
 import { fingerprintOf } from './idempotency.ts';
 import { inputParser, parseJsonObject } from './input.ts';
-import { LargeBodies, type Turn } from './large-bodies.ts';
+import { type LargeBodyPermit, LargeBodyPermits } from './large-body-permits.ts';
 
-/** Largest body in bytes, where the operation says no other; a larger one is read when it is its turn. */
+/** Largest body in bytes, where the operation says no other; a larger one needs a permit. */
 const defaultLimit = 1_048_576;
-const turns = new WeakMap<object, Turn>();
+const permits = new WeakMap<object, LargeBodyPermit>();
 
 interface RequestWithBody {
   headers: { 'content-type'?: string | undefined };
   body?: unknown;
 }
 
-/** How slowly a form may come: so many bytes in so much time, else it is given up and its turn is another's. */
+/** How slowly a form may come: so many bytes in so much time, else it is given up and its permit is another's. */
 export interface Pace {
   bytes: number;
   everyMs: number;
@@ -32,16 +32,16 @@ export function bodyReader(
 ): RequestHandler {
   const limit = operation.bodyLimit ?? defaultLimit;
   if (operation.bodyType !== 'multipart') return express.raw({ type: () => true, limit, inflate: false });
-  const largeBodies = new LargeBodies({ bytes: limit, most: 4, mostOfOwner: 2, waitMs: 15_000 });
+  const largeBodies = new LargeBodyPermits({ bytes: limit, permits: 4, permitsPerOwner: 2, waitMs: 15_000 });
   return (request, _, next) => {
     const { 'content-type': type, 'content-encoding': coding = 'identity', 'content-length': stated } = request.headers;
-    const takeTurn = async () => void turns.set(request, await largeBodies.take(ownerOf(request)));
+    const acquire = async () => void permits.set(request, await largeBodies.acquire(ownerOf(request)));
     const space = {
       smallBytes: Math.min(Number(stated ?? defaultLimit), defaultLimit),
-      // More than a small file's bytes come only when it is their turn.
-      large: () => turns.get(request)!.space(),
+      // More than a small file's bytes come only with a permit.
+      large: () => permits.get(request)!.buffer(),
     };
-    readForm(bounded(request, limit, pace, takeTurn), coding === 'identity' ? type : undefined, space).then(
+    readForm(bounded(request, limit, pace, acquire), coding === 'identity' ? type : undefined, space).then(
       (form) => {
         request.body = form;
         next();
@@ -56,16 +56,16 @@ export function bodyReader(
 
 /** Says that nobody reads a request's body any more. */
 export function releaseBody(request: Request): void {
-  turns.get(request)?.end();
-  turns.delete(request);
+  permits.get(request)?.release();
+  permits.delete(request);
 }
 
-/** The bytes that come, at most `limit` of them: those of a large body when it is its turn. Throws 413 for more, 408 for less than `pace`. */
+/** The bytes that come, at most `limit` of them: those of a large body after `acquire`. Throws 413 for more, 408 for less than `pace`. */
 async function* bounded(
   request: Request,
   limit: number,
   pace: Pace,
-  takeTurn: () => Promise<void>,
+  acquire: () => Promise<void>,
 ): AsyncGenerator<Buffer> {
   let received = 0;
   let isLarge = false;
@@ -82,7 +82,7 @@ async function* bounded(
       if (received > defaultLimit && !isLarge) {
         isLarge = true;
         watch.stop();
-        await takeTurn();
+        await acquire();
         watch.start();
       }
       yield next.value;

@@ -35,7 +35,6 @@ interface Write<Resources> extends RequestCall {
 /** Serves one write: each attempt is one transaction. Throws what it is refused with. */
 export async function write<Resources>(
   steps: Steps<Resources>,
-  waiters: KeyWaiters,
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
@@ -55,7 +54,7 @@ export async function write<Resources>(
           work = outcome.work;
           break;
         case 'running':
-          pauses ??= waiters.pauses(account.id);
+          pauses ??= steps.waiters.pauses(account.id);
           await pauses.next();
           break;
         default:

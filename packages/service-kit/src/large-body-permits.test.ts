@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { LargeBodyPermits } from './large-body-permits.ts';
+
+describe('permits for large bodies', () => {
+  it('are a few at once, and fewer of one owner', async () => {
+    const bodies = new LargeBodyPermits({ bytes: 8, permits: 3, permitsPerOwner: 2, waitMs: 10_000 });
+    const begun: string[] = [];
+    const acquire = (owner: string) =>
+      bodies.acquire(owner).then((permit) => {
+        begun.push(owner);
+        return permit;
+      });
+    const a = [acquire('a'), acquire('a'), acquire('a')];
+    const [firstOfA, secondOfA] = await Promise.all([a[0]!, a[1]!]);
+    expect(begun).toEqual(['a', 'a']);
+    const permitOfB = await acquire('b');
+    const c = acquire('c');
+    permitOfB.release();
+    await c;
+    expect(begun).toEqual(['a', 'a', 'b', 'c']);
+    firstOfA!.release();
+    await a[2];
+    secondOfA!.release();
+    expect(begun).toEqual(['a', 'a', 'b', 'c', 'a']);
+  });
+
+  it('are refused where they do not come in time, and nothing is held by one that was', async () => {
+    const bodies = new LargeBodyPermits({ bytes: 8, permits: 1, permitsPerOwner: 1, waitMs: 20 });
+    const first = await bodies.acquire('a');
+    await expect(bodies.acquire('b')).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
+    first.release();
+    const next = await bodies.acquire('c');
+    next.release();
+  });
+
+  it('have buffers of their own, which the next ones use again', async () => {
+    const bodies = new LargeBodyPermits({ bytes: 8, permits: 2, permitsPerOwner: 2, waitMs: 10_000 });
+    const [first, second] = [await bodies.acquire('a'), await bodies.acquire('a')];
+    const buffers = [first.buffer(), second.buffer()];
+    expect([buffers[0]!.length, buffers[0] === buffers[1], first.buffer() === buffers[0]]).toEqual([8, false, true]);
+    second.release();
+    expect((await bodies.acquire('b')).buffer()).toBe(buffers[1]);
+  });
+});
