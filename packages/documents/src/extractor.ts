@@ -103,11 +103,7 @@ export class Extractor {
     const began = performance.now();
     let hasReplied = false;
     try {
-      const reply = await stopping(signal, async () => {
-        const replied = running.nextReply();
-        await Promise.race([sendDocument(running, document()), replied, refused]);
-        return await Promise.race([replied, refused]);
-      });
+      const reply = await replyTo(running, async () => sendDocument(running, document()), refused, signal);
       hasReplied = true;
       return reply;
     } catch (error) {
@@ -134,11 +130,8 @@ export class Extractor {
       const { promise: late, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => reject(new NotStarted('it did not start in time')), this.#options.startMs);
       try {
-        const reply = await stopping(signal, async () => {
-          const replied = running.nextReply();
-          await Promise.race([running.send(Buffer.from(JSON.stringify(question))), replied, late]);
-          return await Promise.race([replied, late]);
-        });
+        const send = () => running.send(Buffer.from(JSON.stringify(question)));
+        const reply = await replyTo(running, send, late, signal);
         if (!Ready.safeParse(reply).success) throw new NotStarted('it says something else than that it is ready');
         return running;
       } catch (error) {
@@ -160,13 +153,20 @@ export class Extractor {
   }
 }
 
-/** Returns the result of `work`. Throws the signal's reason as soon as it is aborted; a later failure of `work` is ignored. */
-async function stopping<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+/** Returns the reply to what `send` writes. Throws what `send` or `refused` rejects with, the signal's reason, or ProcessEnded. */
+async function replyTo(
+  running: ReadingProcess,
+  send: () => Promise<void>,
+  refused: Promise<never>,
+  signal?: AbortSignal,
+): Promise<unknown> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal!.reason as Error);
   signal?.addEventListener('abort', onAbort);
   try {
-    return await Promise.race([work(), stopped]);
+    const replied = running.nextReply();
+    await Promise.race([send(), replied, refused, stopped]);
+    return await Promise.race([replied, refused, stopped]);
   } finally {
     signal?.removeEventListener('abort', onAbort);
   }
