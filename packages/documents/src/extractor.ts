@@ -104,11 +104,7 @@ export class Extractor {
     const began = performance.now();
     let hasReplied = false;
     try {
-      const reply = await untilAborted(signal, async () => {
-        const replied = running.nextReply();
-        await Promise.race([sendDocument(running, document()), replied, refused]);
-        return await Promise.race([replied, refused]);
-      });
+      const reply = await replyTo(running, async () => sendDocument(running, document()), refused, signal);
       hasReplied = true;
       return reply;
     } catch (error) {
@@ -135,11 +131,8 @@ export class Extractor {
       const { promise: late, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => reject(new NotStarted('it did not start in time')), this.#options.startMs);
       try {
-        const reply = await untilAborted(signal, async () => {
-          const replied = running.nextReply();
-          await Promise.race([running.send(Buffer.from(JSON.stringify(question))), replied, late]);
-          return await Promise.race([replied, late]);
-        });
+        const send = () => running.send(Buffer.from(JSON.stringify(question)));
+        const reply = await replyTo(running, send, late, signal);
         if (!Ready.safeParse(reply).success) throw new NotStarted('it says something else than that it is ready');
         return running;
       } catch (error) {
@@ -159,6 +152,20 @@ export class Extractor {
     this.#process?.kill();
     this.#process = undefined;
   }
+}
+
+/** Returns the reply to what `send` writes. Throws what `send` or `refused` rejects with, the signal's reason, or ProcessEnded. */
+async function replyTo(
+  running: ReadingProcess,
+  send: () => Promise<void>,
+  refused: Promise<never>,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  return await untilAborted(signal, async () => {
+    const replied = running.nextReply();
+    await Promise.race([send(), replied, refused]);
+    return await Promise.race([replied, refused]);
+  });
 }
 
 /** Sends a document part by part; the next part is read once the one before is written. */
