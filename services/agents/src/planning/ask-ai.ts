@@ -1,25 +1,22 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { firstCodePoints } from '@customer-platform/contracts/core';
-import type { Poster, PostResult } from '@customer-platform/outbound';
-import { generateText } from 'ai';
+import { isSuccess, type Poster, type PostResult } from '@customer-platform/outbound';
 import { z } from 'zod';
-import { type ChatMessage, type Completion, type Prompt, tokensAtMost } from './prompt.ts';
+import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
 import { RecentSet } from './recent-set.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
-/** Where an account's AI is asked. */
+/** An account's AI. */
 export interface AiProvider {
   /** As the ledger names it. */
   name: string;
   model: string;
-  /** Undefined: it is simulated, within this process. */
+  /** Undefined: simulated, within this process. */
   endpoint?: { baseUrl: string; apiKey: string | null; poolKey: string; poster: Poster; timeoutMs: number };
 }
 
 /**
- * What came of one call. `outcome` and tokens are for the ledger. `text` is what was answered, "" where that was no completion;
- * `error` says why there is none, without any part of the key. One that is temporary can be tried again: nothing was billed. One
- * that has timed out took all the time that a call can take.
+ * The result of one call. `outcome` and tokens are for the ledger. `text` is the completion, "" where the response was none; `error`
+ * says why there is none, without any part of the key. After a temporary error nothing was billed, and the call can be made again.
  */
 export type AiResult = {
   outcome: 'answered' | 'refused' | 'unknown';
@@ -30,106 +27,62 @@ export type AiResult = {
 type AiFailure = Extract<AiResult, { error: string }>;
 
 const maxErrorLength = 300;
-/** So much of what a provider says is looked through for the key, and shown from. */
+/** Length of a provider's error that is searched for the key, in UTF-16 units. */
 const maxReadLength = 2_000;
 
-/** How a request names its `maxTokens`. */
-type BoundName = 'max_tokens' | 'max_completion_tokens';
-
-/** Which models at which base_url refused `max_tokens`. */
+/** Models, each with its base_url, that refused `max_tokens`. */
 const newerModels = new RecentSet(1_000);
 
 /**
  * Asks for one completion, once: what may have been billed is never sent again here. A model that refuses `max_tokens`, as OpenAI's
  * newer ones do, is asked with `max_completion_tokens` at once, and from then on.
  */
-export async function askAi(provider: AiProvider, prompt: Prompt): Promise<AiResult> {
-  const { endpoint, model } = provider;
-  if (!endpoint) {
-    const { choices, usage } = simulatedCompletion(prompt);
-    const counted = { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens };
-    return { outcome: 'answered', ...counted, text: choices[0]!.message.content, isCutOff: false };
-  }
+export async function askAi({ model, endpoint }: AiProvider, prompt: Prompt): Promise<AiResult> {
+  if (!endpoint) return completed(JSON.stringify(simulatedCompletion(prompt)), prompt);
+  if (!URL.canParse(completionsUrl(endpoint)))
+    return refused("The AI provider's base_url cannot be used; PATCH /v1/agents/settings changes it");
   const pair = JSON.stringify([endpoint.baseUrl, model]);
   if (!newerModels.has(pair)) {
-    const posted = await post(model, endpoint, prompt, 'max_tokens');
-    if (!asksForOther(posted.result)) return answerOf(posted);
+    const result = await post(model, endpoint, prompt, 'max_tokens');
+    if (!asksForOtherBound(result)) return resultOf(result, endpoint, prompt);
   }
-  const posted = await post(model, endpoint, prompt, 'max_completion_tokens');
-  if (posted.result?.status === 400) newerModels.delete(pair);
+  const result = await post(model, endpoint, prompt, 'max_completion_tokens');
+  if (result.status === 400) newerModels.delete(pair);
   else newerModels.add(pair);
-  return answerOf(posted);
-}
-
-/** Whether a request was refused, unbilled, with the word that it is to name its bound otherwise. */
-function asksForOther(result: PostResult | undefined): boolean {
-  return result?.status === 400 && !result.error && result.body.includes('max_completion_tokens');
+  return resultOf(result, endpoint, prompt);
 }
 
 type Endpoint = NonNullable<AiProvider['endpoint']>;
 
-/** One request, and what came back: without `result` nothing could be sent, without `said` it was no completion. */
-interface Posted {
-  endpoint: Endpoint;
-  prompt: Prompt;
-  result: PostResult | undefined;
-  said: Completion | undefined;
+function completionsUrl({ baseUrl }: Endpoint): string {
+  return `${baseUrl}/chat/completions`;
 }
 
-async function post(model: string, endpoint: Endpoint, prompt: Prompt, bound: BoundName): Promise<Posted> {
-  let result: PostResult | undefined;
-  const send: typeof fetch = async (url, init) => {
-    const headers = Object.fromEntries(new Headers(init?.headers));
-    result = await endpoint.poster.post({
-      poolKey: endpoint.poolKey,
-      url: String(url),
-      headers,
-      body: String(init?.body),
-    });
-    if (!isAnswer(result)) throw new Error('no completion came');
-    return new Response(result.body, { status: 200, headers: { 'content-type': 'application/json' } });
-  };
-  const said = await complete(model, endpoint, prompt, bound, send).catch(() => undefined);
-  return { endpoint, prompt, result, said };
-}
-
-function answerOf({ endpoint, prompt, result, said }: Posted): AiResult {
-  if (!result) return refused(`The AI provider's base_url cannot be used; PATCH /v1/agents/settings changes it`);
-  if (!isAnswer(result)) return { ...failed(result, endpoint), hasTimedOut: result.error === 'timeout' };
-  return answered(result.body, said, prompt);
-}
-
-function isAnswer({ status, error }: PostResult): boolean {
-  return error === undefined && status !== undefined && status >= 200 && status < 300;
-}
-
-/** Has the AI SDK write the request and read the answer. Throws where that is no completion. */
-async function complete(
+/** Sends one request, which names the bound of its completion as `bound` says. Never rejects. */
+function post(
   model: string,
-  { baseUrl, apiKey }: Endpoint,
+  endpoint: Endpoint,
   { messages, maxTokens }: Prompt,
-  bound: BoundName,
-  send: typeof fetch,
-) {
-  const provider = createOpenAICompatible({
-    name: 'account',
-    baseURL: baseUrl,
-    ...(apiKey === null ? {} : { apiKey }),
-    fetch: send,
-    transformRequestBody: ({ max_tokens, ...body }) => {
-      return { ...body, [bound]: max_tokens, response_format: { type: 'json_object' } };
-    },
-  });
-  const [{ content: instructions }, ...asked] = messages as [ChatMessage, ...ChatMessage[]];
-  const { text, finishReason } = await generateText({
-    model: provider(model),
-    instructions,
-    messages: asked.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content })),
-    maxOutputTokens: maxTokens,
-    maxRetries: 0,
-    telemetry: { isEnabled: false },
-  });
-  return { text, isCutOff: finishReason === 'length' };
+  bound: 'max_tokens' | 'max_completion_tokens',
+): Promise<PostResult> {
+  const { apiKey, poolKey, poster } = endpoint;
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'user-agent': 'customer-platform-agents/1.0',
+  };
+  if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
+  const body = { model, messages, [bound]: maxTokens, response_format: { type: 'json_object' } };
+  return poster.post({ poolKey, url: completionsUrl(endpoint), headers, body: JSON.stringify(body) });
+}
+
+/** True where a request was refused, unbilled, since it is to name its bound otherwise. */
+function asksForOtherBound({ status, error, body }: PostResult): boolean {
+  return status === 400 && !error && body.includes('max_completion_tokens');
+}
+
+function resultOf(result: PostResult, endpoint: Endpoint, prompt: Prompt): AiResult {
+  if (isSuccess(result)) return completed(result.body, prompt);
+  return { ...failed(result, endpoint), hasTimedOut: result.error === 'timeout' };
 }
 
 const count = z.int().min(0).max(1_000_000_000);
@@ -137,19 +90,49 @@ const Billed = z.object({
   usage: z.object({ prompt_tokens: count, completion_tokens: count, total_tokens: count.nullish() }),
 });
 
-/** What a 2xx comes to. One without `usage` counts as what its texts have at most; one that is no completion as all it could use. */
-function answered(body: string, said: Posted['said'], prompt: Prompt): AiResult {
-  const { text, isCutOff } = said ?? { text: '', isCutOff: false };
-  const billed = Billed.safeParse(jsonOf(body)).data?.usage;
+/** The result of a 2xx. Without `usage` it counts as what its texts have at most; where it is no completion, as all it could use. */
+function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }: Prompt): AiResult {
+  const read = jsonOf(body);
+  const completion = completionIn(read);
+  const { text, isCutOff } = completion ?? { text: '', isCutOff: false };
+  const billed = Billed.safeParse(read).data?.usage;
   if (billed) {
     const { prompt_tokens: promptTokens, completion_tokens, total_tokens } = billed;
-    // Some count what a model thinks in the total only.
+    // Some count reasoning tokens in the total only.
     const completionTokens = Math.max(completion_tokens, (total_tokens ?? 0) - promptTokens);
     return { outcome: 'answered', promptTokens, completionTokens, text, isCutOff };
   }
-  if (!said) return { outcome: 'unknown', promptTokens: 0, completionTokens: 0, text, isCutOff };
-  const completionTokens = Math.min(tokensAtMost(text), prompt.maxTokens);
-  return { outcome: 'answered', promptTokens: prompt.tokensAtMost, completionTokens, text, isCutOff };
+  if (!completion) return { outcome: 'unknown', promptTokens: 0, completionTokens: 0, text, isCutOff };
+  const completionTokens = Math.min(tokensAtMost(text), maxTokens);
+  return { outcome: 'answered', promptTokens: promptTokensAtMost, completionTokens, text, isCutOff };
+}
+
+/** Mistral's models send parts, of which those that are no text are what it thought. */
+const ContentPart = z.object({ type: z.string(), text: z.unknown().optional() });
+const tokens = z.number().nullish();
+const CompletionBody = z.object({
+  choices: z
+    .array(
+      z.object({
+        message: z.object({
+          content: z.union([z.string(), z.array(ContentPart)]).nullish(),
+          refusal: z.unknown().optional(),
+        }),
+        finish_reason: z.string().nullish(),
+      }),
+    )
+    .min(1),
+  usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens }).nullish(),
+});
+
+/** The text of a chat completion, and whether its bound cut it off; undefined where it is none. */
+function completionIn(body: unknown): Completion | undefined {
+  const choice = CompletionBody.safeParse(body).data?.choices[0];
+  if (!choice) return undefined;
+  const { content, refusal } = choice.message;
+  const parts = Array.isArray(content) ? content.filter(({ type }) => type === 'text') : [{ text: content }];
+  const texts = [...parts.map(({ text }) => text), refusal].filter((text) => typeof text === 'string');
+  return { text: texts.join(''), isCutOff: choice.finish_reason === 'length' };
 }
 
 const notBilled = { outcome: 'refused', promptTokens: 0, completionTokens: 0 } as const;
@@ -159,7 +142,7 @@ function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}):
   return { ...notBilled, error, isTemporary, retryAfterMs };
 }
 
-/** What went wrong without a 2xx that was read to its end. */
+/** The failure of a call without a 2xx that was read to its end. */
 function failed(result: PostResult, { apiKey, timeoutMs }: Endpoint): AiFailure {
   const { status, error, body, retryAfterMs = 0 } = result;
   if (status !== undefined && status >= 300) {
@@ -181,7 +164,7 @@ function failed(result: PostResult, { apiKey, timeoutMs }: Endpoint): AiFailure 
   return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0 };
 }
 
-/** Why nothing was sent. */
+/** Reasons for which nothing was sent. */
 const unsentReasons = {
   refused: 'it refuses connections',
   dns: 'its host name leads nowhere',
@@ -191,7 +174,7 @@ const unsentReasons = {
 
 const ErrorBody = z.object({ error: z.union([z.string(), z.object({ message: z.string() })]) });
 
-/** What a provider says went wrong; "" where that is no text for people. */
+/** A provider's error message; "" where it is no text for people. */
 function messageIn(body: string): string {
   const error = ErrorBody.safeParse(jsonOf(body)).data?.error;
   const said = typeof error === 'object' ? error.message : (error ?? body);

@@ -64,7 +64,11 @@ describe('a plan for what a customer wrote', () => {
     expect(ai.requests).toHaveLength(1);
     const [{ method, path, headers, body, document }] = ai.requests as [(typeof ai.requests)[0]];
     expect([method, path]).toEqual(['POST', '/v1/chat/completions']);
-    expect(headers).toMatchObject({ authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' });
+    expect(headers).toMatchObject({
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'user-agent': 'customer-platform-agents/1.0',
+    });
     expect(body).toMatchObject({ model: 'gpt-test', max_tokens: 1_500, response_format: { type: 'json_object' } });
     expect(body.messages.map(({ role }: { role: string }) => role)).toEqual(['system', 'user']);
     expect(body.messages[1].content).toContain(text);

@@ -113,12 +113,13 @@ export async function settleCall(
   const { promptTokens, completionTokens } = outcome === 'answered' ? used : unknown;
   const result = { outcome, promptTokens, completionTokens };
   const [settled] = await settling(tx, tx`c.account_id = ${accountId} and c.id = ${id}`, result, now);
-  const [counted] = settled
-    ? [settled]
-    : await tx<{ tokens: number }[]>`
-        select prompt_tokens + completion_tokens as tokens from ai_calls where account_id = ${accountId} and id = ${id}`;
+  if (settled) {
+    await addTokens(tx, accountId, planId, settled.tokens);
+    return settled.tokens;
+  }
+  const [counted] = await tx<{ tokens: number }[]>`
+    select prompt_tokens + completion_tokens as tokens from ai_calls where account_id = ${accountId} and id = ${id}`;
   if (!counted) throw new Error(`there is no call ${id} to be settled`);
-  await addTokens(tx, accountId, planId, counted.tokens);
   return counted.tokens;
 }
 

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openCrew } from '../agents/agents-under-test.ts';
-import { settleOpenCalls } from './ledger.sql.ts';
+import { insertPlanRequest, type PlanRequest } from '../plans/plan-requests.sql.ts';
+import { settleCall, settleOpenCalls } from './ledger.sql.ts';
 import { reserveCall } from './ledger.ts';
 import { settleLostCalls } from './settle-lost-calls.ts';
 import { reserve, settle, usual } from './usage-under-test.ts';
@@ -154,6 +156,32 @@ describe('a call that nobody settles', () => {
     const settled = () => inTransaction(database, (tx) => settleOpenCalls(tx, call.accountId, 5, new Date()));
     expect([await settled(), await settled()]).toEqual([30, 0]);
     expect(await sums()).toEqual([3, 1, 31, 40]);
+  });
+
+  it('counts once in the tokens of its plan, though its answer comes after all', async () => {
+    const { call } = await openLedger();
+    const { accountId, agentId } = call;
+    const request: PlanRequest = {
+      ...{
+        accountId,
+        agentId,
+        contactId: randomUUID(),
+        contactNumber: 1,
+        trigger: 'manual',
+        triggerText: '',
+        goal: '',
+      },
+      ...{ triggerChannel: null, triggerId: null, followUps: 0, trace: null },
+    };
+    const planId = (await inTransaction(database, (tx) =>
+      insertPlanRequest(tx, request, new Date(Date.now() + 3_600_000)),
+    ))!;
+    const id = idOf(await reserve(database, { ...call, planId, tokens: 10 }));
+    expect(await inTransaction(database, (tx) => settleOpenCalls(tx, accountId, planId, new Date()))).toBe(10);
+    const result = { outcome: 'answered', promptTokens: 3, completionTokens: 1 } as const;
+    const late = () => inTransaction(database, (tx) => settleCall(tx, { accountId, planId, id }, result, new Date()));
+    expect(await late()).toBe(10);
+    expect(await database`select tokens from plans where id = ${planId}`).toEqual([{ tokens: 10 }]);
   });
 
   it('is settled in the transaction that reserves anew, and does not stop others that reserve', async () => {
