@@ -6,10 +6,10 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { ContactEventInput } from './cdp/contact-events.ts';
-import { type ErrorCode, ErrorEnvelope, errorStatus } from './core/errors.ts';
 import { type EventDefinition, envelopeOf } from './core/event.ts';
 import type { Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
+import { headers, headersOf, refusalsOf, takesKey } from './openapi-responses.ts';
 import { simplified } from './openapi-schemas.ts';
 
 /** The API as an OpenAPI 3.1 document; what GET /v1/openapi.json answers. */
@@ -34,6 +34,7 @@ export function openApiDocument(): object {
       webhooks: Object.fromEntries(publicEvents().map((event) => [event.kind, webhookOf(event)])),
       components: {
         schemas: { ContactEvent: ContactEventInput },
+        headers,
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'An API key: cp_live_… or cp_test_…' },
         },
@@ -61,14 +62,22 @@ function publicEvents(): EventDefinition[] {
   return events.filter((event) => event.audience === 'public');
 }
 
+const keyHeader = z.object({
+  'Idempotency-Key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .meta({ param: { id: 'IdempotencyKey' } }),
+});
+
 function describe(operation: Operation): ZodOpenApiOperationObject {
   const { key, method, summary, description, scope, params, query, body, status, answer, gate } = operation;
   const bodyType = operation.bodyType === 'multipart' ? 'multipart/form-data' : 'application/json';
-  const header = !takesKey(method) ? undefined : z.object({ 'Idempotency-Key': z.string().min(1).max(255).optional() });
   const requestParams = {
     ...(params ? { path: params } : {}),
     ...(query ? { query } : {}),
-    ...(header ? { header } : {}),
+    ...(takesKey(method) ? { header: keyHeader } : {}),
   };
   return {
     operationId: key,
@@ -86,14 +95,9 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
         headers: headersOf(status, method),
         ...(answer ? { content: { 'application/json': { schema: answer } } } : {}),
       },
-      ...refusals(operation),
+      ...refusalsOf(operation),
     },
   } as ZodOpenApiOperationObject;
-}
-
-/** Whether an Idempotency-Key counts. A GET changes nothing, and a PUT sent again leads to the same state. */
-function takesKey(method: Operation['method']): boolean {
-  return method !== 'GET' && method !== 'PUT';
 }
 
 /** Whether a body cannot be left out: an empty one lacks something. */
@@ -101,65 +105,16 @@ function isRequired(body: z.ZodType): boolean {
   return !body.safeParse({}).success;
 }
 
-const sentHeaders = {
-  'Request-Id': 'Names this request in our logs and traces.',
-  RateLimit: "What is left of the key's rate, and the seconds until all of it is back.",
-  'RateLimit-Policy': 'The burst of the key, and the seconds in which it fills.',
-  'Idempotent-Replayed': 'true where this is the first answer again.',
-  'Retry-After': 'Seconds to wait before the next try.',
-  'WWW-Authenticate': 'Bearer',
-};
-
-function headersOf(
-  status: number,
-  method: Operation['method'],
-): Record<string, { description: string; schema: object }> {
-  const names: (keyof typeof sentHeaders)[] = ['Request-Id'];
-  if (status !== 401) names.push('RateLimit', 'RateLimit-Policy');
-  if (status === 401) names.push('WWW-Authenticate');
-  if ([429, 503].includes(status) || (status === 409 && takesKey(method))) names.push('Retry-After');
-  if (takesKey(method) && (status < 300 || [400, 404, 409].includes(status))) names.push('Idempotent-Replayed');
-  return Object.fromEntries(
-    names.map((name) => [name, { description: sentHeaders[name], schema: { type: 'string' } }]),
-  );
-}
-
-/** Every refusal that an operation can answer: those of the key and the account, its own, and those of its inputs. */
-function refusals({ method, scope, gate, body, errors }: Operation): Record<string, unknown> {
-  const codes: ErrorCode[] = [
-    'key_required',
-    'invalid_key',
-    'account_suspended',
-    'plan_excludes_api',
-    'address_not_allowed',
-  ];
-  codes.push(...errors, 'rate_limited', 'internal_error', 'service_unavailable');
-  if (scope) codes.push('scope_missing');
-  if (gate) codes.push('module_off');
-  codes.push('invalid_request'); // an unknown query parameter, at least
-  // A second request under an Idempotency-Key whose first is still running.
-  if (takesKey(method)) codes.push('invalid_state');
-  const byStatus = Map.groupBy([...new Set(codes)], (code) => errorStatus[code]);
-  const content = { 'application/json': { schema: ErrorEnvelope } };
-  const answers = [...byStatus].map(([status, group]): [number, object] => [
-    status,
-    { description: group.join(', '), headers: headersOf(status, method), content },
-  ]);
-  if (body)
-    answers.push([
-      413,
-      { description: 'invalid_request: the body is too large', headers: headersOf(413, method), content },
-    ]);
-  return Object.fromEntries(answers);
-}
-
 /** What Standard Webhooks sends with every delivery. */
 const webhookHeaders = z.object({
-  'webhook-id': z.string().meta({ description: "The event's id, the same on every try." }),
-  'webhook-timestamp': z.string().meta({ description: 'When this try was made, in unix seconds.' }),
+  'webhook-id': z.string().meta({ description: "The event's id, the same on every try.", param: { id: 'WebhookId' } }),
+  'webhook-timestamp': z
+    .string()
+    .meta({ description: 'When this try was made, in unix seconds.', param: { id: 'WebhookTimestamp' } }),
   'webhook-signature': z.string().meta({
     description:
       '`v1,` + base64 of HMAC-SHA256 over `id.timestamp.body` with the bytes after `whsec_`; several, separated by spaces, while a rotated secret still signs.',
+    param: { id: 'WebhookSignature' },
   }),
 });
 

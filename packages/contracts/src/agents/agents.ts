@@ -74,7 +74,7 @@ export const AgentChange = z.object({
   collections: collections.optional(),
 });
 
-export const agentPath = z.object({ agent_id: integerId });
+export const agentPath = z.object({ agent_id: integerId.meta({ param: { id: 'AgentId' } }) });
 
 /** An agent as others show it. */
 export const AgentSummary = z.object({ id: integerId, name: z.string(), role: z.string() });

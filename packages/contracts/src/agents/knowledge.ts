@@ -138,5 +138,5 @@ export const SearchResult = z
   .meta({ id: 'KnowledgePassage' });
 export type SearchResult = z.infer<typeof SearchResult>;
 
-export const sourcePath = z.object({ source_id: uuid });
+export const sourcePath = z.object({ source_id: uuid.meta({ param: { id: 'SourceId' } }) });
 export const collectionPath = z.object({ collection_id: integerId });

@@ -107,5 +107,5 @@ export const StepChange = z.object({
   stage: integerId.optional(),
 });
 
-export const planPath = z.object({ plan_id: integerId });
-export const stepPath = planPath.extend({ step_id: integerId });
+export const planPath = z.object({ plan_id: integerId.meta({ param: { id: 'PlanId' } }) });
+export const stepPath = planPath.extend({ step_id: integerId.meta({ param: { id: 'StepId' } }) });

@@ -293,7 +293,7 @@ export const Explanation = z
   })
   .meta({ id: 'FreeTimeExplanation' });
 
-export const appointmentPath = z.object({ appointment_id: uuid });
-export const bookingTypePath = z.object({ booking_type_id: integerId });
-export const staffPath = z.object({ email });
-export const timeOffPath = z.object({ email, time_off_id: uuid });
+export const appointmentPath = z.object({ appointment_id: uuid.meta({ param: { id: 'AppointmentId' } }) });
+export const bookingTypePath = z.object({ booking_type_id: integerId.meta({ param: { id: 'BookingTypeId' } }) });
+export const staffPath = z.object({ email: email.meta({ param: { id: 'StaffEmail' } }) });
+export const timeOffPath = staffPath.extend({ time_off_id: uuid });

@@ -92,5 +92,5 @@ export const OrderInput = z.object({
   currency: currency.optional().meta({ description: "Default: the account's; products in another cannot be ordered." }),
 });
 
-export const productPath = z.object({ product_id: uuid });
-export const orderPath = z.object({ order_id: uuid });
+export const productPath = z.object({ product_id: uuid.meta({ param: { id: 'ProductId' } }) });
+export const orderPath = z.object({ order_id: uuid.meta({ param: { id: 'OrderId' } }) });

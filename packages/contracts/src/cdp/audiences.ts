@@ -116,4 +116,4 @@ export const AudienceExplanation = z.object({
   ),
 });
 
-export const audiencePath = z.object({ audience_id: uuid });
+export const audiencePath = z.object({ audience_id: uuid.meta({ param: { id: 'AudienceId' } }) });

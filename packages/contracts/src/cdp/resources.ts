@@ -66,4 +66,4 @@ export const ContactSummary = z
   .meta({ id: 'ContactSummary' });
 export type ContactSummary = z.infer<typeof ContactSummary>;
 
-export const contactPath = z.object({ contact_id: uuid });
+export const contactPath = z.object({ contact_id: uuid.meta({ param: { id: 'ContactId' } }) });

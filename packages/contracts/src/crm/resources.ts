@@ -93,5 +93,5 @@ export const DealChange = z.object({
   status: elsewhere('POST …/win, /lose and /reopen change the status'),
 });
 
-export const pipelinePath = z.object({ pipeline_id: integerId });
-export const dealPath = z.object({ deal_id: uuid });
+export const pipelinePath = z.object({ pipeline_id: integerId.meta({ param: { id: 'PipelineId' } }) });
+export const dealPath = z.object({ deal_id: uuid.meta({ param: { id: 'DealId' } }) });

@@ -99,7 +99,7 @@ export const Replay = z
   .object({ id: z.guid(), status: z.enum(['running', 'completed', 'failed']), matched: z.int(), done: z.int() })
   .meta({ id: 'Replay' });
 
-export const endpointPath = z.object({ endpoint_id: uuid });
-export const deliveryPath = z.object({ endpoint_id: uuid, delivery_id: uuid });
-export const replayPath = z.object({ endpoint_id: uuid, replay_id: uuid });
+export const endpointPath = z.object({ endpoint_id: uuid.meta({ param: { id: 'EndpointId' } }) });
+export const deliveryPath = endpointPath.extend({ delivery_id: uuid });
+export const replayPath = endpointPath.extend({ replay_id: uuid });
 export const eventPath = z.object({ event_id: uuid });
