@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { PublicKind } from './event-kinds.ts';
 import { timestamp } from './fields.ts';
 import type { ServiceName } from './modules.ts';
 
@@ -11,13 +10,34 @@ export interface EventDefinition<Kind extends string = string, Data extends z.Zo
   readonly data: Data;
 }
 
+/** The services that publish events about the resources webhooks can follow, by the family that their kinds begin with. */
+const familyOwners = {
+  appointment: 'calendar',
+  audience: 'cdp',
+  contact: 'cdp',
+  deal: 'crm',
+  knowledge: 'agents',
+  message: 'messaging',
+  order: 'catalogue',
+  plan: 'agents',
+  webhook: 'webhooks',
+} as const satisfies Readonly<Record<string, ServiceName>>;
+type Families = typeof familyOwners;
+type FamilyOf<Service> = { [F in keyof Families]: Families[F] extends Service ? F : never }[keyof Families];
+
+/** Returns the service that alone publishes a kind; undefined for a family that these contracts do not know. */
+export function ownerOf(kind: string): ServiceName | undefined {
+  const family = kind.split('.', 1)[0]!;
+  return Object.hasOwn(familyOwners, family) ? familyOwners[family as keyof Families] : undefined;
+}
+
 /** Declares the events of one service; `publicEvent` kinds are delivered to webhooks, `internalEvent` kinds feed other services. */
-export function eventsOf(service: ServiceName) {
+export function eventsOf<const Service extends ServiceName>(service: Service) {
   return {
-    publicEvent<const Kind extends PublicKind, Data extends z.ZodObject>(
+    publicEvent<const Kind extends `${FamilyOf<Service>}.${string}`, Data extends z.ZodObject>(
       kind: Kind,
       data: Data,
-    ): EventDefinition<Kind, Data> {
+    ): EventDefinition<Kind, Data> & { readonly audience: 'public' } {
       return Object.freeze({ kind, service, audience: 'public', data });
     },
     internalEvent<const Kind extends string, Data extends z.ZodObject>(

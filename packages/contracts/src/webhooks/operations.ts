@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { publicKind } from '../core/event-kinds.ts';
 import { instant } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
+import { publicKind } from '../event-kinds.ts';
+import { EndpointChange, EndpointInput } from './endpoint-inputs.ts';
 import { webhookTest } from './events.ts';
 import {
   AnyEnvelope,
@@ -10,8 +11,6 @@ import {
   deliveryPath,
   deliveryStatus,
   Endpoint,
-  EndpointChange,
-  EndpointInput,
   EndpointWithSecret,
   endpointPath,
   eventPath,

@@ -1,31 +1,5 @@
 import { z } from 'zod';
-import { eventFilter } from '../core/event-kinds.ts';
-import { text, timestamp, uuid } from '../core/fields.ts';
-
-const events = z
-  .array(eventFilter)
-  .min(1)
-  .max(100)
-  .meta({ description: 'Kinds of events, families such as `order.*`, or `*` for all.' });
-const url = text(2_048, 1).meta({
-  format: 'uri',
-  description: 'An https address that anybody could reach; http too where the operator allowed the address range.',
-});
-const description = text(500);
-
-export const EndpointInput = z.object({
-  url,
-  description: description.default(''),
-  events: events.default(['*']),
-  active: z.boolean().default(true),
-});
-
-export const EndpointChange = z.object({
-  url: url.optional(),
-  description: description.optional(),
-  events: events.optional(),
-  active: z.boolean().optional(),
-});
+import { timestamp, uuid } from '../core/fields.ts';
 
 export const Endpoint = z
   .object({

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import * as accountEvents from './accounts/events.ts';
+import * as agentEvents from './agents/events.ts';
+import * as calendarEvents from './calendar/events.ts';
+import * as catalogueEvents from './catalogue/events.ts';
+import * as cdpEvents from './cdp/events.ts';
+import type { EventDefinition } from './core/event.ts';
+import { isEvent } from './core/operation.ts';
+import * as crmEvents from './crm/events.ts';
+import * as messagingEvents from './messaging/events.ts';
+import * as webhookEvents from './webhooks/events.ts';
+
+const definitions = {
+  ...accountEvents,
+  ...agentEvents,
+  ...cdpEvents,
+  ...calendarEvents,
+  ...catalogueEvents,
+  ...crmEvents,
+  ...messagingEvents,
+  ...webhookEvents,
+};
+type Definitions = typeof definitions;
+type PublicKind = Extract<Definitions[keyof Definitions], { audience: 'public' }>['kind'];
+
+/** Every event, public and internal. */
+export const events: readonly EventDefinition[] = Object.values<unknown>(definitions).filter(isEvent);
+
+const publicKinds = events
+  .filter(({ audience }) => audience === 'public')
+  .map(({ kind }) => kind as PublicKind)
+  .toSorted();
+const families = [...new Set(publicKinds.map((kind) => `${kind.split('.', 1)[0]}.*`))];
+
+/** A kind of public event, as filters take it. */
+export const publicKind = z.enum(publicKinds, {
+  error: (issue) =>
+    `must be a kind of event such as order.declined, of GET /v1/events/kinds, not ${shown(issue.input)}`,
+});
+
+/** What an endpoint asks for: a kind, a family such as `order.*`, or `*`. */
+export const eventFilter = z.enum(['*', ...families, ...publicKinds], {
+  error: (issue) =>
+    `must be a kind of event such as order.declined, a family such as order.*, or *, not ${shown(issue.input)}`,
+});
+
+function shown(input: unknown): string {
+  return typeof input === 'string' ? `"${input.slice(0, 100)}"` : typeof input;
+}
