@@ -17,7 +17,8 @@ export function usage(command?: Command): string {
       const name = `--${flagName(flag.field)}${flag.isRequired ? ' *' : ''}`;
       return `  ${name.padEnd(24)} ${flag.kind.padEnd(8)} ${flag.description}`.trimEnd();
     });
-    return [`${synopsis(command)}\n  ${command.operation.summary}`, ...flags].join('\n');
+    const { summary, description } = command.operation;
+    return [synopsis(command), `  ${summary}`, ...(description ? [`  ${description}`] : []), ...flags].join('\n');
   }
   const lines = commands.map((each) => `  ${synopsis(each).padEnd(48)} ${each.operation.summary}`);
   return [

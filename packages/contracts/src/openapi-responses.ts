@@ -8,12 +8,12 @@ export function takesKey(method: Method): boolean {
 }
 
 const sentHeaders = {
-  'Request-Id': 'Names this request in our logs and traces.',
-  RateLimit: "What is left of the key's rate, and the seconds until all of it is back.",
-  'RateLimit-Policy': 'The burst of the key, and the seconds in which it fills.',
-  'Idempotent-Replayed': 'true where this is the first answer again.',
-  'Retry-After': 'Seconds to wait before the next try.',
-  'WWW-Authenticate': 'Bearer',
+  'Request-Id': 'Id of this request in our logs and traces.',
+  RateLimit: 'Requests left for the key, and the seconds until its full burst is available again.',
+  'RateLimit-Policy': 'Burst of the key, and the seconds in which it refills.',
+  'Idempotent-Replayed': 'true if this is the stored response to an earlier request with the same Idempotency-Key.',
+  'Retry-After': 'Seconds to wait before trying again.',
+  'WWW-Authenticate': 'Always Bearer.',
 };
 
 /** The headers of responses, by name: the document's `components/headers`. */

@@ -27,7 +27,7 @@ export function openApiDocument(): object {
         version: '1.0.0',
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
         description:
-          'Appointments, AI agents, customer data, orders, pipelines, messages and webhooks behind one gateway. Every refusal is `{error: {code, message, field?}}`. Every POST, PATCH and DELETE takes an Idempotency-Key; a PUT can be repeated without. A query parameter that an operation does not have is refused with 400 invalid_request.',
+          'Appointments, AI agents, customer data, orders, pipelines, messages and webhooks behind one gateway. Every error is `{error: {code, message, field?}}`. Every POST, PATCH and DELETE accepts an Idempotency-Key; a PUT can be repeated without one. An unknown query parameter is refused with 400 invalid_request.',
       },
       servers: [{ url: '/' }],
       paths,
@@ -91,7 +91,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     ...(body ? { requestBody: { required: isRequired(body), content: { [bodyType]: { schema: body } } } } : {}),
     responses: {
       [status]: {
-        description: 'Done.',
+        description: 'Success.',
         headers: headersOf(status, method),
         ...(answer ? { content: { 'application/json': { schema: answer } } } : {}),
       },
@@ -107,13 +107,13 @@ function isRequired(body: z.ZodType): boolean {
 
 /** What Standard Webhooks sends with every delivery. */
 const webhookHeaders = z.object({
-  'webhook-id': z.string().meta({ description: "The event's id, the same on every try.", param: { id: 'WebhookId' } }),
+  'webhook-id': z.string().meta({ description: 'Id of the event, the same on every try.', param: { id: 'WebhookId' } }),
   'webhook-timestamp': z
     .string()
-    .meta({ description: 'When this try was made, in unix seconds.', param: { id: 'WebhookTimestamp' } }),
+    .meta({ description: 'Time of this try, in Unix seconds.', param: { id: 'WebhookTimestamp' } }),
   'webhook-signature': z.string().meta({
     description:
-      '`v1,` + base64 of HMAC-SHA256 over `id.timestamp.body` with the bytes after `whsec_`; several, separated by spaces, while a rotated secret still signs.',
+      '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` keyed with the base64-decoded secret after `whsec_`; several, separated by spaces, while a rotated secret still signs.',
     param: { id: 'WebhookSignature' },
   }),
 });
@@ -128,7 +128,7 @@ function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
       requestParams: { header: webhookHeaders },
       responses: {
         '2XX': {
-          description: 'Taken.',
+          description: 'Accepted.',
           content: { 'application/json': { schema: envelopeOf(event.kind, event.data) } },
         },
       },

@@ -43,7 +43,7 @@ export const language = z
 export const AccountInput = z.object({
   name: name(200),
   timezone: timezone.default('UTC'),
-  country: country.optional().meta({ description: "Default: the zone's country." }),
+  country: country.optional().meta({ description: "Default: the timezone's country." }),
   language: language.default('en'),
   currency: currency.default('EUR'),
   plan: Plan.optional(),
@@ -76,7 +76,7 @@ export const Account = z
     plan: z.object({ name: z.string(), api: z.boolean(), modules: z.array(z.enum(moduleNames)) }),
     modules: z.record(z.enum(moduleNames), z.object({ on: z.boolean() })),
     rate_limit: RateLimit,
-    sandbox_id: z.guid().nullable().meta({ description: 'The sandbox twin; null on a sandbox itself.' }),
+    sandbox_id: z.guid().nullable().meta({ description: 'Id of the sandbox twin; null for a sandbox.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -99,9 +99,13 @@ export const KeyInput = z.object({
   name: name(120),
   mode: z.enum(['live', 'test']),
   scopes: scopeList,
-  allowed_addresses: z.array(cidr).max(100).default([]).meta({ description: 'Empty: any address.' }),
-  rate_limit: RateLimit.optional().meta({ description: "Default: the account's." }),
-  expires_at: instant.optional().meta({ description: 'ISO 8601 with offset; default: never.' }),
+  allowed_addresses: z
+    .array(cidr)
+    .max(100)
+    .default([])
+    .meta({ description: 'Addresses and CIDR ranges that may use the key; empty: any address.' }),
+  rate_limit: RateLimit.optional().meta({ description: "Default: the account's setting." }),
+  expires_at: instant.optional().meta({ description: 'When the key expires; default: never.' }),
 });
 
 export const Key = z
@@ -114,14 +118,14 @@ export const Key = z
     rate_limit: RateLimit.nullable(),
     last4: z.string(),
     created_at: timestamp,
-    last_used_at: timestamp.nullable().meta({ description: 'Right to 60 seconds.' }),
+    last_used_at: timestamp.nullable().meta({ description: 'Accurate to 60 seconds.' }),
     expires_at: timestamp.nullable(),
     revoked_at: timestamp.nullable(),
   })
   .meta({ id: 'Key' });
 
 export const KeyWithSecret = Key.extend({
-  key: z.string().meta({ description: 'Shown this once.' }),
+  key: z.string().meta({ description: 'The secret key, shown only in this response.' }),
 }).meta({ id: 'KeyWithSecret' });
 
 /** A member's email names them in paths, where a slash cannot be: none is taken. */
@@ -142,12 +146,11 @@ export const memberPath = z.object({ account_id: uuid, member_id: uuid });
 /** A client address that is refused for too many invalid keys. */
 export const BlockedAddress = z
   .object({
-    address: z.string().meta({ description: 'The address; of IPv6 its network, such as 2001:db8:0:1::/64.' }),
-    invalid_keys: z.int().meta({ description: 'Invalid keys that came from it.' }),
+    address: z.string().meta({ description: 'An IPv4 address, or an IPv6 network such as 2001:db8:0:1::/64.' }),
+    invalid_keys: z.int().meta({ description: 'Number of invalid keys from this address.' }),
     blocked_until: timestamp,
     shared: z.boolean().meta({
-      description:
-        'Valid keys of three or more accounts came from it too: they pass, and invalid ones alone are refused.',
+      description: 'Whether valid keys of three or more accounts came from it too: then only invalid keys are refused.',
     }),
   })
   .meta({ id: 'BlockedAddress' });
@@ -161,8 +164,8 @@ export const Me = z
     account: z.object({ id: z.guid(), name: z.string(), timezone: z.string(), currency: z.string() }),
     mode: z.enum(['live', 'test']),
     scopes: z.array(z.string()),
-    modules: z.array(z.enum(moduleNames)).meta({ description: 'In the plan and switched on.' }),
+    modules: z.array(z.enum(moduleNames)).meta({ description: 'Modules in the plan and switched on.' }),
     rate_limit: RateLimit,
-    tzdata: z.string().meta({ description: 'Version of the timezone data that times are computed with.' }),
+    tzdata: z.string().meta({ description: 'Version of the timezone database in use.' }),
   })
   .meta({ id: 'Me' });

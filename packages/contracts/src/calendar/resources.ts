@@ -17,7 +17,7 @@ const notes = text(5_000);
 const reminders = z
   .array(z.object({ minutes_before: z.int().min(1).max(43_200), channel }))
   .max(10)
-  .meta({ description: 'Reminders before the start, at most 10.' });
+  .meta({ description: 'Reminders sent before the start, at most 10.' });
 
 const isRealDate = (value: string) =>
   /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00Z`) !== undefined;
@@ -35,7 +35,7 @@ export const dateOrInstant = z
     error: 'must be a date, such as 2026-12-24, or a date-time with offset, such as 2026-12-24T09:00:00+01:00',
   })
   .meta({
-    description: "A date (its first instant in the account's zone), or a date-time with offset.",
+    description: "A date (its first instant in the account's timezone), or a date-time with offset.",
     examples: ['2026-12-24', '2026-12-24T09:00:00+01:00'],
   });
 
@@ -68,22 +68,28 @@ export const BookingTypeInput = z.object({
   name: text(120, 1),
   active: z.boolean().default(true),
   duration_minutes: z.int().min(5).max(1_440),
-  prep_minutes: z.int().min(0).max(480).default(0).meta({ description: 'Kept free before the start only.' }),
+  prep_minutes: z.int().min(0).max(480).default(0).meta({ description: 'Minutes kept free before the start.' }),
   slot_interval_minutes: z
     .int()
     .min(5)
     .max(1_440)
     .refine((minutes) => 1_440 % minutes === 0, { error: 'must be a divisor of 1440' })
     .optional()
-    .meta({ description: 'Grid of starts from local midnight; default: the smaller of duration and 30.' }),
+    .meta({
+      description: 'Minutes between possible starts, counted from local midnight; default: the duration, at most 30.',
+    }),
   min_notice_minutes: z.int().min(0).max(43_200).default(0),
   window_days: z.int().min(1).max(365).default(60),
   mode: z.enum(['online', 'physical', 'either']).default('online'),
   location: location.default(''),
   meeting_link: meetingLink.default(''),
-  staff: z.array(email).max(100).default([]).meta({ description: 'Emails of the teammates who take it, in order.' }),
-  default_staff: email.optional().meta({ description: 'The teammate who is tried first; one of `staff`.' }),
-  reminders: reminders.default([]).meta({ description: "Empty: the account's." }),
+  staff: z
+    .array(email)
+    .max(100)
+    .default([])
+    .meta({ description: 'Email addresses of the teammates who take it, in order of preference.' }),
+  default_staff: email.optional().meta({ description: 'Email address of the teammate tried first; one of `staff`.' }),
+  reminders: reminders.default([]).meta({ description: "Empty: the account's reminders." }),
 });
 
 /** What PATCH takes; an empty text for `default_staff` removes it. */
@@ -124,7 +130,7 @@ export const BookingType = z
 export type BookingType = z.infer<typeof BookingType>;
 
 export const StaffInput = z.object({
-  email: email.meta({ description: "A team member's." }),
+  email: email.meta({ description: 'Email address of a team member.' }),
   active: z.boolean().default(true),
   hours: Hours.default({}),
   overrides: Overrides.default({}),
@@ -157,7 +163,7 @@ export type Staff = z.infer<typeof Staff>;
 
 export const TimeOffInput = z.object({
   from: dateOrInstant,
-  to: dateOrInstant.meta({ description: 'Exclusive; after `from`.' }),
+  to: dateOrInstant.meta({ description: 'End, exclusive; after `from`.' }),
   reason: text(200).default(''),
 });
 
@@ -189,7 +195,11 @@ export const AppointmentInput = z.object({
   contact: uuid,
   booking_type: integerId,
   starts_at: instant,
-  staff: email.optional().meta({ description: 'Left out: the first teammate free then, the default one first.' }),
+  staff: email
+    .optional()
+    .meta({
+      description: 'Email address of the teammate; default: the first who is free, trying the default teammate first.',
+    }),
   status: z.enum(['confirmed', 'requested'], { error: 'must be confirmed or requested' }).default('confirmed'),
   mode: mode.optional(),
   location: location.optional(),
@@ -202,7 +212,7 @@ const moved = (name: string) =>
   z
     .unknown()
     .optional()
-    .meta({ description: `Refused here: use reschedule or a status operation for ${name}.` });
+    .meta({ description: `Refused: ${name} changes only by reschedule or a status operation.` });
 
 export const AppointmentChange = z
   .object({
@@ -233,7 +243,7 @@ export type HistoryEntry = z.infer<typeof HistoryEntry>;
 export const Appointment = z
   .object({
     id: z.guid(),
-    title: z.string().meta({ description: "The booking type's name when it was booked." }),
+    title: z.string().meta({ description: 'Name of the booking type when it was booked.' }),
     status: appointmentStatus,
     booking_type: z.object({ id: z.int(), name: z.string() }).nullable(),
     contact: ContactSummary,
@@ -267,7 +277,7 @@ export const FreeTimes = z
         ends_at: timestamp,
         staff: z
           .array(z.object({ name: z.string(), email: z.string() }))
-          .meta({ description: 'Who is free then, in the order in which they would be chosen.' }),
+          .meta({ description: 'Teammates who are free, in the order in which they are tried.' }),
       }),
     ),
     has_more: z.boolean(),
@@ -289,7 +299,9 @@ export type BlockedReason = z.infer<typeof blockedReason>;
 export const Explanation = z
   .object({
     free: z.boolean(),
-    reasons: z.array(z.object({ staff: z.string().meta({ description: 'Email.' }), code: blockedReason })),
+    reasons: z.array(
+      z.object({ staff: z.string().meta({ description: 'Email address of the teammate.' }), code: blockedReason }),
+    ),
   })
   .meta({ id: 'FreeTimeExplanation' });
 

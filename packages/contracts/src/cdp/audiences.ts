@@ -91,9 +91,9 @@ export const Audience = z
     name: z.string(),
     description: z.string(),
     status: audienceStatus,
-    error: z.string().meta({ description: 'Why it failed; "" otherwise.' }),
-    members: z.int().meta({ description: 'While building, the count from before.' }),
-    refreshed_at: timestamp.nullable().meta({ description: 'When membership was last worked out.' }),
+    error: z.string().meta({ description: 'Why it failed; empty otherwise.' }),
+    members: z.int().meta({ description: 'Number of members; while building, the previous number.' }),
+    refreshed_at: timestamp.nullable().meta({ description: 'When the members were last computed.' }),
     created_at: timestamp,
     updated_at: timestamp,
     rules: AudienceRules,
@@ -111,7 +111,7 @@ export const AudienceExplanation = z.object({
     z.object({
       condition: z.union([condition, NestedRules]),
       holds: z.boolean(),
-      because: z.string().meta({ description: 'What is known that decides it, in a sentence.' }),
+      because: z.string().meta({ description: 'The reason, as a sentence.' }),
     }),
   ),
 });

@@ -14,7 +14,7 @@ export const Consent = z
     purpose: z.string(),
     state: consentState,
     source: z.string(),
-    at: timestamp.meta({ description: 'When it was said.' }),
+    at: timestamp.meta({ description: 'When the contact said it.' }),
     created_at: timestamp,
   })
   .meta({ id: 'Consent' });
@@ -24,8 +24,10 @@ export const ConsentInput = z.object({
   channel,
   purpose,
   state: consentState,
-  source: text(200).default('').meta({ description: 'Where it was said, such as a form.' }),
-  at: instant.optional().meta({ description: 'Default: now, which what lies up to 5 minutes ahead counts as.' }),
+  source: text(200).default('').meta({ description: 'Where the contact said it, such as a form.' }),
+  at: instant
+    .optional()
+    .meta({ description: 'When the contact said it; default: now. Up to 5 minutes ahead counts as now.' }),
 });
 
 /** What a consent condition or a sender names. */

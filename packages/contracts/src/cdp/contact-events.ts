@@ -9,11 +9,13 @@ export const ContactEventInput = z
   .object({
     id: text(200, 1)
       .optional()
-      .meta({ description: 'Counts within the account: a repeated one is ignored. Default: a new one.' }),
+      .meta({ description: 'Unique in the account: an event whose id is known is ignored. Default: a new id.' }),
     contact: uuid.optional(),
-    external_id: text(200, 1).optional().meta({ description: 'In place of contact: the oldest contact that has it.' }),
+    external_id: text(200, 1)
+      .optional()
+      .meta({ description: 'Instead of `contact`: names the oldest contact with this external id.' }),
     name: eventName,
-    at: instant.optional().meta({ description: 'Default: now; at most 5 minutes ahead.' }),
+    at: instant.optional().meta({ description: 'When it happened; default: now, at most 5 minutes ahead.' }),
     properties: z.record(z.string(), z.unknown()).default({}),
   })
   .refine(({ contact, external_id }) => (contact === undefined) !== (external_id === undefined), {
@@ -25,6 +27,6 @@ export type ContactEventInput = z.output<typeof ContactEventInput>;
 /** What became of a batch: good events are taken whatever the others are. */
 export const EventIntake = z.object({
   accepted: z.int(),
-  repeated: z.int().meta({ description: 'Events whose id was known already.' }),
+  repeated: z.int().meta({ description: 'Number of events whose id was already known.' }),
   rejected: z.array(z.object({ index: z.int(), code: z.enum(['invalid_request']), message: z.string() })),
 });

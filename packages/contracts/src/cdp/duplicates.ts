@@ -19,9 +19,9 @@ export const duplicateScores: Readonly<Record<DuplicateReason, number>> = {
 export const DuplicatePair = z
   .object({
     id: integerId,
-    contacts: z.tuple([ContactSummary, ContactSummary]).meta({ description: 'The older contact first.' }),
+    contacts: z.tuple([ContactSummary, ContactSummary]).meta({ description: 'The two contacts, older first.' }),
     reason: duplicateReason,
-    detail: z.string().meta({ description: 'The value that they share.' }),
+    detail: z.string().meta({ description: 'The value they share.' }),
     score: z.int(),
   })
   .meta({ id: 'DuplicatePair' });

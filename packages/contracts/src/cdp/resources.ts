@@ -12,14 +12,17 @@ export const ContactFields = z
   .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' })
   .meta({ description: 'At most 100 keys and 64 KiB as JSON.' });
 
-const tags = z.array(text(100, 1)).max(100).meta({ description: 'Repeated tags count once.' });
+const tags = z.array(text(100, 1)).max(100).meta({ description: 'Tags; repeated tags are stored once.' });
 const phone = text(50).meta({
-  description: "A phone number; without a country code it is read as one of the account's country. Answers show E.164.",
+  description:
+    "A phone number; without a country code it is read as a number of the account's country. Responses show E.164.",
 });
 
 /** What POST and PUT take. */
 export const ContactInput = z.object({
-  external_id: text(200).optional().meta({ description: "The customer's id in your own system; need not be unique." }),
+  external_id: text(200)
+    .optional()
+    .meta({ description: "The contact's id in your own system; it need not be unique." }),
   name: text(200).default(''),
   phone: phone.optional(),
   email: email.or(z.literal('')).optional(),
@@ -43,17 +46,19 @@ export const ContactByExternalId = ContactChange.omit({ external_id: true });
 export const Contact = z
   .object({
     id: z.guid(),
-    number: z.int().meta({ description: "Counts up within the account; the id that an agent's plan shows." }),
+    number: z
+      .int()
+      .meta({ description: 'Number of the contact, counting up within the account; shown as its id in agent plans.' }),
     external_id: z.string().nullable(),
     name: z.string(),
-    phone: z.string().nullable().meta({ description: 'E.164' }),
-    email: z.string().nullable().meta({ description: 'In lower case.' }),
+    phone: z.string().nullable().meta({ description: 'Phone number in E.164.' }),
+    email: z.string().nullable().meta({ description: 'Email address in lower case.' }),
     tags: z.array(z.string()),
     fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
     merged_into: z
       .guid()
       .nullable()
-      .meta({ description: 'Null: the id of a merged contact answers as the contact that it was merged into.' }),
+      .meta({ description: 'Always null: the id of a merged contact returns the contact it was merged into.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -6,17 +6,17 @@ import { internalRequest } from './request.ts';
 /** What every process knows of the account it acts for: the gateway signs it into each request. */
 export const AccountContext = z.object({
   id: z.guid(),
-  owner: z.guid().meta({ description: 'The customer: the live account, of a sandbox the one whose twin it is.' }),
+  owner: z.guid().meta({ description: 'The live account; of a sandbox, the account whose twin it is.' }),
   name: z.string(),
   mode: z.enum(['live', 'test']),
-  timezone: z.string().meta({ description: 'IANA name' }),
-  country: z.string().meta({ description: 'ISO 3166 alpha-2' }),
+  timezone: z.string().meta({ description: 'IANA timezone name.' }),
+  country: z.string().meta({ description: 'ISO 3166 alpha-2 country code.' }),
   language: z.string(),
   currency: z.string(),
   modules: z
     .array(z.enum(moduleNames))
-    .meta({ description: 'In the plan and switched on; none while the account is suspended.' }),
-  suspended: z.boolean().meta({ description: 'Nothing of a suspended account goes out.' }),
+    .meta({ description: 'Modules in the plan and switched on; empty while the account is suspended.' }),
+  suspended: z.boolean().meta({ description: 'A suspended account sends nothing.' }),
 });
 export type AccountContext = z.infer<typeof AccountContext>;
 

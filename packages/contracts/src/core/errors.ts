@@ -30,8 +30,8 @@ export const ErrorEnvelope = z
   .object({
     error: z.object({
       code: z.enum(codes),
-      message: z.string().meta({ description: 'What was wrong and what would be right.' }),
-      field: z.string().optional().meta({ description: 'The input at fault, where one is.' }),
+      message: z.string().meta({ description: 'What was wrong, and what would be right.' }),
+      field: z.string().optional().meta({ description: 'The input at fault, if there is one.' }),
     }),
   })
   .meta({ id: 'Error' });

@@ -78,4 +78,4 @@ export interface Envelope<Data = unknown> {
 export const previous = z
   .record(z.string(), z.unknown())
   .optional()
-  .meta({ description: 'Former values of the fields that this change replaced.' });
+  .meta({ description: 'Former values of the fields that changed.' });

@@ -7,7 +7,7 @@ export const pageQuery = {
     .min(1)
     .max(100)
     .default(50)
-    .meta({ description: 'How many entries a page has at most.', param: { id: 'Limit' } }),
+    .meta({ description: 'Maximum number of entries per page.', param: { id: 'Limit' } }),
   starting_after: z
     .string()
     .optional()

@@ -16,15 +16,16 @@ export const takeMessage = internalRequest(
     contact: z.guid(),
     channel,
     body: z.string(),
-    reference: z.string().meta({ description: 'What it is about, for people to find it by.' }),
+    reference: z.string().meta({ description: 'Reference by which people can find the message.' }),
     reply_to: z.guid().optional().meta({
-      description: 'The inbound message that it replies to: it goes where that came from, if the channel reaches it.',
+      description:
+        'Id of the inbound message it replies to; the reply goes to the address that message came from, if the channel can reach it.',
     }),
     needs_channel: z.boolean().default(false),
   }),
   z.object({
     message: z.guid().nullable(),
-    refusal: z.string().nullable().meta({ description: 'Why there is no message.' }),
+    refusal: z.string().nullable().meta({ description: 'Why no message was stored.' }),
   }),
 );
 

@@ -47,7 +47,7 @@ const TemplateChange = z.object({ subject: subject.nullable().optional(), body: 
 const Template = z.object({
   subject: z.string(),
   body: z.string(),
-  is_default: z.boolean().meta({ description: "Whether it is the platform's own text in the account's language." }),
+  is_default: z.boolean().meta({ description: "Whether it is the platform's default text in the account's language." }),
 });
 
 const ofEach = <Value>(value: Value) =>

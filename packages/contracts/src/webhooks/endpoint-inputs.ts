@@ -6,10 +6,10 @@ const events = z
   .array(eventFilter)
   .min(1)
   .max(100)
-  .meta({ description: 'Kinds of events, families such as `order.*`, or `*` for all.' });
+  .meta({ description: 'Event kinds, families such as `order.*`, or `*` for all.' });
 const url = text(2_048, 1).meta({
   format: 'uri',
-  description: 'An https address that anybody could reach; http too where the operator allowed the address range.',
+  description: 'A public https URL; http is accepted only for address ranges that the operator has allowed.',
 });
 const description = text(500);
 

@@ -23,7 +23,7 @@ export const findDeliveries = internalRequest(
         endpoint: z.guid(),
         event: z.string(),
         status: deliveryStatus,
-        at: z.iso.datetime().meta({ description: 'When it was last tried, else made.' }),
+        at: z.iso.datetime().meta({ description: 'When the delivery was last tried, or created if it was not.' }),
         response_status: z.int().nullable(),
       }),
     ),

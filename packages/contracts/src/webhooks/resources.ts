@@ -8,7 +8,7 @@ export const Endpoint = z
     description: z.string(),
     events: z.array(z.string()),
     active: z.boolean(),
-    disabled_reason: z.string().nullable().meta({ description: 'Why the platform switched it off.' }),
+    disabled_reason: z.string().nullable().meta({ description: 'Why the platform switched the endpoint off.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -16,7 +16,9 @@ export const Endpoint = z
 export type Endpoint = z.infer<typeof Endpoint>;
 
 export const EndpointWithSecret = Endpoint.extend({
-  secret: z.string().meta({ description: 'Signs the deliveries (Standard Webhooks); shown this once.' }),
+  secret: z
+    .string()
+    .meta({ description: 'Secret that signs deliveries (Standard Webhooks), shown only in this response.' }),
 }).meta({ id: 'WebhookEndpointWithSecret' });
 
 export const deliveryStatus = z.enum(['pending', 'delivered', 'failed', 'skipped']);
@@ -28,7 +30,7 @@ export type TryError = z.infer<typeof tryError>;
 export const DeliveryTry = z.object({
   number: z.int(),
   at: timestamp,
-  status: z.int().nullable().meta({ description: 'HTTP status of the answer.' }),
+  status: z.int().nullable().meta({ description: 'HTTP status of the response.' }),
   error: tryError.nullable(),
   duration_ms: z.int(),
   trigger: z.enum(['scheduled', 'manual']),
@@ -49,19 +51,23 @@ export const AnyEnvelope = z
 export const Delivery = z
   .object({
     id: z.guid(),
-    event: z.string().meta({ description: "The event's kind." }),
+    event: z.string().meta({ description: 'Kind of the event.' }),
     event_id: z.guid(),
     status: deliveryStatus,
     reason: z
       .enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted'])
       .nullable()
-      .meta({ description: 'Why it failed or was skipped.' }),
+      .meta({ description: 'Why the delivery failed or was skipped.' }),
     url: z.string(),
     payload: AnyEnvelope,
     response: z
-      .object({ status: z.int(), body: z.string().meta({ description: 'Its first 2 KiB.' }), duration_ms: z.int() })
+      .object({
+        status: z.int(),
+        body: z.string().meta({ description: 'First 2 KiB of the body.' }),
+        duration_ms: z.int(),
+      })
       .nullable()
-      .meta({ description: 'The latest answer.' }),
+      .meta({ description: 'The latest response.' }),
     tries: z.array(DeliveryTry),
     next_try_at: timestamp.nullable(),
     created_at: timestamp,
