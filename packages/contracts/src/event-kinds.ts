@@ -35,13 +35,13 @@ const families = [...new Set(publicKinds.map((kind) => `${kind.split('.', 1)[0]}
 /** A kind of public event, as filters take it. */
 export const publicKind = z.enum(publicKinds, {
   error: (issue) =>
-    `must be a kind of event such as order.declined, of GET /v1/events/kinds, not ${shown(issue.input)}`,
+    `must be an event kind from GET /v1/events/kinds, such as order.declined, not ${shown(issue.input)}`,
 });
 
 /** What an endpoint asks for: a kind, a family such as `order.*`, or `*`. */
 export const eventFilter = z.enum(['*', ...families, ...publicKinds], {
   error: (issue) =>
-    `must be a kind of event such as order.declined, a family such as order.*, or *, not ${shown(issue.input)}`,
+    `must be an event kind such as order.declined, a family such as order.*, or *, not ${shown(issue.input)}`,
 });
 
 function shown(input: unknown): string {

@@ -84,7 +84,7 @@ export const agentPath = z.object({ agent_id: integerId.meta({ param: { id: 'Age
 export const AgentSummary = z.object({ id: integerId, name: z.string(), role: z.string() });
 export type AgentSummary = z.infer<typeof AgentSummary>;
 
-const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without blanks' });
+const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without spaces' });
 const tokens = z.int().min(1);
 const price = z.number().min(0).max(1_000_000);
 const Price = z.object({ prompt: price, completion: price });

@@ -95,7 +95,7 @@ export const SourceInput = z
       context.addIssue({
         code: 'custom',
         path: ['body'],
-        message: `must be a text of 1 to ${answerLength} characters for an FAQ`,
+        message: `must be a string of 1 to ${answerLength} characters for an FAQ`,
       });
     }
   });

@@ -16,7 +16,7 @@ export const WorkflowBlock = z
     params: z.record(z.string(), z.unknown()).default({}),
   })
   .refine(({ kind, action }) => kind !== 'action' || action !== undefined, {
-    error: 'must name its action',
+    error: 'must be given for an action block',
     path: ['action'],
   })
   .meta({ id: 'WorkflowBlockInput', outputId: 'WorkflowBlock' });
@@ -28,7 +28,7 @@ export const WorkflowDraftInput = z.object({
     .min(1)
     .max(200)
     .refine((blocks) => new Set(blocks.map(({ id }) => id)).size === blocks.length, {
-      error: 'must not have two blocks with one id',
+      error: 'must have blocks with different ids',
     }),
 });
 

@@ -43,8 +43,8 @@ export const FieldCondition = z
     if (needsNone && value !== undefined) issue(`must be left out with ${op}`);
     else if (!needsNone && value === undefined) issue(`must be given with ${op}`);
     else if ((op === 'contains' || op === 'starts_with') && typeof value !== 'string')
-      issue(`must be a text with ${op}`);
-    else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a text with ${op}`);
+      issue(`must be a string with ${op}`);
+    else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a string with ${op}`);
   });
 
 export const TagCondition = z.object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { email, text, timestamp, uuid } from '../core/fields.ts';
 
 const fieldValue = z.union([text(1_000), z.number(), z.boolean()], {
-  error: 'must be a text of at most 1000 characters, a number or a boolean',
+  error: 'must be a string of at most 1000 characters, a number or a boolean',
 });
 const fieldName = text(100, 1);
 

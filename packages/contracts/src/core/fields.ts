@@ -27,7 +27,7 @@ export function text(max: number, min = 0) {
   return z
     .string()
     .refine((value) => (value.length <= max && value.length >= min * 2) || inBounds(codePoints(value)), {
-      error: `must be a text of ${bounds}`,
+      error: `must be a string of ${bounds}`,
       abort: true,
     })
     .meta({ minLength: min, maxLength: max });
@@ -52,7 +52,7 @@ const datetimeWithOffset =
 /** Longer than any instant is written. */
 const maxInstantLength = 40;
 const instantRule =
-  'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, of the years 1900 to 2199';
+  'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, in the years 1900 to 2199';
 
 /** The instant an ISO 8601 date-time with an offset names, or undefined where the text is none or lies outside 1900 to 2200. */
 export function parseInstant(value: string): Date | undefined {

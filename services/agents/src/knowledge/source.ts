@@ -62,6 +62,6 @@ const answerLength = 2_000;
 /** An FAQ's answer. Throws invalid_request, field body, where it is too long. */
 export function asAnswer(body: string): string {
   if (codePoints(body) <= answerLength) return body;
-  const message = `body must be a text of 1 to ${answerLength} characters for an FAQ`;
+  const message = `body must be a string of 1 to ${answerLength} characters for an FAQ`;
   throw new ApiError('invalid_request', message, { field: 'body' });
 }
