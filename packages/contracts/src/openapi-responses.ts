@@ -2,7 +2,7 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, ErrorEnvelope, errorStatus } from './core/errors.ts';
 import type { Method, Operation } from './core/operation.ts';
 
-/** Whether an Idempotency-Key counts. A GET changes nothing, and a PUT sent again leads to the same state. */
+/** Whether an Idempotency-Key has an effect: a GET changes nothing, and a repeated PUT leads to the same state. */
 export function takesKey(method: Method): boolean {
   return method !== 'GET' && method !== 'PUT';
 }
@@ -71,7 +71,7 @@ function refusal(status: number, codes: readonly ErrorCode[], method: Method): Z
     headers: headersOf(status, method),
     content: { 'application/json': { schema: ErrorEnvelope } },
   };
-  // Two refusals under one id would be told as the first of them.
+  // Two refusals under one id would both be described as the first.
   if (made.description !== description) throw new Error(`${id} is ${made.description} and ${description}`);
   known.set(id, made);
   return made;

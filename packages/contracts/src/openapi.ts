@@ -12,7 +12,7 @@ import { events, operations } from './index.ts';
 import { headers, headersOf, refusalsOf, takesKey } from './openapi-responses.ts';
 import { simplified } from './openapi-schemas.ts';
 
-/** The API as an OpenAPI 3.1 document; what GET /v1/openapi.json answers. */
+/** Returns the API as an OpenAPI 3.1 document, the body of GET /v1/openapi.json. */
 export function openApiDocument(): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const operation of operations) {
@@ -45,12 +45,12 @@ export function openApiDocument(): object {
   return simplified({ ...document, webhooks: asRequests(document.webhooks ?? {}) });
 }
 
-/** Answers and events may get new keys. Without this, what is also taken would be another schema where it is answered. */
+/** Lets responses and events get new keys. Without it, a schema of both a body and a response would become two. */
 function openToNewKeys({ jsonSchema, io }: { jsonSchema: { additionalProperties?: unknown }; io: string }): void {
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 }
 
-/** The kinds of events that webhooks can get, each with the JSON Schema of its envelope. */
+/** Returns the public event kinds, each with the JSON Schema of its envelope. */
 export function eventKinds(): { kind: string; schema: Record<string, unknown> }[] {
   return publicEvents().map((event) => {
     const schema = z.toJSONSchema(envelopeOf(event.kind, event.data), { io: 'output', unrepresentable: 'any' });
@@ -100,12 +100,12 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
-/** Whether a body cannot be left out: an empty one lacks something. */
+/** Whether a body is required: an empty one is invalid. */
 function isRequired(body: z.ZodType): boolean {
   return !body.safeParse({}).success;
 }
 
-/** What Standard Webhooks sends with every delivery. */
+/** Headers of every delivery, from Standard Webhooks. */
 const webhookHeaders = z.object({
   'webhook-id': z.string().meta({ description: 'Id of the event, the same on every try.', param: { id: 'WebhookId' } }),
   'webhook-timestamp': z
@@ -118,7 +118,7 @@ const webhookHeaders = z.object({
   }),
 });
 
-/** Its envelope stands among the responses, where zod-openapi describes what we send; `asRequests` puts it into the request. */
+/** Describes an event with its envelope as a response, where zod-openapi expects what we send; `asRequests` moves it to the request. */
 function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
   return {
     post: {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { currency, email, instant, text, timestamp, timezone, uuid } from '../core/fields.ts';
 import { moduleNames, scopes } from '../core/modules.ts';
 
-/** A name of 1 to `max` characters that shows something. */
+/** A name of 1 to `max` characters that is not blank. */
 const name = (max: number) =>
   text(max, 1).refine((value) => value.trim() !== '', { error: `must be a string of 1 to ${max} characters, not blank` });
 
@@ -39,7 +39,7 @@ export const language = z
   .string()
   .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, { error: 'must be a language tag, such as en or pt-BR' });
 
-/** What POST /admin/accounts takes. */
+/** Body of POST /admin/accounts. */
 export const AccountInput = z.object({
   name: name(200),
   timezone: timezone.default('UTC'),
@@ -51,7 +51,7 @@ export const AccountInput = z.object({
   rate_limit: RateLimit.optional(),
 });
 
-/** What PATCH /admin/accounts/{id} takes: objects merge by key. */
+/** Body of PATCH /admin/accounts/{id}: objects merge by key. */
 export const AccountChange = z.object({
   name: name(200).optional(),
   status: z.enum(['active', 'suspended']).optional(),
@@ -94,7 +94,7 @@ const cidr = z
   })
   .meta({ examples: ['203.0.113.0/24'] });
 
-/** What POST /admin/accounts/{id}/keys takes. */
+/** Body of POST /admin/accounts/{id}/keys. */
 export const KeyInput = z.object({
   name: name(120),
   mode: z.enum(['live', 'test']),
@@ -128,7 +128,7 @@ export const KeyWithSecret = Key.extend({
   key: z.string().meta({ description: 'The secret key, shown only in this response.' }),
 }).meta({ id: 'KeyWithSecret' });
 
-/** A member's email names them in paths, where a slash cannot be: none is taken. */
+/** Body of POST /admin/accounts/{id}/members. Emails appear in paths, so a slash is refused. */
 export const MemberInput = z.object({
   name: name(120),
   email: email.refine((value) => !value.includes('/'), { error: 'must be an email address without a slash' }),
@@ -143,7 +143,7 @@ export const accountPath = z.object({ account_id: uuid });
 export const keyPath = z.object({ key_id: uuid });
 export const memberPath = z.object({ account_id: uuid, member_id: uuid });
 
-/** A client address that is refused for too many invalid keys. */
+/** A client address that is refused after too many invalid keys. */
 export const BlockedAddress = z
   .object({
     address: z.string().meta({ description: 'An IPv4 address, or an IPv6 network such as 2001:db8:0:1::/64.' }),
@@ -155,10 +155,10 @@ export const BlockedAddress = z
   })
   .meta({ id: 'BlockedAddress' });
 
-/** The address may stand for its network; the network may be written with /64. */
+/** An address stands for its network too; a network may be written with /64. */
 export const addressPath = z.object({ address: z.string() });
 
-/** What GET /v1/me answers. */
+/** Response of GET /v1/me. */
 export const Me = z
   .object({
     account: z.object({ id: z.guid(), name: z.string(), timezone: z.string(), currency: z.string() }),

@@ -4,7 +4,7 @@ import { integerId, maxIntegerId, text, timestamp } from '../core/fields.ts';
 export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']);
 export type AgentStatus = z.infer<typeof agentStatus>;
 
-/** What a step can do; an agent does what is switched on for it. */
+/** Actions of a step; an agent uses those switched on for it. */
 export const agentAction = z.enum(['send_message', 'add_note', 'follow_up', 'move_stage']);
 export type AgentAction = z.infer<typeof agentAction>;
 
@@ -80,7 +80,7 @@ export const AgentChange = z.object({
 
 export const agentPath = z.object({ agent_id: integerId.meta({ param: { id: 'AgentId' } }) });
 
-/** An agent as others show it. */
+/** An agent as other resources show it. */
 export const AgentSummary = z.object({ id: integerId, name: z.string(), role: z.string() });
 export type AgentSummary = z.infer<typeof AgentSummary>;
 

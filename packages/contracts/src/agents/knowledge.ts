@@ -61,7 +61,7 @@ export const KnowledgeSource = z
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.infer<typeof KnowledgeSource>;
 
-/** An article has title and body; so has an FAQ, with its question and answer; a website has its url. */
+/** An article has a title and a body, an FAQ its question and answer in them; a website has a url. */
 export const SourceInput = z
   .object({
     kind: z.enum(['article', 'faq', 'website'], {
@@ -112,7 +112,7 @@ export const SourceChange = z.object({
   refresh: refresh.optional().meta({ description: 'Website.' }),
 });
 
-/** The largest file that is taken, in bytes. */
+/** Maximum size of a file, in bytes. */
 export const maxFileBytes = 20 * 1_048_576;
 
 export const FileInput = z.object({

@@ -28,7 +28,7 @@ export const date = z
   .refine(isRealDate, { error: 'must be a date, such as 2026-12-24' })
   .meta({ format: 'date' });
 
-/** A date (its first instant in the account's zone) or a date-time with offset; kept as the text given. */
+/** A date (its first instant in the account's timezone) or a date-time with offset; kept as given. */
 export const dateOrInstant = z
   .string()
   .refine((value) => isRealDate(value) || parseInstant(value) !== undefined, {
@@ -57,7 +57,7 @@ function weekOf<Schema extends z.ZodType>(schema: Schema) {
   return z.object(Object.fromEntries(weekdays.map((day) => [day, schema])) as Record<Weekday, Schema>);
 }
 
-/** Weekly opening hours; overlapping ranges are joined, a day left out is closed. */
+/** Weekly opening hours; overlapping ranges are joined, days left out are closed. */
 export const Hours = weekOf(ranges.optional());
 /** Opening hours of single dates in place of the weekly ones; an empty list is closed. */
 export const Overrides = z
@@ -92,7 +92,7 @@ export const BookingTypeInput = z.object({
   reminders: reminders.default([]).meta({ description: "Empty: the account's reminders." }),
 });
 
-/** What PATCH takes; an empty text for `default_staff` removes it. */
+/** Body of PATCH; an empty string for `default_staff` removes it. */
 export const BookingTypeChange = z.object({
   name: text(120, 1).optional(),
   active: z.boolean().optional(),
@@ -138,7 +138,7 @@ export const StaffInput = z.object({
   meeting_link: meetingLink.default(''),
 });
 
-/** What PATCH takes: `hours` and `overrides` merge by key, null removes one. */
+/** Body of PATCH: `hours` and `overrides` merge by key, null removes a key. */
 export const StaffChange = z.object({
   active: z.boolean().optional(),
   hours: weekOf(ranges.nullable().optional()).optional(),

@@ -39,11 +39,11 @@ export const ProductChange = z.object({
 export const orderStatus = z.enum(['new', 'confirmed', 'declined', 'fulfilled', 'cancelled']);
 export type OrderStatus = z.infer<typeof orderStatus>;
 
-/** Where an order came from. */
+/** Source of an order. */
 export const orderSource = z.enum(['cart', 'agent', 'person', 'api']);
 export type OrderSource = z.infer<typeof orderSource>;
 
-/** A line keeps its own copy of name and price: a later change of the product does not alter it. */
+/** A line keeps its own copy of name and price: later changes of the product do not affect it. */
 export const OrderLine = z
   .object({
     product: z.guid().nullable().meta({ description: 'Product id; null if the catalogue did not have the SKU.' }),

@@ -19,7 +19,7 @@ export const EventCondition = z.object({
   at_least: z.int().min(1).max(1_000).default(1),
 });
 
-/** What the contact last said about a channel and a purpose; who never said anything has not granted. */
+/** What the contact last said about a channel and a purpose; without a statement, consent is not granted. */
 export const ConsentCondition = z.object({
   type: z.literal('consent'),
   channel,
@@ -60,13 +60,13 @@ export type Condition = z.output<typeof condition>;
 
 const conditionsOf = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(20);
 
-/** Conditions inside of conditions, once. */
+/** The one nested level of conditions. */
 export const NestedRules = z.object({ match, conditions: conditionsOf(condition) });
 export type NestedRules = z.output<typeof NestedRules>;
 
 const item = z.union([condition, NestedRules]);
 
-/** Who is in an audience: all or any of 1 to 20 conditions, each of which may be such a list itself. */
+/** Rules of an audience: all or any of 1 to 20 conditions, each of which may itself be such a list. */
 export const AudienceRules = z
   .object({ match, conditions: conditionsOf(item) })
   .meta({ id: 'AudienceRulesInput', outputId: 'AudienceRules', description: 'At most 256 KiB as JSON.' });

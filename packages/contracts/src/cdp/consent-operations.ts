@@ -43,7 +43,7 @@ export const recordEvents = operation('recordEvents', {
   body: z.object({
     events: z
       .array(
-        // Each is read by itself, as ContactEventInput: a bad one must not refuse the others.
+        // Each is parsed on its own, as ContactEventInput: an invalid one must not reject the others.
         z.unknown().meta({ override: { $ref: '#/components/schemas/ContactEvent' } }),
       )
       .min(1)

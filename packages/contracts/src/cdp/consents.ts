@@ -6,7 +6,7 @@ const purpose = text(100, 1).meta({ examples: ['marketing'] });
 
 export const consentState = z.enum(['granted', 'withdrawn'], { error: 'must be granted or withdrawn' });
 
-/** One statement of a contact about being reached on a channel for a purpose; what was said before stays on record. */
+/** One statement of a contact about being reached on a channel for a purpose; earlier statements stay on record. */
 export const Consent = z
   .object({
     id: z.guid(),
@@ -30,5 +30,5 @@ export const ConsentInput = z.object({
     .meta({ description: 'When the contact said it; default: now. Up to 5 minutes ahead counts as now.' }),
 });
 
-/** What a consent condition or a sender names. */
+/** Purpose in a consent condition or a request of a sender. */
 export const consentPurpose = purpose;

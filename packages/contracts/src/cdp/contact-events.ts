@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { instant, text, uuid } from '../core/fields.ts';
 
-/** Names of events that a contact did; the platform's own kinds are such names too. */
+/** Name of a contact's event; the platform's own event kinds are such names too. */
 export const eventName = text(100, 1).meta({ examples: ['cart.abandoned'] });
 
-/** One event of a contact, as POST /v1/cdp/events takes it. */
+/** An event of a contact in the body of POST /v1/cdp/events. */
 export const ContactEventInput = z
   .object({
     id: text(200, 1)
@@ -24,7 +24,7 @@ export const ContactEventInput = z
   .meta({ id: 'ContactEvent', unusedIO: 'input' });
 export type ContactEventInput = z.output<typeof ContactEventInput>;
 
-/** What became of a batch: good events are taken whatever the others are. */
+/** Result of a batch: valid events are accepted even if others are rejected. */
 export const EventIntake = z.object({
   accepted: z.int(),
   repeated: z.int().meta({ description: 'Number of events whose id was already known.' }),

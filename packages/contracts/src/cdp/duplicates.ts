@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { integerId } from '../core/fields.ts';
 import { ContactSummary } from './resources.ts';
 
-/** What two contacts share, strongest first. */
+/** Reasons why two contacts are a duplicate pair, strongest first. */
 export const duplicateReason = z.enum(['external_id', 'email', 'phone', 'name'], {
   error: 'must be external_id, email, phone or name',
 });
 export type DuplicateReason = z.infer<typeof duplicateReason>;
 
-/** How sure a reason makes, in percent. */
+/** Confidence by reason, in percent. */
 export const duplicateScores: Readonly<Record<DuplicateReason, number>> = {
   external_id: 95,
   email: 90,

@@ -6,7 +6,7 @@ const fieldValue = z.union([text(1_000), z.number(), z.boolean()], {
 });
 const fieldName = text(100, 1);
 
-/** A contact's own fields; up to 100, and 64 KiB as JSON, which customer data holds of the merged result. */
+/** Custom fields of a contact: at most 100; customer data checks that the merged result is at most 64 KiB as JSON. */
 export const ContactFields = z
   .record(fieldName, fieldValue)
   .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' })
@@ -18,7 +18,7 @@ const phone = text(50).meta({
     "A phone number; without a country code it is read as a number of the account's country. Responses show E.164.",
 });
 
-/** What POST and PUT take. */
+/** Body of POST. */
 export const ContactInput = z.object({
   external_id: text(200)
     .optional()
@@ -30,7 +30,7 @@ export const ContactInput = z.object({
   fields: ContactFields.default({}),
 });
 
-/** What PATCH takes: `fields` merges by key, null removes one; "" empties a text; `tags` are replaced whole. */
+/** Body of PATCH: `fields` merges by key and null removes a key; an empty string clears a value; `tags` is replaced. */
 export const ContactChange = z.object({
   external_id: text(200).optional(),
   name: text(200).optional(),
@@ -40,7 +40,7 @@ export const ContactChange = z.object({
   fields: z.record(fieldName, fieldValue.nullable()).optional(),
 });
 
-/** What PUT by external id takes: the id comes from the path, and what is left out keeps its value where the contact exists. */
+/** Body of PUT by external id: the id comes from the path; omitted values of an existing contact are kept. */
 export const ContactByExternalId = ContactChange.omit({ external_id: true });
 
 export const Contact = z
@@ -65,7 +65,7 @@ export const Contact = z
   .meta({ id: 'Contact' });
 export type Contact = z.infer<typeof Contact>;
 
-/** How every other module shows a contact; `phone` is "" where there is none. */
+/** A contact as every other module shows it; `phone` is empty if there is none. */
 export const ContactSummary = z
   .object({ id: z.guid(), name: z.string(), phone: z.string() })
   .meta({ id: 'ContactSummary' });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timestamp } from './fields.ts';
 import type { ServiceName } from './modules.ts';
 
-/** One kind of event: who publishes it and what its data holds. Public kinds reach webhooks; internal ones never leave the platform. */
+/** One kind of event: the service that publishes it and its data. Public kinds reach webhooks; internal ones never leave the platform. */
 export interface EventDefinition<Kind extends string = string, Data extends z.ZodType = z.ZodType> {
   readonly kind: Kind;
   readonly service: ServiceName;
@@ -10,7 +10,7 @@ export interface EventDefinition<Kind extends string = string, Data extends z.Zo
   readonly data: Data;
 }
 
-/** The services that publish events about the resources webhooks can follow, by the family that their kinds begin with. */
+/** The service that publishes each family of public events: the first part of their kinds. */
 const familyOwners = {
   appointment: 'calendar',
   audience: 'cdp',
@@ -49,7 +49,7 @@ export function eventsOf<const Service extends ServiceName>(service: Service) {
   };
 }
 
-/** What a publisher hands over as an event's data. */
+/** Data of an event. */
 export type EventData<Definition extends EventDefinition> = z.output<Definition['data']>;
 
 /** The envelope of every event, as webhooks send it and `GET /v1/events` shows it. */
@@ -64,7 +64,7 @@ export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
   });
 }
 
-/** An event on its way: the envelope with typed data. */
+/** An event's envelope with typed data. */
 export interface Envelope<Data = unknown> {
   id: string;
   type: string;
@@ -74,7 +74,7 @@ export interface Envelope<Data = unknown> {
   data: Data;
 }
 
-/** Former values of what a change replaced; keys are the resource's own. */
+/** Former values of changed fields, by the resource's field names. */
 export const previous = z
   .record(z.string(), z.unknown())
   .optional()

@@ -14,7 +14,7 @@ export const pageQuery = {
     .meta({ description: 'The `next` of the previous page.', param: { id: 'StartingAfter' } }),
 };
 
-/** A list's answer: `next` is the `starting_after` of the following page, null on the last. */
+/** A list's response: `next` is the `starting_after` of the following page, null on the last. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), has_more: z.boolean(), next: z.string().nullable() });
 }

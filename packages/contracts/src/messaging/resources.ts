@@ -5,7 +5,7 @@ import { channel } from './channel.ts';
 
 export const messagePurpose = z.enum(['service', 'marketing'], { error: 'must be service or marketing' });
 
-/** scheduled → queued → sending → sent → delivered → read; it ends failed, cancelled or refused where it does not get there. */
+/** scheduled → queued → sending → sent → delivered → read; otherwise it ends failed, cancelled or refused. */
 export const messageStatus = z.enum([
   'scheduled',
   'queued',
@@ -21,7 +21,7 @@ export type MessageStatus = z.infer<typeof messageStatus>;
 
 const reference = text(100);
 
-/** One channel of a message: what it says there, and how long its receipt is waited for before the next one is tried. */
+/** One channel of a message: its text there, and the time until the next channel is tried. */
 export const MessageStep = z.object({
   channel,
   body: text(4_096, 1),
@@ -89,11 +89,11 @@ export const Message = z
   .meta({ id: 'Message' });
 export type Message = z.infer<typeof Message>;
 
-/** sending → sent → delivered → read; or failed, skipped, or unknown where the provider did not answer. */
+/** sending → sent → delivered → read; or failed, skipped, or unknown if the provider did not respond. */
 export const attemptStatus = z.enum(['sending', 'sent', 'delivered', 'read', 'failed', 'skipped', 'unknown']);
 export type AttemptStatus = z.infer<typeof attemptStatus>;
 
-/** Why an attempt did not reach anybody. */
+/** Reasons why an attempt reached nobody. */
 export const attemptReason = z.enum([
   'not_set_up',
   'no_address',
@@ -129,13 +129,13 @@ export const MessageAttempt = z.object({
 });
 export type MessageAttempt = z.infer<typeof MessageAttempt>;
 
-/** A message with every attempt: what its events carry. */
+/** A message with every attempt, as its events carry it. */
 export const MessageWithAttempts = Message.extend({ attempts: z.array(MessageAttempt) }).meta({
   id: 'MessageWithAttempts',
 });
 export type MessageWithAttempts = z.infer<typeof MessageWithAttempts>;
 
-/** What an endpoint was told about something. */
+/** A webhook delivery about a message. */
 export const ToldEndpoint = z.object({
   delivery: z.guid(),
   endpoint: z.guid(),
