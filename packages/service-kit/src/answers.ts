@@ -16,7 +16,7 @@ export function refuseOtherMethods(app: Express, path: string, allow: string): v
       send(response, 204, null);
       return;
     }
-    const message = `${request.method} is not possible here; Allow names the methods that are`;
+    const message = `${request.method} is not allowed at this path; use a method listed in Allow`;
     throw new ApiError('invalid_request', message, { status: 405 });
   });
 }
@@ -24,7 +24,7 @@ export function refuseOtherMethods(app: Express, path: string, allow: string): v
 /** Answers what no route took, and errors of Express itself, as envelopes. Goes last. */
 export function endWithEnvelopes(app: Express, log: Logger): void {
   app.use((_request: Request, response: Response) => {
-    sendError(response, new ApiError('not_found', 'There is nothing at this path'), log);
+    sendError(response, new ApiError('not_found', 'No operation exists at this path'), log);
   });
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
     sendError(response, fromExpress(error), log);
@@ -66,18 +66,18 @@ function toApiError(error: unknown, log: Logger): ApiError {
   }
   if (isTemporaryFailure(error)) {
     log.warn({ err: error }, 'a statement was given up');
-    return serviceUnavailable('The request took too long or met another one; try again shortly', error);
+    return serviceUnavailable('The request took too long or conflicted with another one; try again shortly', error);
   }
   log.error({ err: error }, 'a request failed');
   return new ApiError(
     'internal_error',
-    'Something went wrong on our side; the request id names this failure in our logs',
+    'Something went wrong on our side; the Request-Id identifies this failure in our logs',
   );
 }
 
 function fromExpress(error: unknown): unknown {
   const { status, type } = error as { status?: number; type?: string };
-  if (error instanceof URIError) return new ApiError('not_found', 'There is nothing at this path');
+  if (error instanceof URIError) return new ApiError('not_found', 'No operation exists at this path');
   if (type === 'entity.too.large') {
     return new ApiError('invalid_request', 'body must be at most 1 MiB', { status: 413, field: 'body' });
   }

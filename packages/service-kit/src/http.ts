@@ -60,7 +60,7 @@ export function bindOperations<Resources>(
   const { requests } = context;
   const inTurn = async (work: () => Promise<number>) => {
     if (requests.underWay >= maxConcurrentRequests) {
-      throw serviceUnavailable('Too many requests are being worked on; try again shortly');
+      throw serviceUnavailable('Too many requests are in progress; try again shortly');
     }
     requests.underWay++;
     try {
@@ -286,7 +286,7 @@ function parsedPath(parse: (given: Record<string, unknown>) => Record<string, un
   try {
     return parse(request.params);
   } catch (cause) {
-    throw new ApiError('not_found', 'There is nothing with such an id', { cause });
+    throw new ApiError('not_found', 'No resource has this id', { cause });
   }
 }
 

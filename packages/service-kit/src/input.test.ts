@@ -153,10 +153,12 @@ describe('an input', () => {
     const query = queryParser(z.object({ limit: z.int().default(50), status: z.string().optional() }));
     expect(refusalOf(() => query({ limt: '5' }))).toEqual({
       field: 'limt',
-      message: 'limt is no parameter here; known are limit, status',
+      message: 'limt is not a parameter of this operation; known are limit, status',
     });
     expect(query({ limit: '5' })).toEqual({ limit: 5 });
-    expect(refusalOf(() => queryParser(undefined)({ x: '' })).message).toBe('x is no parameter: there are none here');
+    expect(refusalOf(() => queryParser(undefined)({ x: '' })).message).toBe(
+      'x is not a parameter: this operation has none',
+    );
   });
 
   it('counts code points, not UTF-16 units', () => {
@@ -199,7 +201,7 @@ describe('an input', () => {
     const rule = (given: object) => refusalOf(() => several({ mail: '', days: {}, ...given })).message;
     expect(rule({ mail: 5 })).toBe('mail must be a string');
     expect(rule({ mail: 'x' })).toBe('mail must be an email address, such as ada@example.com');
-    expect(rule({ days: { long1: 1 } })).toContain('must have other keys: each must be a string of 1 to 3 characters');
+    expect(rule({ days: { long1: 1 } })).toContain('must have valid keys: each must be a string of 1 to 3 characters');
   });
 
   it('reads numbers from text only where they are written as integers', () => {

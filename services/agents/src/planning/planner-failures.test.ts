@@ -362,7 +362,7 @@ describe('without what a plan needs', () => {
         const last = await client.getPlan({ params: { plan_id: id } });
         return last.status === 'failed' ? last : undefined;
       });
-      expect(plan.last_error).toMatch(/^The plan could not be made: messaging does not answer/);
+      expect(plan.last_error).toMatch(/^The plan could not be made: messaging does not respond/);
     } finally {
       await without.stop();
     }

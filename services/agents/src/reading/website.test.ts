@@ -171,7 +171,7 @@ describe('what a page is refused for', () => {
     getter = getterOf(3_000);
     site.paths.set('/page', drip('text/html'));
     site.paths.set('/good', htmlPage('Good', 'good'));
-    await expect(read(['/page'])).rejects.toThrow(`${site.url}/page cannot be read: it did not answer in time`);
+    await expect(read(['/page'])).rejects.toThrow(`${site.url}/page cannot be read: it did not respond in time`);
     expect(await read(['/page', '/good'])).toMatchObject({ passages: [{ page: 1, text: 'good' }] });
   });
 
@@ -235,7 +235,7 @@ describe('what a page is refused for', () => {
     site.paths.set('/larger', padded(5 * 1_048_576));
     const { passages } = await read(['/large', '/larger']);
     expect(passages).toMatchObject([{ page: 0, text: 'Open' }]);
-    await expect(read(['/larger'])).rejects.toThrow('it is larger than what is read of a page');
+    await expect(read(['/larger'])).rejects.toThrow('it is larger than a page may be');
   });
 
   it('three pages that are too much for an extractor end the reading', async () => {
