@@ -25,7 +25,7 @@ export function usage(command?: Command): string {
     'admin <noun> <verb> [arguments] [--flags] [--json] [--help]',
     ...lines,
     '',
-    'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN say where and as whom; without them .platform/ of a running npm start is read.',
+    'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN set the address and the token; without them, those of a running npm start are read from .platform/.',
   ].join('\n');
 }
 

@@ -12,7 +12,7 @@ export function sendJson(response: ServerResponse, status: number, json: string)
 
 /** The refusal of a method that a path does not have; `allow` names those that it has. */
 export function methodRefusal(method: string, allow: string): ApiError {
-  return new ApiError('invalid_request', `${method} is not possible here; Allow names the methods that are`, {
+  return new ApiError('invalid_request', `${method} is not allowed at this path; use a method listed in Allow`, {
     status: 405,
     headers: { Allow: allow },
   });
@@ -54,6 +54,6 @@ function ourFault(response: ServerResponse, error: unknown, log: Logger): ApiErr
   log.error({ err: error, request_id: response.getHeader('request-id') }, 'a request failed');
   return new ApiError(
     'internal_error',
-    'Something went wrong on our side; the request id names this failure in our logs',
+    'Something went wrong on our side; the Request-Id identifies this failure in our logs',
   );
 }

@@ -49,7 +49,7 @@ export function asTitle(given: string): string {
 /** The refusal of a title that another source of its kind has. */
 export function titleTaken(kind: 'article' | 'faq'): ApiError {
   const what = kind === 'faq' ? 'an FAQ with this question' : 'an article with this title';
-  return new ApiError('invalid_request', `title must be unique: there is ${what} already`, { field: 'title' });
+  return new ApiError('invalid_request', `title must be unique; ${what} already exists`, { field: 'title' });
 }
 
 /** A source that is to be read, from now on. */

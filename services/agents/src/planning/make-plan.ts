@@ -53,7 +53,7 @@ export async function makePlan(claim: planning.Claim, tools: PlanningTools): Pro
   const account = await accountOf(claim.account_id, tools);
   if (!account?.modules.includes('agents')) return await failPlan(claim, tools, 'AI agents is switched off');
   if (claim.planning_tries > maxTries)
-    return await failPlan(claim, tools, `It was begun ${maxTries} times, and broke off each time`);
+    return await failPlan(claim, tools, `It was started ${maxTries} times and interrupted each time`);
   const ask = askAs(tools.bus, claim.account_id);
   const situation = await learnSituation(claim, account, { sql: tools.sql, ask, now: tools.clock() });
   if (situation === 'nobody') return await planning.dropPlan(tools.sql, claim);
@@ -104,8 +104,7 @@ async function providerOf(
   const settings = await selectSettings(sql, account.id);
   const model = agent.model || settings.model;
   const missing = settings.base_url === '' ? 'base_url' : model === '' ? 'model' : undefined;
-  if (missing)
-    return { missing: `No AI provider is set up: its ${missing} is missing; PATCH /v1/agents/settings sets it` };
+  if (missing) return { missing: `No AI provider is set up: set its ${missing} with PATCH /v1/agents/settings` };
   const apiKey = apiKeyOf(secretKeys, settings);
   const timeoutMs = config.AGENTS_AI_TIMEOUT_MS;
   const endpoint = { baseUrl: settings.base_url, apiKey, poolKey: account.id, poster, timeoutMs };
@@ -131,7 +130,7 @@ async function askForPlan(
     const read = readPlanAnswer(text, { document: situation.document, followUps: claim.follow_ups });
     if (!('problem' in read)) return read;
     const isTooLong = 'isCutOff' in answer && answer.isCutOff;
-    const problem = isTooLong ? `it was longer than ${question.maxTokens} tokens, and was cut off` : read.problem;
+    const problem = isTooLong ? `it was cut off after ${question.maxTokens} tokens` : read.problem;
     if (isRepair) {
       await failPlan(claim, tools, `The AI's plan could not be used: ${problem}`, situation.agent.id);
       throw new Ended();

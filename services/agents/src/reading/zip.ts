@@ -89,5 +89,5 @@ function endOfDirectory(archive: Buffer): number {
   throw damaged();
 }
 
-const damaged = () => new Unreadable('It is no Word document that can be read; it may be damaged');
-const tooLarge = () => new Unreadable('It is too large when it is unpacked');
+const damaged = () => new Unreadable('It is not a readable Word document; it may be damaged');
+const tooLarge = () => new Unreadable('It is too large when unpacked');
