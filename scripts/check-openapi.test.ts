@@ -69,6 +69,13 @@ describe('the document', () => {
     }
   });
 
+  it('has summaries of at most six words that end without a full stop', () => {
+    for (const { operation } of described) {
+      const summary = operation.summary as string;
+      expect([summary, summary.split(' ').length <= 6, /^[A-Z].*[^.]$/.test(summary)]).toEqual([summary, true, true]);
+    }
+  });
+
   it('has the 400 of an unknown query parameter on every operation', () => {
     for (const { path, method, operation } of described)
       expect([method, path, Object.keys(operation.responses as Json)]).toEqual([

@@ -4,7 +4,9 @@ import { moduleNames, scopes } from '../core/modules.ts';
 
 /** A name of 1 to `max` characters that is not blank. */
 const name = (max: number) =>
-  text(max, 1).refine((value) => value.trim() !== '', { error: `must be a string of 1 to ${max} characters, not blank` });
+  text(max, 1).refine((value) => value.trim() !== '', {
+    error: `must be a string of 1 to ${max} characters, not blank`,
+  });
 
 /** A token bucket: `burst` requests at once, refilled with `per_minute` / 60 a second. */
 export const RateLimit = z

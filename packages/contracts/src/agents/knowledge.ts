@@ -116,11 +116,9 @@ export const SourceChange = z.object({
 export const maxFileBytes = 20 * 1_048_576;
 
 export const FileInput = z.object({
-  file: z
-    .file()
-    .meta({
-      description: 'A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content.',
-    }),
+  file: z.file().meta({
+    description: 'A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content.',
+  }),
   title: title.optional().meta({ description: "Default: the file's name." }),
   collection: integerId.optional().meta({ description: 'Default: the collection General.' }),
   active: z.boolean().default(true),

@@ -75,19 +75,13 @@ export const BookingTypeInput = z.object({
     .max(1_440)
     .refine((minutes) => 1_440 % minutes === 0, { error: 'must be a divisor of 1440' })
     .optional()
-    .meta({
-      description: 'Minutes between possible starts, counted from local midnight; default: the duration, at most 30.',
-    }),
+    .meta({ description: 'Minutes between starts, from local midnight; default: the duration, at most 30.' }),
   min_notice_minutes: z.int().min(0).max(43_200).default(0),
   window_days: z.int().min(1).max(365).default(60),
   mode: z.enum(['online', 'physical', 'either']).default('online'),
   location: location.default(''),
   meeting_link: meetingLink.default(''),
-  staff: z
-    .array(email)
-    .max(100)
-    .default([])
-    .meta({ description: 'Email addresses of the teammates who take it, in order of preference.' }),
+  staff: z.array(email).max(100).default([]).meta({ description: 'Emails of the teammates who take it, in order.' }),
   default_staff: email.optional().meta({ description: 'Email address of the teammate tried first; one of `staff`.' }),
   reminders: reminders.default([]).meta({ description: "Empty: the account's reminders." }),
 });
@@ -195,11 +189,7 @@ export const AppointmentInput = z.object({
   contact: uuid,
   booking_type: integerId,
   starts_at: instant,
-  staff: email
-    .optional()
-    .meta({
-      description: 'Email address of the teammate; default: the first who is free, trying the default teammate first.',
-    }),
+  staff: email.optional().meta({ description: 'Default: the first free teammate, trying the default teammate first.' }),
   status: z.enum(['confirmed', 'requested'], { error: 'must be confirmed or requested' }).default('confirmed'),
   mode: mode.optional(),
   location: location.optional(),
@@ -299,9 +289,7 @@ export type BlockedReason = z.infer<typeof blockedReason>;
 export const Explanation = z
   .object({
     free: z.boolean(),
-    reasons: z.array(
-      z.object({ staff: z.string().meta({ description: 'Email address of the teammate.' }), code: blockedReason }),
-    ),
+    reasons: z.array(z.object({ staff: z.string().meta({ description: 'Email.' }), code: blockedReason })),
   })
   .meta({ id: 'FreeTimeExplanation' });
 

@@ -26,15 +26,10 @@ export const MessageStep = z.object({
   channel,
   body: text(4_096, 1),
   subject: text(255).default('').meta({ description: 'Subject of an email.' }),
-  fallback_after_seconds: z
-    .int()
-    .min(10)
-    .max(259_200)
-    .default(300)
-    .meta({
-      description:
-        'Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.',
-    }),
+  fallback_after_seconds: z.int().min(10).max(259_200).default(300).meta({
+    description:
+      'Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.',
+  }),
 });
 export type MessageStep = z.infer<typeof MessageStep>;
 
