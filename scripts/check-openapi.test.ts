@@ -45,7 +45,10 @@ it('a program that uses what there is not does not compile', async () => {
 }, 180_000);
 
 describe('the document', () => {
-  const document = openApiDocument() as { paths: Record<string, Record<string, Json>>; components: { schemas: Json } };
+  const document = openApiDocument() as {
+    paths: Record<string, Record<string, Json>>;
+    components: { schemas: Json; parameters: Json };
+  };
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -56,12 +59,20 @@ describe('the document', () => {
 
   it('has an Idempotency-Key on every POST, PATCH and DELETE, and on nothing else', () => {
     expect(described.length).toBeGreaterThan(100);
+    expect(document.components.parameters.IdempotencyKey).toMatchObject({ in: 'header', name: 'Idempotency-Key' });
     for (const { path, method, operation } of described) {
-      const parameters = (operation.parameters ?? []) as { name: string }[];
-      const isKeyed = parameters.some(({ name }) => name === 'Idempotency-Key');
+      const parameters = (operation.parameters ?? []) as { $ref?: string }[];
+      const isKeyed = parameters.some(({ $ref }) => $ref === '#/components/parameters/IdempotencyKey');
       expect([method, path, isKeyed]).toEqual([method, path, ['post', 'patch', 'delete'].includes(method)]);
       const isReplayed = JSON.stringify(operation.responses).includes('Idempotent-Replayed');
       expect([method, path, isReplayed]).toEqual([method, path, isKeyed]);
+    }
+  });
+
+  it('has summaries of at most six words that end without a full stop', () => {
+    for (const { operation } of described) {
+      const summary = operation.summary as string;
+      expect([summary, summary.split(' ').length <= 6, /^[A-Z].*[^.]$/.test(summary)]).toEqual([summary, true, true]);
     }
   });
 
@@ -72,6 +83,16 @@ describe('the document', () => {
         path,
         expect.arrayContaining(['400']),
       ]);
+  });
+
+  it('has each refusal once, by reference, and fewer than 25,000 lines', () => {
+    for (const { path, method, operation } of described) {
+      const refusals = Object.entries(operation.responses as Json).filter(([status]) => !status.startsWith('2'));
+      expect([method, path, refusals.length > 5]).toEqual([method, path, true]);
+      for (const [, refusal] of refusals)
+        expect(refusal).toEqual({ $ref: expect.stringMatching(/^#\/components\/responses\//) });
+    }
+    expect(JSON.stringify(document, null, 1).split('\n').length).toBeLessThan(25_000);
   });
 
   it('has no tuples, no name beside the same name with Output, and no enum that is another one again', () => {

@@ -50,7 +50,7 @@ function operationsPage(): string {
   const rows = operations.map(({ key, method, path, scope, service, errors, summary }) =>
     row([`\`${key}\``, `${method} ${path}`, scope ?? 'any key', service, errors.join(', '), summary]),
   );
-  return `# Operations\n\n${note}\n${table(['Name', 'Request', 'Scope', 'Service', 'Errors of its own', 'What it does'], rows)}`;
+  return `# Operations\n\n${note}\n${table(['Name', 'Request', 'Scope', 'Service', 'Own errors', 'Summary'], rows)}`;
 }
 
 function eventsPage(): string {
@@ -66,7 +66,7 @@ type DataSchema = { properties: Record<string, unknown>; required?: string[] };
 
 function errorsPage(): string {
   const rows = Object.entries(errorStatus).map(([code, status]) => row([`\`${code}\``, String(status)]));
-  return `# Errors\n\n${note}\nEvery refusal is \`{error: {code, message, field?}}\`. Wrong method is invalid_request with 405, a body that is too large with 413.\n\n${table(['Code', 'Status'], rows)}`;
+  return `# Errors\n\n${note}\nEvery error is \`{error: {code, message, field?}}\`. A wrong method is invalid_request with 405, an oversized body invalid_request with 413.\n\n${table(['Code', 'Status'], rows)}`;
 }
 
 /** Each process's settings from the object that it parses at start. */

@@ -52,7 +52,7 @@ describe('a message is refused', () => {
       'to one address by email and sms',
       () => ({ to, channels: [sms, { ...sms, channel: 'email' }] }),
       'to',
-      /name the contact/,
+      /give contact instead/,
     ],
     [
       'by a channel that is not set up',

@@ -137,7 +137,7 @@ describe('the admin tool', () => {
     const away = await runCommand(['accounts', 'list'], { ...env(), ADMIN_URL: 'http://127.0.0.1:1' }, nowhere);
     expect([away.exitCode, away.output]).toEqual([
       1,
-      expect.stringContaining('http://127.0.0.1:1 (from ADMIN_URL) does not answer'),
+      expect.stringContaining('http://127.0.0.1:1 (from ADMIN_URL) does not respond'),
     ]);
     const tokenless = await runCommand(['accounts', 'list'], {}, nowhere);
     expect([tokenless.exitCode, tokenless.output]).toEqual([1, expect.stringContaining('ADMIN_TOKEN')]);

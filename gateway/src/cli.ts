@@ -108,8 +108,8 @@ async function send(
     ...(operation.body ? { body: JSON.stringify(fields) } : {}),
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause: unknown) => {
-    const tried = `the control plane at ${url} (from ${source}) does not answer`;
-    throw new Error(`${tried}; start the platform, or say with ADMIN_URL or ADMIN_PORT where it is`, { cause });
+    const tried = `the control plane at ${url} (from ${source}) does not respond`;
+    throw new Error(`${tried}; start the platform, or set ADMIN_URL or ADMIN_PORT to its address`, { cause });
   });
   return { status: response.status, text: await response.text() };
 }

@@ -16,7 +16,8 @@ const mappingBits = 96;
 export function parseRange(text: string): AddressRange {
   const [network, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : wholeAddress(ipaddr.parse(text));
   if (!(network instanceof ipaddr.IPv6) || !network.isIPv4MappedAddress()) return [network, bits];
-  if (bits < mappingBits) throw new Error(`${text} holds no caller: write the IPv4 range, such as 203.0.113.0/24`);
+  if (bits < mappingBits)
+    throw new Error(`${text} matches no caller; write it as an IPv4 range, such as 203.0.113.0/24`);
   return [network.toIPv4Address(), bits - mappingBits];
 }
 

@@ -90,5 +90,5 @@ function refusalOf(authorization: string | undefined, token: string): ApiError |
   }
   // Hashes have one length: comparing them takes the same time for every guess.
   const isRight = timingSafeEqual(hash('sha256', given.trim(), 'buffer'), hash('sha256', token, 'buffer'));
-  return isRight ? undefined : new ApiError('invalid_key', 'This is not the admin token', { headers });
+  return isRight ? undefined : new ApiError('invalid_key', 'The admin token is wrong', { headers });
 }

@@ -122,6 +122,6 @@ export class PermitQueue {
 /** Refuses what finds no room: 429 where the caller's own requests take it up, else 503, both with Retry-After. */
 export function busy(isOwnDoing: boolean, whatIsBusy: string): ApiError {
   if (!isOwnDoing) return serviceUnavailable(`${whatIsBusy} is busy; try again shortly`);
-  const message = `Too many of your requests are under way: ${whatIsBusy} is busy with them; try again shortly`;
+  const message = `Too many of your requests are in progress: ${whatIsBusy} is busy with them; try again shortly`;
   return new ApiError('rate_limited', message, { headers: { 'Retry-After': '1' } });
 }

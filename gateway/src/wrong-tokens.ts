@@ -36,7 +36,7 @@ export class WrongTokens {
     }
     if (this.#waiting >= maxWaiting) {
       const headers = { 'Retry-After': String(longestMs / 1_000) };
-      throw new ApiError('rate_limited', 'Too many wrong admin tokens are being tried; try again in 2 s', { headers });
+      throw new ApiError('rate_limited', 'Too many wrong admin tokens; try again in 2 s', { headers });
     }
     this.#waiting++;
     const timer = setTimeout(refuse, Math.min(steps * stepMs, longestMs));

@@ -10,7 +10,7 @@ import { timezoneName } from './timezone-name.ts';
 export const createAccount = implement(adminOperations.createAccount, {
   async handle({ tx, body, now, fail }) {
     if (body.country !== undefined && !isCountry(body.country)) {
-      fail('invalid_request', `country must be one of ISO 3166, such as DE; ${body.country} is none`, 'country');
+      fail('invalid_request', `country must be an ISO 3166 code such as DE, not ${body.country}`, 'country');
     }
     const plan = body.plan ?? { name: 'standard', api: true, modules: [...moduleNames] };
     const limit = body.rate_limit ?? defaultRateLimit;

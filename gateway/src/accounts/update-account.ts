@@ -22,7 +22,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
   },
   async handle({ tx, found, body, now, fail, resources }) {
     if (found.parent_id !== null) {
-      fail('invalid_state', `This is a sandbox and follows its account; change ${found.parent_id} instead`);
+      fail('invalid_state', `A sandbox follows its account; update the account ${found.parent_id} instead`);
     }
     const settings = merged(found, body);
     if (isDeepStrictEqual(settings, settingsOf(found))) return toAccount(found);

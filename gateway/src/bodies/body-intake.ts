@@ -137,7 +137,7 @@ export class BodyIntake {
   }
 
   async #inFile(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
-    if (!this.#files.tryTake(terms.owner)) await this.#files.wait(terms.owner, 'The upload of files', response);
+    if (!this.#files.tryTake(terms.owner)) await this.#files.wait(terms.owner, 'The file upload', response);
     const file = await BodyFile.create(this.#bounds.directory).catch((error: unknown) => {
       this.#files.giveBack(terms.owner);
       throw this.#noFile(error);
@@ -219,7 +219,7 @@ export class BodyIntake {
 
   #noFile(error: unknown): ApiError {
     this.#log.error({ err: error, directory: this.#bounds.directory }, 'an upload could not be kept in a file');
-    return serviceUnavailable('Files cannot be uploaded for the moment; try again shortly', error);
+    return serviceUnavailable('Files cannot be uploaded right now; try again shortly', error);
   }
 }
 
@@ -230,10 +230,10 @@ function setLength(request: IncomingMessage, bytes: number): void {
 }
 
 function noRoom(memory: FairPermits, { owner }: BodyTerms): ApiError {
-  return busy(memory.holds(owner), 'The memory for bodies');
+  return busy(memory.holds(owner), 'The memory for request bodies');
 }
 
 function tooSlow({ windowMs, bytesPerSecond }: Pace): ApiError {
-  const message = `body must come at ${bytesPerSecond} bytes a second or faster, looked at every ${windowMs / 1_000} s`;
+  const message = `body must arrive at ${bytesPerSecond} bytes per second or faster, measured every ${windowMs / 1_000} s`;
   return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
 }

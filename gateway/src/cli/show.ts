@@ -17,14 +17,15 @@ export function usage(command?: Command): string {
       const name = `--${flagName(flag.field)}${flag.isRequired ? ' *' : ''}`;
       return `  ${name.padEnd(24)} ${flag.kind.padEnd(8)} ${flag.description}`.trimEnd();
     });
-    return [`${synopsis(command)}\n  ${command.operation.summary}`, ...flags].join('\n');
+    const { summary, description } = command.operation;
+    return [synopsis(command), `  ${summary}`, ...(description ? [`  ${description}`] : []), ...flags].join('\n');
   }
   const lines = commands.map((each) => `  ${synopsis(each).padEnd(48)} ${each.operation.summary}`);
   return [
     'admin <noun> <verb> [arguments] [--flags] [--json] [--help]',
     ...lines,
     '',
-    'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN say where and as whom; without them .platform/ of a running npm start is read.',
+    'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN set the address and the token; without them, those of a running npm start are read from .platform/.',
   ].join('\n');
 }
 

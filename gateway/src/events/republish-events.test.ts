@@ -88,5 +88,5 @@ it('matches nothing ahead, and refuses what is too long ago or names no service'
 it('names the services that do not answer, for the rest to be asked again', async () => {
   const answer = await republish(ago(60_000));
   expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
-  expect(answer.body.error.message).toMatch(/^calendar, agents, cdp, catalogue, messaging did not answer/);
+  expect(answer.body.error.message).toMatch(/^calendar, agents, cdp, catalogue, messaging did not respond/);
 }, 60_000);

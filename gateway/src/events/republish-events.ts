@@ -11,7 +11,7 @@ export const republishEvents = implement(adminOperations.republishEvents, {
   async handle({ body: { since, service }, now, resources, prefetch }) {
     if (since > now) return { matched: 0 };
     if (since.getTime() < now.getTime() - publishedRetentionMs) {
-      const message = 'since must be at most 7 days ago: published events are kept no longer';
+      const message = 'since must be at most 7 days ago; published events are kept for 7 days';
       throw new ApiError('invalid_request', message, { field: 'since' });
     }
     const matched = prefetch(() => askEach(service ? [service] : serviceNames, since, resources.republish));
@@ -27,6 +27,7 @@ async function askEach(
 ): Promise<number> {
   const results = await Promise.allSettled(services.map((service) => ask(service, since)));
   const silent = services.filter((_, index) => results[index]!.status === 'rejected');
-  if (silent.length > 0) throw serviceUnavailable(`${silent.join(', ')} did not answer; ask again once they run`);
+  if (silent.length > 0)
+    throw serviceUnavailable(`${silent.join(', ')} did not respond; try again once they are running`);
   return results.reduce((sum, result) => sum + (result.status === 'fulfilled' ? result.value : 0), 0);
 }

@@ -99,13 +99,13 @@ export class HookDoor {
       const waitMs = this.#tokens.wasKnown(path) ? 0 : this.#unknown.waitMs(from);
       if (waitMs > 0) throw tooMany('unknown', waitMs);
       isKnown = await this.#tokens.ask(path, requestId).catch((error: unknown) => {
-        throw serviceUnavailable('Hooks are not answered for the moment; try again shortly', error);
+        throw serviceUnavailable('Hooks cannot be received right now; try again shortly', error);
       });
       if (!isKnown) this.#unknown.charge(from);
     }
     if (!isKnown) {
       refused.add(1, { reason: 'not_found' });
-      throw new ApiError('not_found', 'There is no hook at this address');
+      throw new ApiError('not_found', 'No hook exists at this URL');
     }
     const waitMs = this.#refused.waitMs(`${from} ${path}`);
     if (waitMs > 0) throw tooMany('refused', waitMs);
@@ -121,6 +121,6 @@ export class HookDoor {
 function tooMany(reason: string, waitMs: number): ApiError {
   refused.add(1, { reason });
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  const message = `Too many calls of hooks came from this address; try again in ${seconds} s`;
+  const message = `Too many hook requests from this address; try again in ${seconds} s`;
   return new ApiError('rate_limited', message, { headers: { 'Retry-After': String(seconds) } });
 }

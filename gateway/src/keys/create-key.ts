@@ -11,7 +11,7 @@ export const createKey = implement(adminOperations.createKey, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
   async handle({ tx, found, body, now, fail }) {
     if (found.parent_id !== null) {
-      fail('invalid_state', `This is a sandbox; issue a key of mode test to its account ${found.parent_id}`);
+      fail('invalid_state', `A sandbox has no keys; create one of mode test for its account ${found.parent_id}`);
     }
     if (body.expires_at && body.expires_at <= now)
       fail('invalid_request', 'expires_at must be in the future', 'expires_at');

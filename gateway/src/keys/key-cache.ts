@@ -96,7 +96,7 @@ export class KeyCache {
     const nowMs = performance.now();
     const isUsable = entry && nowMs - entry.readAtMs < freshMs + outageMs;
     if (isUsable && nowMs - this.#changes!.lastGoodMs < outageMs) return entry.record;
-    throw serviceUnavailable('Keys cannot be checked for the moment; try again shortly', cause);
+    throw serviceUnavailable('API keys cannot be checked right now; try again shortly', cause);
   }
 
   #remember(hash: string, row: KeyWithAccount | undefined): KeyRecord | null {

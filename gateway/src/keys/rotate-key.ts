@@ -12,9 +12,9 @@ import { insertKey, lockKey, retireKey } from './keys.sql.ts';
 export const rotateKey = implement(adminOperations.rotateKey, {
   find: ({ tx, params }) => lockKey(tx, params.key_id),
   async handle({ tx, found, body, now, fail, resources }) {
-    if (found.revoked_at) fail('invalid_state', 'This key is revoked; issue a new one instead');
+    if (found.revoked_at) fail('invalid_state', 'This key is revoked; create a new one instead');
     const end = endOf(found);
-    if (end && end <= now) fail('invalid_state', 'This key has expired; issue a new one instead');
+    if (end && end <= now) fail('invalid_state', 'This key has expired; create a new one instead');
     const key = newKey(found.mode);
     const successor = await insertKey(tx, {
       ...found,

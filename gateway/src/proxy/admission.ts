@@ -30,7 +30,7 @@ export function checkBlock(guard: InvalidKeyGuard, address: string): void {
 }
 
 function tooManyKeys({ untilMs }: AddressBlock): ApiError {
-  const message = 'Too many invalid keys came from this address; try again after Retry-After seconds';
+  const message = 'Too many invalid keys from this address; try again after Retry-After seconds';
   const seconds = Math.max(1, Math.ceil((untilMs - performance.now()) / 1_000));
   return new ApiError('rate_limited', message, { headers: { 'Retry-After': String(seconds) } });
 }
@@ -56,7 +56,7 @@ export async function admit(
   if (refusal) throw refusal;
   if (standing < 0) {
     const seconds = retryAfterSeconds(standing);
-    throw new ApiError('rate_limited', `This key is over its rate; try again in ${seconds} s`, {
+    throw new ApiError('rate_limited', `This key is over its rate limit; try again in ${seconds} s`, {
       headers: { 'Retry-After': String(seconds) },
     });
   }
@@ -84,7 +84,7 @@ async function invalidKey({ guard }: AdmissionParts, address: string): Promise<A
     return tooManyKeys(block);
   }
   await guard.count(address);
-  return new ApiError('invalid_key', 'This API key is not valid: mistyped, revoked or expired', { headers: bearer });
+  return new ApiError('invalid_key', 'This API key is invalid: mistyped, revoked or expired', { headers: bearer });
 }
 
 function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
@@ -108,7 +108,7 @@ function setRateHeaders(response: ServerResponse, policy: RatePolicy, standing: 
 
 /** The operation that a method means at a route. Throws 404 where there is no route, and 405 with Allow. */
 export function operationAt(route: Route | undefined, method: string): Operation {
-  if (!route) throw new ApiError('not_found', 'There is nothing at this path');
+  if (!route) throw new ApiError('not_found', 'No operation exists at this path');
   const operation = route.byMethod.get(method);
   if (operation) return operation;
   throw methodRefusal(method, route.allow);

@@ -19,14 +19,14 @@ const lingerBytes = 8 * 1_048_576;
 export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
   if (headers.host === undefined) {
     if (httpVersion !== '1.1') return undefined;
-    return new ApiError('invalid_request', 'A request of HTTP/1.1 must have the header Host');
+    return new ApiError('invalid_request', 'An HTTP/1.1 request must have a Host header');
   }
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
-  return hosts > 1 ? new ApiError('invalid_request', 'The header Host must be sent once') : undefined;
+  return hosts > 1 ? new ApiError('invalid_request', 'The Host header must be sent once') : undefined;
 }
 
 /** Answers a request that no handler sees, and ends its connection. */

@@ -165,5 +165,5 @@ function answerErrors(service: string, log: Logger): Plugin {
 }
 
 function noAnswer(service: string): ApiError {
-  return serviceUnavailable(`${service} does not answer; try again shortly`);
+  return serviceUnavailable(`${service} does not respond; try again shortly`);
 }

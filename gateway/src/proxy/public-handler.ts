@@ -114,7 +114,7 @@ async function forwardHook(
   const path = readRequestPath(request.url!);
   const [, module, token, ...more] = path?.segments ?? [];
   const isHook = module === 'messages' && token !== undefined && token.length <= maxTokenLength && more.length === 0;
-  if (!isHook || !parts.hooks) throw new ApiError('not_found', 'There is no hook at this address');
+  if (!isHook || !parts.hooks) throw new ApiError('not_found', 'No hook exists at this URL');
   const { target } = path!;
   await parts.hooks.pass({ ...call, request, response, path: target.split('?', 1)[0]! }, () => {
     request.url = target;

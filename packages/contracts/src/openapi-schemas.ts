@@ -8,12 +8,12 @@ import { audienceStatus } from './cdp/audiences.ts';
 import { consentState } from './cdp/consents.ts';
 import { duplicateReason } from './cdp/duplicates.ts';
 import { channel } from './core/channel.ts';
-import { eventFilter, publicKind } from './core/event-kinds.ts';
 import { dealStatus } from './crm/resources.ts';
+import { eventFilter, publicKind } from './event-kinds.ts';
 import { attemptReason, attemptStatus, messagePurpose, messageStatus, receiptStatus } from './messaging/resources.ts';
 import { deliveryStatus, tryError } from './webhooks/resources.ts';
 
-/** Enums by the name that the document gives them: who generates code gets one type of each, wherever it is used. */
+/** Enums by their component names: generated code has one type for each, wherever it is used. */
 const namedEnums: Record<string, { options: readonly string[] }> = {
   AgentAction: agentAction,
   AgentStatus: agentStatus,
@@ -55,8 +55,8 @@ interface Document {
 }
 
 /**
- * Returns an OpenAPI document in the words that generators of code know: named enums as components, tuples as arrays of a
- * fixed length. Throws an Error if two named enums have the same values or a component has the name of one.
+ * Returns an OpenAPI document that code generators understand: named enums as components, tuples as arrays of a fixed length. Throws
+ * an Error if two named enums have the same values or a component has the name of one.
  */
 export function simplified(document: Document): object {
   const names = new Map(Object.entries(namedEnums).map(([name, { options }]) => [JSON.stringify(options), name]));
@@ -80,7 +80,7 @@ export function simplified(document: Document): object {
   return { ...whole, components: { ...whole.components, schemas: { ...schemas, ...Object.fromEntries(used) } } };
 }
 
-/** A tuple as an array of its length whose items are any of the tuple's. */
+/** Returns a tuple as an array of its length whose items match any of the tuple's. */
 function arrayOf({ prefixItems: _, ...rest }: Json, items: unknown[]): Json {
   const distinct = [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
   const size = { minItems: items.length, maxItems: items.length };

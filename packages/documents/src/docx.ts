@@ -23,7 +23,7 @@ export async function readDocx(bytes: Buffer): Promise<Piece[]> {
     .convertToHtml({ file } as never, { convertImage: noPictures, includeEmbeddedStyleMap: false })
     .catch((cause: unknown) => {
       if (cause instanceof Unreadable) throw cause;
-      throw new Unreadable('It is no Word document that can be read; it may be damaged', { cause });
+      throw new Unreadable('It is not a readable Word document; it may be damaged', { cause });
     });
   return readConverted(value);
 }

@@ -78,6 +78,6 @@ function decoded(bytes: Buffer, charset = 'utf-8'): string {
   try {
     return new TextDecoder(marked ?? charset).decode(bytes);
   } catch (cause) {
-    throw new Unreadable('It is in an encoding that is not known', { cause });
+    throw new Unreadable('Its encoding is not supported', { cause });
   }
 }

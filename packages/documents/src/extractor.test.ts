@@ -78,13 +78,23 @@ describe('what a document says', () => {
 
 describe('a document that is not what it should be has a reason', () => {
   it.each<[string, DocumentType, () => string | Buffer, string]>([
-    ['a PDF that is none', 'pdf', () => '%PDF-1.4 nonsense', 'no PDF that can be read'],
-    ['a PDF that was cut off', 'pdf', () => pdfOf(['Open daily.']).subarray(0, 150), 'no PDF that can be read'],
+    ['a PDF that is none', 'pdf', () => '%PDF-1.4 nonsense', 'not a readable PDF'],
+    ['a PDF that was cut off', 'pdf', () => pdfOf(['Open daily.']).subarray(0, 150), 'not a readable PDF'],
     ['a PDF of 10,000 pages', 'pdf', () => pdfOf(Array<string>(10_000).fill('x')), 'more than 2,000 pages'],
-    ['a Word document that is none', 'docx', () => randomBytes(5_000), 'no Word document that can be read'],
-    ['a Word document that was cut off', 'docx', () => docxOf([{ text: 'a' }]).subarray(0, 600), 'no Word document'],
-    ['an archive without a document', 'docx', () => zipOf({ 'a.txt': { content: 'a' } }), 'no Word document'],
-    ['a document that is no XML', 'docx', () => docxOf([{ text: '<w:p></w:r>' }]), 'no Word document that can be read'],
+    ['a Word document that is none', 'docx', () => randomBytes(5_000), 'not a readable Word document'],
+    [
+      'a Word document that was cut off',
+      'docx',
+      () => docxOf([{ text: 'a' }]).subarray(0, 600),
+      'not a readable Word document',
+    ],
+    [
+      'an archive without a document',
+      'docx',
+      () => zipOf({ 'a.txt': { content: 'a' } }),
+      'not a readable Word document',
+    ],
+    ['a document that is no XML', 'docx', () => docxOf([{ text: '<w:p></w:r>' }]), 'not a readable Word document'],
     ['an archive that says it is huge', 'docx', () => docxOf([{ text: 'a' }], 70 * mebibyte), 'too large'],
     [
       'an archive that hides how large it is',
@@ -99,13 +109,13 @@ describe('a document that is not what it should be has a reason', () => {
         zipOf(Object.fromEntries(Array.from({ length: 5_001 }, (_, index) => [`word/${index}.xml`, { content: '' }]))),
       'too large',
     ],
-    ['quotes in quotes without end', 'md', () => '>'.repeat(4 * mebibyte), 'more text than can be kept'],
-    ['more text than is kept', 'txt', () => 'word '.repeat(mebibyte), 'more text than can be kept'],
+    ['quotes in quotes without end', 'md', () => '>'.repeat(4 * mebibyte), 'too much text'],
+    ['more text than is kept', 'txt', () => 'word '.repeat(mebibyte), 'too much text'],
     [
       'more rows than are kept',
       'csv',
       () => `a\n${`${'x'.repeat(1_000)}\n`.repeat(2_500)}`,
-      'more text than can be kept',
+      'too much text',
     ],
   ])('%s', async (_, type, content, reason) => {
     await expect(read(type, content())).rejects.toThrow(reason);

@@ -9,10 +9,9 @@ const paragraphGap = 1.6;
 export async function readPdf(bytes: Uint8Array): Promise<Piece[]> {
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 }).catch((cause: unknown) => {
     const isLocked = cause instanceof Error && cause.name === 'PasswordException';
-    throw new Unreadable(
-      isLocked ? 'It is protected by a password' : 'It is no PDF that can be read; it may be damaged',
-      { cause },
-    );
+    throw new Unreadable(isLocked ? 'It is protected by a password' : 'It is not a readable PDF; it may be damaged', {
+      cause,
+    });
   });
   if (pdf.numPages > maxPages) throw new Unreadable(`It has more than ${maxPages.toLocaleString('en')} pages`);
   const builder = new PieceBuilder();
@@ -33,7 +32,7 @@ export async function readPdf(bytes: Uint8Array): Promise<Piece[]> {
       broken = error;
     }
   }
-  if (readable === 0) throw new Unreadable('It is no PDF that can be read; it may be damaged', { cause: broken });
+  if (readable === 0) throw new Unreadable('It is not a readable PDF; it may be damaged', { cause: broken });
   return builder.finish();
 }
 

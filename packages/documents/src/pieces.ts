@@ -17,8 +17,8 @@ const maxHeadingLength = 200;
 
 /** Throws Unreadable for more pieces or bytes than are kept. */
 export function refuseTooMuch(pieces: number, bytes: number): void {
-  if (pieces > maxPieces) throw new Unreadable(`It has more text than can be kept (${maxPieces} passages)`);
-  if (bytes > maxTextBytes) throw new Unreadable('It has more text than can be kept (2 MiB)');
+  if (pieces > maxPieces) throw new Unreadable(`It has too much text; the limit is ${maxPieces} passages`);
+  if (bytes > maxTextBytes) throw new Unreadable('It has too much text; the limit is 2 MiB');
 }
 
 interface Heading {

@@ -103,7 +103,7 @@ describe('splitMarkdown', () => {
 
   it('more than is kept of one source is refused', () => {
     expect(() => splitText('word '.repeat(500_000))).toThrow(
-      new Unreadable('It has more text than can be kept (2 MiB)'),
+      new Unreadable('It has too much text; the limit is 2 MiB'),
     );
     const many = Array.from({ length: 2_001 }, (_, index) => `# ${index}\n${'x'.repeat(700)}`).join('\n');
     expect(() => splitMarkdown(many)).toThrow('2000 passages');

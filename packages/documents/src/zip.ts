@@ -95,5 +95,5 @@ export class BoundedZip {
   }
 }
 
-const damaged = () => new Unreadable('It is no Word document that can be read; it may be damaged');
-const tooLarge = () => new Unreadable('It is too large when it is unpacked');
+const damaged = () => new Unreadable('It is not a readable Word document; it may be damaged');
+const tooLarge = () => new Unreadable('It is too large when unpacked');

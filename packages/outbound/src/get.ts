@@ -17,7 +17,7 @@ export type GetError =
 
 /**
  * Result of one GET: a response of any status but a redirect that was followed, its body inflated; header names in lower case, `url`
- * after redirects. Or why there is none: `message` is for people ("it did not answer in time") and names no address.
+ * after redirects. Or why there is none: `message` is for people ("it did not respond in time") and names no address.
  */
 export type GetResult =
   | { status: number; headers: Record<string, string>; body: Buffer; url: string; error?: undefined }
@@ -125,7 +125,7 @@ export function createGetter(options: GetterOptions): Getter {
   return {
     async get(request) {
       const stop = new AbortController();
-      const late = new GetFailure('timeout', 'it did not answer in time');
+      const late = new GetFailure('timeout', 'it did not respond in time');
       try {
         return await untilAborted(request.signal, () =>
           withTimeout(timeoutMs, follow(request, stop.signal), () => late),
@@ -144,14 +144,14 @@ export function createGetter(options: GetterOptions): Getter {
 
 function redirectTarget(location: string, from: URL): URL {
   const target = URL.parse(location, from.href);
-  if (!target) throw new GetFailure('http', 'it redirects to what is no URL');
+  if (!target) throw new GetFailure('http', 'it redirects to an invalid URL');
   return pageUrl(target.href);
 }
 
 function pageUrl(text: string): URL {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') {
-    throw new GetFailure('blocked', 'it leads to what is neither http nor https');
+    throw new GetFailure('blocked', 'it leads to a URL that is neither http nor https');
   }
   if (url.username !== '' || url.password !== '') {
     throw new GetFailure('blocked', 'it leads to a URL with a user or a password');
@@ -169,16 +169,15 @@ const connectMessages: Record<ConnectError['failure'], string> = {
   blocked: 'it leads to an address that is not public',
   dns: 'its name cannot be resolved',
   refused: 'it refuses connections',
-  timeout: 'it did not answer in time',
+  timeout: 'it did not respond in time',
   tls: 'no secure connection could be made; its certificate may be wrong',
-  http: 'it broke off the connection',
+  http: 'it closed the connection',
 };
 
 function resultOf(error: unknown): GetResult {
   if (error instanceof GetFailure) return { error: error.error, message: error.message };
   if (error instanceof ConnectError) return { error: error.failure, message: connectMessages[error.failure] };
-  if (error instanceof BodyTooLarge) return { error: 'too_large', message: 'it is larger than what is read of a page' };
-  if (error instanceof UnknownEncoding)
-    return { error: 'http', message: 'it answers in an encoding that is not known' };
-  return { error: 'http', message: 'its answer is broken' };
+  if (error instanceof BodyTooLarge) return { error: 'too_large', message: 'it is larger than a page may be' };
+  if (error instanceof UnknownEncoding) return { error: 'http', message: 'its content encoding is not supported' };
+  return { error: 'http', message: 'its response is broken' };
 }

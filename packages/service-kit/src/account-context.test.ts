@@ -23,7 +23,7 @@ const signed = (by = secret) => signContext(contextSigner(by, account), request,
 it('reads what was signed with the same secret, until it is over', () => {
   expect(read(signed(), 'PATCH', target, 1_000)).toEqual(account);
   expect(read(signed(), 'PATCH', target, 1_500)).toEqual(account);
-  expect(() => read(signed(), 'PATCH', target, 1_501)).toThrow('answers the gateway only');
+  expect(() => read(signed(), 'PATCH', target, 1_501)).toThrow('from the gateway only');
 });
 
 it('refuses a context that was made for another service, method, path or query', () => {
@@ -34,7 +34,7 @@ it('refuses a context that was made for another service, method, path or query',
     [read, 'PATCH', '/v1/calendar/settings?x=2'],
   ];
   for (const [reader, method, path] of others) {
-    expect(() => reader(signed(), method, path, 1_000)).toThrow('answers the gateway only');
+    expect(() => reader(signed(), method, path, 1_000)).toThrow('from the gateway only');
   }
 });
 
@@ -46,7 +46,7 @@ it('refuses what is missing, forged, changed or no context at all', () => {
   wrong.push(`${other}.${expiry}.${mac}`, `${payload}.9999999.${mac}`, `${payload}.NaN.${mac}`, `${signed()}x`);
   wrong.push(`${signed()}.x`);
   for (const header of wrong) {
-    expect(() => read(header, 'PATCH', target, 1_000)).toThrow('answers the gateway only');
+    expect(() => read(header, 'PATCH', target, 1_000)).toThrow('from the gateway only');
   }
 });
 

@@ -56,7 +56,7 @@ export function contextReader(secret: string, service: ServiceName) {
       // Only what is signed is read, or kept.
       if (isSigned && Number(expiry) >= nowMs) return signer?.account ?? remember(payload, key);
     }
-    throw new ApiError('key_required', 'This service answers the gateway only; call the public address.');
+    throw new ApiError('key_required', 'This service accepts requests from the gateway only; call the public address.');
   };
 }
 

@@ -178,10 +178,10 @@ export class Bus {
       const message = await this.#connection.current
         .request(subject, JSON.stringify({ account_id: accountId, input }), { timeout: timeoutMs, headers })
         .catch((cause: unknown) => {
-          throw serviceUnavailable(`${request.service} does not answer; try again shortly`, cause);
+          throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
         });
       if (message.headers?.get('Failed'))
-        throw serviceUnavailable(`${request.service} could not answer; try again shortly`);
+        throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
       return request.answer.parse(message.json()) as z.output<Request['answer']>;
     });
   }

@@ -86,7 +86,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   const { operation, context } = steps;
   const { requests } = context;
   if (requests.underWay >= maxConcurrentRequests) {
-    throw serviceUnavailable('Too many requests are being worked on; try again shortly');
+    throw serviceUnavailable('Too many requests are in progress; try again shortly');
   }
   requests.underWay++;
   try {
@@ -193,7 +193,7 @@ export class Steps<Resources> {
     try {
       return this.#parseParams(request.params);
     } catch (cause) {
-      throw new ApiError('not_found', 'There is nothing with such an id', { cause });
+      throw new ApiError('not_found', 'No resource has this id', { cause });
     }
   }
 }

@@ -112,7 +112,7 @@ export class ResponseSeal {
     try {
       return openText(this.#key, Buffer.from(body, 'base64'));
     } catch (cause) {
-      const message = 'This Idempotency-Key was used before, and its answer can be shown no more; use a new key';
+      const message = 'This Idempotency-Key was used before and its response is no longer available; use a new key';
       throw new ApiError('invalid_state', message, { headers: { 'Retry-After': '86400' }, cause });
     }
   }

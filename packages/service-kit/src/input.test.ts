@@ -141,7 +141,7 @@ describe('an input', () => {
       'json',
     );
     expect(refusalOf(() => bounded({ name: 'x'.repeat(6) })).message).toBe(
-      'name must be a text of at most 5 characters',
+      'name must be a string of at most 5 characters',
     );
     expect(refusalOf(() => bounded({ list: ['a', 'b', 'c', 'd'] })).message).toBe('list must have at most 3 entries');
     expect(asked).toBe(0);
@@ -153,15 +153,17 @@ describe('an input', () => {
     const query = queryParser(z.object({ limit: z.int().default(50), status: z.string().optional() }));
     expect(refusalOf(() => query({ limt: '5' }))).toEqual({
       field: 'limt',
-      message: 'limt is no parameter here; known are limit, status',
+      message: 'limt is not a parameter of this operation; known are limit, status',
     });
     expect(query({ limit: '5' })).toEqual({ limit: 5 });
-    expect(refusalOf(() => queryParser(undefined)({ x: '' })).message).toBe('x is no parameter: there are none here');
+    expect(refusalOf(() => queryParser(undefined)({ x: '' })).message).toBe(
+      'x is not a parameter: this operation has none',
+    );
   });
 
   it('counts code points, not UTF-16 units', () => {
     expect(parse({ name: '😀😀😀😀😀' }).name).toHaveLength(10);
-    expect(refusalOf(() => parse({ name: '😀😀😀😀😀😀' })).message).toBe('name must be a text of 2 to 5 characters');
+    expect(refusalOf(() => parse({ name: '😀😀😀😀😀😀' })).message).toBe('name must be a string of 2 to 5 characters');
     expect(refusalOf(() => parse({ name: '😀' })).field).toBe('name');
   });
 
@@ -185,7 +187,7 @@ describe('an input', () => {
     [
       { name: 'abc', at: '2026-01-01T00:00:00' },
       'at',
-      'at must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, of the years 1900 to 2199',
+      'at must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, in the years 1900 to 2199',
     ],
   ])('%j is refused at %s: %s', (given, field, message) => {
     expect(refusalOf(() => parse(given))).toEqual({ field, message });
@@ -199,7 +201,7 @@ describe('an input', () => {
     const rule = (given: object) => refusalOf(() => several({ mail: '', days: {}, ...given })).message;
     expect(rule({ mail: 5 })).toBe('mail must be a string');
     expect(rule({ mail: 'x' })).toBe('mail must be an email address, such as ada@example.com');
-    expect(rule({ days: { long1: 1 } })).toContain('must have other keys: each must be a text of 1 to 3 characters');
+    expect(rule({ days: { long1: 1 } })).toContain('must have valid keys: each must be a string of 1 to 3 characters');
   });
 
   it('reads numbers from text only where they are written as integers', () => {
@@ -293,7 +295,7 @@ describe('an entry that is read by itself', () => {
     expect(read(entries[0], 0)).toEqual({ name: 'ok' });
     const messages = entries.slice(1).map((entry, index) => refusalOf(() => read(entry, index + 1)));
     expect(messages).toEqual([
-      { field: 'events', message: 'events[1].name must be a text of 1 to 5 characters' },
+      { field: 'events', message: 'events[1].name must be a string of 1 to 5 characters' },
       { field: 'events', message: 'events[2].name must not contain the character NUL' },
       { field: 'events', message: 'events[3] must be an object' },
       { field: 'events', message: 'events[4] must be an object' },

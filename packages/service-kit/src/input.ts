@@ -164,7 +164,9 @@ export function queryParser(schema: z.ZodObject | undefined) {
   const parse = inputParser(schema, 'text');
   const known = Object.keys(schema?.shape ?? {});
   const rule =
-    known.length > 0 ? `is no parameter here; known are ${known.join(', ')}` : 'is no parameter: there are none here';
+    known.length > 0
+      ? `is not a parameter of this operation; known are ${known.join(', ')}`
+      : 'is not a parameter: this operation has none';
   return (given: Record<string, unknown>): Record<string, unknown> => {
     const unknown = Object.keys(given).find((name) => !known.includes(name));
     if (unknown !== undefined) throw invalidAt([firstCodePoints(unknown.toWellFormed(), 100)], rule);
@@ -248,9 +250,9 @@ function describe(issue: z.core.$ZodIssue, input: unknown): string {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'invalid_key':
-      return `must have other keys: each ${describe(issue.issues[0]!, input)}`;
+      return `must have valid keys: each ${describe(issue.issues[0]!, input)}`;
     default:
-      return `is not right: ${issue.message}`;
+      return `is invalid: ${issue.message}`;
   }
 }
 

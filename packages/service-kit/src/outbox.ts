@@ -81,7 +81,7 @@ export function outboxRow(
 
 /** What a module's own bounds should have refused by the name of a field. */
 function tooLarge(kind: string): ApiError {
-  const message = `body must be smaller: the resource and what it was before must stay below 900 KiB together (${kind})`;
+  const message = `body must be smaller: the resource and its previous values must stay below 900 KiB together (${kind})`;
   return new ApiError('invalid_request', message, { field: 'body' });
 }
 

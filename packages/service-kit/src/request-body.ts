@@ -128,7 +128,7 @@ class PaceWatch {
 }
 
 function tooSlow({ bytes, everyMs }: Pace): ApiError {
-  const message = `body must come faster: at least ${bytes} bytes in ${everyMs / 1_000} s`;
+  const message = `body must arrive faster: at least ${bytes} bytes in ${everyMs / 1_000} s`;
   return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
 }
 

@@ -19,7 +19,7 @@ export function refuseOtherMethods(app: Express, path: string, allow: string): v
 
 /** The refusal of a method that a path does not have; `allow` names those that it has. */
 export function methodRefusal(method: string, allow: string): ApiError {
-  const message = `${method} is not possible here; Allow names the methods that are`;
+  const message = `${method} is not allowed at this path; use a method listed in Allow`;
   return new ApiError('invalid_request', message, { status: 405, headers: { Allow: allow } });
 }
 
@@ -32,7 +32,7 @@ export function sendAllow(response: ServerResponse, allow: string): void {
 /** Sends envelopes for what no route took, and for errors of Express itself. Goes last. */
 export function endWithEnvelopes(app: Express, log: Logger): void {
   app.use((_request: Request, response: Response) => {
-    sendError(response, new ApiError('not_found', 'There is nothing at this path'), log);
+    sendError(response, new ApiError('not_found', 'No operation exists at this path'), log);
   });
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
     sendError(response, fromExpress(error), log);
@@ -70,7 +70,7 @@ export function sendError(response: ServerResponse, error: unknown, log: Logger)
 
 /** The refusal for a failure of ours, which the log has. */
 export function internalError(): ApiError {
-  const message = 'Something went wrong on our side; the request id names this failure in our logs';
+  const message = 'Something went wrong on our side; the Request-Id identifies this failure in our logs';
   return new ApiError('internal_error', message);
 }
 
@@ -85,7 +85,7 @@ function toApiError(error: unknown, log: Logger): ApiError {
   }
   if (isTemporaryFailure(error)) {
     log.warn({ err: error }, 'a statement was given up');
-    return serviceUnavailable('The request took too long or met another one; try again shortly', error);
+    return serviceUnavailable('The request took too long or conflicted with another one; try again shortly', error);
   }
   log.error({ err: error }, 'a request failed');
   return internalError();
@@ -93,7 +93,7 @@ function toApiError(error: unknown, log: Logger): ApiError {
 
 function fromExpress(error: unknown): unknown {
   const { status, type } = error as { status?: number; type?: string };
-  if (error instanceof URIError) return new ApiError('not_found', 'There is nothing at this path');
+  if (error instanceof URIError) return new ApiError('not_found', 'No operation exists at this path');
   if (type === 'entity.too.large') {
     return new ApiError('invalid_request', 'body must be at most 1 MiB', { status: 413, field: 'body' });
   }

@@ -6,18 +6,18 @@ import { Member } from './resources.ts';
 
 const { internalEvent } = eventsOf('gateway');
 
-/** An account was made; its sandbox twin comes as an event of its own. */
+/** An account was created; its sandbox twin has an event of its own. */
 export const accountCreated = internalEvent('account.created', z.object({ account: AccountContext }));
 
 export { accountUpdated, getAccountContext } from '../core/account.ts';
 
-/** A member joined the account's team, or came back to it. */
+/** A member joined the account's team, or became active again. */
 export const memberAdded = internalEvent('member.added', z.object({ member: Member }));
 
-/** A member left the team: inactive, not deleted. */
+/** A member left the team and is inactive, not deleted. */
 export const memberRemoved = internalEvent('member.removed', z.object({ member: Member }));
 
-/** Asks the gateway for a team member by email; null where the account never had one. */
+/** Returns a team member by email; null if the account never had one. */
 export const getMember = internalRequest(
   'getMember',
   'gateway',

@@ -7,8 +7,9 @@ export const getMe = operation('getMe', {
   method: 'GET',
   path: '/v1/me',
   scope: null,
-  summary: 'Shows what the key is good for',
-  description: 'Any key may call it; a test key shows the sandbox account.',
+  summary: "Retrieve the key's account",
+  description:
+    'Returns the account, scopes, modules and rate limit of the key. Any key may call it; a test key returns the sandbox account.',
   status: 200,
   answer: Me,
   errors: [],

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { currency, email, instant, text, timestamp, timezone, uuid } from '../core/fields.ts';
 import { moduleNames, scopes } from '../core/modules.ts';
 
-/** A name of 1 to `max` characters that shows something. */
+/** A name of 1 to `max` characters that is not blank. */
 const name = (max: number) =>
-  text(max, 1).refine((value) => value.trim() !== '', { error: `must be a text of 1 to ${max} characters, not blank` });
+  text(max, 1).refine((value) => value.trim() !== '', {
+    error: `must be a string of 1 to ${max} characters, not blank`,
+  });
 
 /** A token bucket: `burst` requests at once, refilled with `per_minute` / 60 a second. */
 export const RateLimit = z
@@ -39,11 +41,11 @@ export const language = z
   .string()
   .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, { error: 'must be a language tag, such as en or pt-BR' });
 
-/** What POST /admin/accounts takes. */
+/** Body of POST /admin/accounts. */
 export const AccountInput = z.object({
   name: name(200),
   timezone: timezone.default('UTC'),
-  country: country.optional().meta({ description: "Default: the zone's country." }),
+  country: country.optional().meta({ description: "Default: the timezone's country." }),
   language: language.default('en'),
   currency: currency.default('EUR'),
   plan: Plan.optional(),
@@ -51,7 +53,7 @@ export const AccountInput = z.object({
   rate_limit: RateLimit.optional(),
 });
 
-/** What PATCH /admin/accounts/{id} takes: objects merge by key. */
+/** Body of PATCH /admin/accounts/{id}: objects merge by key. */
 export const AccountChange = z.object({
   name: name(200).optional(),
   status: z.enum(['active', 'suspended']).optional(),
@@ -76,7 +78,7 @@ export const Account = z
     plan: z.object({ name: z.string(), api: z.boolean(), modules: z.array(z.enum(moduleNames)) }),
     modules: z.record(z.enum(moduleNames), z.object({ on: z.boolean() })),
     rate_limit: RateLimit,
-    sandbox_id: z.guid().nullable().meta({ description: 'The sandbox twin; null on a sandbox itself.' }),
+    sandbox_id: z.guid().nullable().meta({ description: 'Id of the sandbox twin; null for a sandbox.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -94,14 +96,18 @@ const cidr = z
   })
   .meta({ examples: ['203.0.113.0/24'] });
 
-/** What POST /admin/accounts/{id}/keys takes. */
+/** Body of POST /admin/accounts/{id}/keys. */
 export const KeyInput = z.object({
   name: name(120),
   mode: z.enum(['live', 'test']),
   scopes: scopeList,
-  allowed_addresses: z.array(cidr).max(100).default([]).meta({ description: 'Empty: any address.' }),
-  rate_limit: RateLimit.optional().meta({ description: "Default: the account's." }),
-  expires_at: instant.optional().meta({ description: 'ISO 8601 with offset; default: never.' }),
+  allowed_addresses: z
+    .array(cidr)
+    .max(100)
+    .default([])
+    .meta({ description: 'Addresses and CIDR ranges that may use the key; empty: any address.' }),
+  rate_limit: RateLimit.optional().meta({ description: "Default: the account's setting." }),
+  expires_at: instant.optional().meta({ description: 'When the key expires; default: never.' }),
 });
 
 export const Key = z
@@ -114,17 +120,17 @@ export const Key = z
     rate_limit: RateLimit.nullable(),
     last4: z.string(),
     created_at: timestamp,
-    last_used_at: timestamp.nullable().meta({ description: 'Right to 60 seconds.' }),
+    last_used_at: timestamp.nullable().meta({ description: 'Accurate to 60 seconds.' }),
     expires_at: timestamp.nullable(),
     revoked_at: timestamp.nullable(),
   })
   .meta({ id: 'Key' });
 
 export const KeyWithSecret = Key.extend({
-  key: z.string().meta({ description: 'Shown this once.' }),
+  key: z.string().meta({ description: 'The secret key, shown only in this response.' }),
 }).meta({ id: 'KeyWithSecret' });
 
-/** A member's email names them in paths, where a slash cannot be: none is taken. */
+/** Body of POST /admin/accounts/{id}/members. Emails appear in paths, so a slash is refused. */
 export const MemberInput = z.object({
   name: name(120),
   email: email.refine((value) => !value.includes('/'), { error: 'must be an email address without a slash' }),
@@ -139,30 +145,29 @@ export const accountPath = z.object({ account_id: uuid });
 export const keyPath = z.object({ key_id: uuid });
 export const memberPath = z.object({ account_id: uuid, member_id: uuid });
 
-/** A client address that is refused for too many invalid keys. */
+/** A client address that is refused after too many invalid keys. */
 export const BlockedAddress = z
   .object({
-    address: z.string().meta({ description: 'The address; of IPv6 its network, such as 2001:db8:0:1::/64.' }),
-    invalid_keys: z.int().meta({ description: 'Invalid keys that came from it.' }),
+    address: z.string().meta({ description: 'An IPv4 address, or an IPv6 network such as 2001:db8:0:1::/64.' }),
+    invalid_keys: z.int().meta({ description: 'Number of invalid keys from this address.' }),
     blocked_until: timestamp,
     shared: z.boolean().meta({
-      description:
-        'Valid keys of three or more accounts came from it too: they pass, and invalid ones alone are refused.',
+      description: 'Whether valid keys of three or more accounts came from it too: then only invalid keys are refused.',
     }),
   })
   .meta({ id: 'BlockedAddress' });
 
-/** The address may stand for its network; the network may be written with /64. */
+/** An address stands for its network too; a network may be written with /64. */
 export const addressPath = z.object({ address: z.string() });
 
-/** What GET /v1/me answers. */
+/** Response of GET /v1/me. */
 export const Me = z
   .object({
     account: z.object({ id: z.guid(), name: z.string(), timezone: z.string(), currency: z.string() }),
     mode: z.enum(['live', 'test']),
     scopes: z.array(z.string()),
-    modules: z.array(z.enum(moduleNames)).meta({ description: 'In the plan and switched on.' }),
+    modules: z.array(z.enum(moduleNames)).meta({ description: 'Modules in the plan and switched on.' }),
     rate_limit: RateLimit,
-    tzdata: z.string().meta({ description: 'Version of the timezone data that times are computed with.' }),
+    tzdata: z.string().meta({ description: 'Version of the timezone database in use.' }),
   })
   .meta({ id: 'Me' });

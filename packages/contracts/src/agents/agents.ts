@@ -4,7 +4,7 @@ import { integerId, maxIntegerId, text, timestamp } from '../core/fields.ts';
 export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']);
 export type AgentStatus = z.infer<typeof agentStatus>;
 
-/** What a step can do; an agent does what is switched on for it. */
+/** Actions of a step; an agent uses those switched on for it. */
 export const agentAction = z.enum(['send_message', 'add_note', 'follow_up', 'move_stage']);
 export type AgentAction = z.infer<typeof agentAction>;
 
@@ -13,19 +13,19 @@ export type ApprovalMode = z.infer<typeof approvalMode>;
 
 const name = text(120, 1);
 const role = text(500, 1).meta({
-  description: 'What it is to its customers and what it is to do: a part of every prompt.',
+  description: 'Who the agent is to customers and what it should do; part of every prompt.',
 });
 const model = text(200);
 const dailyLimit = z
   .int()
   .min(1)
   .nullable()
-  .meta({ description: "AI tokens a day, of the account's zone; null: no limit." });
+  .meta({ description: "Maximum AI tokens per day in the account's timezone; null: no limit." });
 const approvalTimeout = z
   .int()
   .min(5)
   .max(2_592_000)
-  .meta({ description: 'After so many seconds a plan that nobody decided lapses.' });
+  .meta({ description: 'Seconds after which an undecided plan expires.' });
 const pipelines = z.array(integerId).max(100);
 const actions = z.array(agentAction).max(agentAction.options.length);
 const collections = z.array(integerId).max(100);
@@ -36,14 +36,16 @@ export const Agent = z
     name: z.string(),
     role: z.string(),
     status: agentStatus,
-    model: z.string().meta({ description: 'Its own, else that of the settings; empty where there is none.' }),
+    model: z
+      .string()
+      .meta({ description: "The agent's own model, or the one in the settings; empty if neither is set." }),
     daily_limit: z.int().nullable(),
     approval_mode: approvalMode,
     approval_timeout_seconds: z.int(),
     pipelines: z.array(integerId),
-    actions: z.array(agentAction).meta({ description: 'What is switched on for it.' }),
-    collections: z.array(integerId).meta({ description: 'What it answers from; none named: all.' }),
-    live_version: z.int().nullable().meta({ description: 'The number of the workflow version that is live.' }),
+    actions: z.array(agentAction).meta({ description: 'Actions switched on for this agent.' }),
+    collections: z.array(integerId).meta({ description: 'Collections it uses; empty: all.' }),
+    live_version: z.int().nullable().meta({ description: 'Number of the live workflow version.' }),
     created_at: timestamp,
   })
   .meta({ id: 'Agent' });
@@ -56,7 +58,9 @@ export const AgentInput = z.object({
   daily_limit: dailyLimit.default(null),
   approval_mode: approvalMode.default('plan'),
   approval_timeout_seconds: approvalTimeout.default(259_200),
-  pipelines: pipelines.default([]).meta({ description: 'It plans for contacts with an open deal in one of these.' }),
+  pipelines: pipelines
+    .default([])
+    .meta({ description: 'The agent plans for contacts with an open deal in one of these.' }),
   actions: actions.default([...agentAction.options]),
   collections: collections.default([]),
 });
@@ -65,7 +69,7 @@ export type AgentInput = z.output<typeof AgentInput>;
 export const AgentChange = z.object({
   name: name.optional(),
   role: role.optional(),
-  model: model.optional().meta({ description: '"" : that of the settings.' }),
+  model: model.optional().meta({ description: 'An empty string uses the model in the settings.' }),
   daily_limit: dailyLimit.optional(),
   approval_mode: approvalMode.optional(),
   approval_timeout_seconds: approvalTimeout.optional(),
@@ -74,13 +78,13 @@ export const AgentChange = z.object({
   collections: collections.optional(),
 });
 
-export const agentPath = z.object({ agent_id: integerId });
+export const agentPath = z.object({ agent_id: integerId.meta({ param: { id: 'AgentId' } }) });
 
-/** An agent as others show it. */
+/** An agent as other resources show it. */
 export const AgentSummary = z.object({ id: integerId, name: z.string(), role: z.string() });
 export type AgentSummary = z.infer<typeof AgentSummary>;
 
-const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without blanks' });
+const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without spaces' });
 const tokens = z.int().min(1);
 const price = z.number().min(0).max(1_000_000);
 const Price = z.object({ prompt: price, completion: price });
@@ -94,11 +98,14 @@ const modelKey = text(200, 1);
 export const AgentSettings = z
   .object({
     provider: z.enum(['openai_compatible']),
-    base_url: z.string().meta({ description: 'Empty until it is set: no plan can be made.' }),
-    api_key_set: z.boolean().meta({ description: 'Whether there is a key; it never comes back out.' }),
+    base_url: z.string().meta({ description: 'Empty until it is set; without it, no plan can be made.' }),
+    api_key_set: z.boolean().meta({ description: 'Whether an API key is stored; the key is never returned.' }),
     model: z.string(),
-    daily_budget: z.int().nullable().meta({ description: 'AI tokens a day of all agents; null: no budget.' }),
-    pipeline_budgets: z.record(z.string(), z.int()).meta({ description: 'AI tokens a day, by pipeline id.' }),
+    daily_budget: z
+      .int()
+      .nullable()
+      .meta({ description: 'AI tokens per day for all agents together; null: no budget.' }),
+    pipeline_budgets: z.record(z.string(), z.int()).meta({ description: 'AI tokens per day, by pipeline id.' }),
     prices: z.record(z.string(), Price).meta({ description: 'USD per million tokens, by model.' }),
   })
   .meta({ id: 'AgentSettings' });
@@ -108,14 +115,14 @@ export const AgentSettingsChange = z.object({
   provider: z.enum(['openai_compatible']).optional(),
   base_url: baseUrl.optional().meta({
     description:
-      'Of an OpenAI-compatible API, such as https://api.openai.com/v1; "" takes it away. With another host the key goes, unless it is given anew.',
+      'Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; an empty string removes it. Changing the host removes the API key unless a new one is given.',
   }),
-  api_key: apiKey.optional().meta({ description: 'Write-only; "" takes it away.' }),
+  api_key: apiKey.optional().meta({ description: 'Write-only; an empty string removes it.' }),
   model: model.optional(),
   daily_budget: tokens.nullable().optional(),
   pipeline_budgets: z
     .record(pipelineKey, tokens.nullable())
     .optional()
-    .meta({ description: 'Merged by key; null takes one away.' }),
-  prices: z.record(modelKey, Price.nullable()).optional().meta({ description: 'Merged by key; null takes one away.' }),
+    .meta({ description: 'Merged by key; null removes a key.' }),
+  prices: z.record(modelKey, Price.nullable()).optional().meta({ description: 'Merged by key; null removes a key.' }),
 });

@@ -7,11 +7,11 @@ const { publicEvent } = eventsOf('agents');
 const source = z.object({ source: KnowledgeSource, previous });
 const changed = z.object({ plan: Plan, previous });
 
-/** A source was read: agents answer from it from now on. */
+/** A source was read; agents use it from now on. */
 export const knowledgeReady = publicEvent('knowledge.ready', source);
 export const knowledgeFailed = publicEvent('knowledge.failed', source);
 
-/** A plan was made, and somebody has to decide about it or a step of it. */
+/** A plan was made that needs a decision, on the whole or on a step. */
 export const planAwaitingApproval = publicEvent('plan.awaiting_approval', changed);
 export const planApproved = publicEvent('plan.approved', changed);
 export const planRejected = publicEvent('plan.rejected', changed);

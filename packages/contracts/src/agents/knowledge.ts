@@ -28,12 +28,12 @@ export const CollectionInput = z.object({ name: text(120, 1) });
 
 const common = {
   id: z.guid(),
-  title: z.string().meta({ description: "A website's is its address without scheme." }),
+  title: z.string().meta({ description: "A website's title is its address without the scheme." }),
   collection: Collection,
   status: sourceStatus,
   error: z
     .string()
-    .meta({ description: 'Why it failed, or why it could not be read again while it stays ready; empty otherwise.' }),
+    .meta({ description: 'Why it failed, or why a ready source could not be read again; empty otherwise.' }),
   active: z.boolean().meta({ description: 'Whether agents use it.' }),
   updated_at: timestamp,
 };
@@ -55,13 +55,13 @@ export const KnowledgeSource = z
       url: z.string(),
       refresh,
       crawl,
-      pages: z.int().meta({ description: 'How many pages it reads.' }),
+      pages: z.int().meta({ description: 'Number of pages that are read.' }),
     }),
   ])
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.infer<typeof KnowledgeSource>;
 
-/** An article has title and body; so has an FAQ, with its question and answer; a website has its url. */
+/** An article has a title and a body, an FAQ its question and answer in them; a website has a url. */
 export const SourceInput = z
   .object({
     kind: z.enum(['article', 'faq', 'website'], {
@@ -69,17 +69,17 @@ export const SourceInput = z
     }),
     collection: integerId.optional().meta({ description: 'Default: the collection General.' }),
     active: z.boolean().default(true),
-    title: title.optional().meta({ description: 'Article, FAQ: required; unique among its kind, in any case.' }),
+    title: title.optional().meta({ description: 'Article, FAQ: required; unique within its kind, ignoring case.' }),
     body: body.optional().meta({
       description:
-        'Article: Markdown, required; its headings split it into passages. FAQ: the answer, up to 2,000 characters, required.',
+        'Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters.',
     }),
     alternates: alternates.optional().meta({ description: 'FAQ: other ways to ask the question.' }),
-    answer_exactly: z.boolean().optional().meta({ description: 'FAQ: the answer is sent as it is written.' }),
+    answer_exactly: z.boolean().optional().meta({ description: 'FAQ: send the answer exactly as written.' }),
     url: url.optional().meta({ description: 'Website: required.' }),
-    pages: pages.optional().meta({ description: 'Website: the pages to read, of the same site; default: url alone.' }),
-    crawl: crawl.optional().meta({ description: 'Website: where the pages came from; default page.' }),
-    refresh: refresh.optional().meta({ description: 'Website: default never.' }),
+    pages: pages.optional().meta({ description: 'Website: pages of the same site to read; default: only `url`.' }),
+    crawl: crawl.optional().meta({ description: 'Website: where the list of pages came from; default: page.' }),
+    refresh: refresh.optional().meta({ description: 'Website: how often it is read again; default: never.' }),
   })
   .superRefine((source, context) => {
     const missing = (source.kind === 'website' ? ['url'] : ['title', 'body']) as ('url' | 'title' | 'body')[];
@@ -95,7 +95,7 @@ export const SourceInput = z
       context.addIssue({
         code: 'custom',
         path: ['body'],
-        message: `must be a text of 1 to ${answerLength} characters for an FAQ`,
+        message: `must be a string of 1 to ${answerLength} characters for an FAQ`,
       });
     }
   });
@@ -105,18 +105,20 @@ export const SourceChange = z.object({
   collection: integerId.optional(),
   active: z.boolean().optional(),
   title: title.optional().meta({ description: 'Article, FAQ, file.' }),
-  body: body.optional().meta({ description: 'Article, FAQ: it is read anew.' }),
+  body: body.optional().meta({ description: 'Article, FAQ; the source is read again.' }),
   alternates: alternates.optional().meta({ description: 'FAQ.' }),
   answer_exactly: z.boolean().optional().meta({ description: 'FAQ.' }),
-  pages: pages.optional().meta({ description: 'Website: it is read anew.' }),
+  pages: pages.optional().meta({ description: 'Website; the source is read again.' }),
   refresh: refresh.optional().meta({ description: 'Website.' }),
 });
 
-/** The largest file that is taken, in bytes. */
+/** Maximum size of a file, in bytes. */
 export const maxFileBytes = 20 * 1_048_576;
 
 export const FileInput = z.object({
-  file: z.file().meta({ description: 'At most 20 MiB of pdf, docx, txt, md, csv or html, told by its content.' }),
+  file: z.file().meta({
+    description: 'A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content.',
+  }),
   title: title.optional().meta({ description: "Default: the file's name." }),
   collection: integerId.optional().meta({ description: 'Default: the collection General.' }),
   active: z.boolean().default(true),
@@ -131,12 +133,12 @@ export const SearchInput = z.object({
 export const SearchResult = z
   .object({
     text: z.string(),
-    score: z.number().meta({ description: 'Greater is better; of one answer only.' }),
+    score: z.number().meta({ description: 'Higher is better; comparable only within one response.' }),
     heading_path: z.array(z.string()).meta({ description: 'The headings above the passage, outermost first.' }),
     source: z.object({ id: z.guid(), kind: sourceKind, title: z.string() }),
   })
   .meta({ id: 'KnowledgePassage' });
 export type SearchResult = z.infer<typeof SearchResult>;
 
-export const sourcePath = z.object({ source_id: uuid });
+export const sourcePath = z.object({ source_id: uuid.meta({ param: { id: 'SourceId' } }) });
 export const collectionPath = z.object({ collection_id: integerId });

@@ -27,7 +27,7 @@ const goal = text(500, 1);
 export const SendMessageParams = z.object({
   channel,
   body: messageBody,
-  channel_locked: z.boolean().meta({ description: 'It answers a message that came on this channel.' }),
+  channel_locked: z.boolean().meta({ description: 'Whether it replies to a message received on this channel.' }),
 });
 export const AddNoteParams = z.object({ body: noteBody });
 export const FollowUpParams = z.object({ goal });
@@ -36,10 +36,12 @@ export const MoveStageParams = z.object({ stage: integerId });
 export const PlanStep = z
   .object({
     id: integerId,
-    order: z.int().meta({ description: 'From 1: a step begins when it is due and all before it have ended.' }),
+    order: z
+      .int()
+      .meta({ description: 'Position, from 1. A step starts when it is due and all earlier steps have ended.' }),
     action: agentAction,
     title: z.string(),
-    body: z.string().nullable().meta({ description: 'What it sends or writes.' }),
+    body: z.string().nullable().meta({ description: 'Text the step sends or writes.' }),
     detail: z.string().nullable().meta({ description: 'The channel, the goal of a follow-up, or the stage.' }),
     reason: z.string(),
     run_at: timestamp,
@@ -48,8 +50,8 @@ export const PlanStep = z
     result: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'What came of it: {message}, {deal}, {plan}, or {error}.' }),
-    editable: z.array(z.string()).meta({ description: 'The params that can be changed until it is decided.' }),
+      .meta({ description: 'Outcome: {message}, {deal}, {plan} or {error}.' }),
+    editable: z.array(z.string()).meta({ description: 'Params that can be changed until the step is decided.' }),
     params: z.union([SendMessageParams, AddNoteParams, FollowUpParams, MoveStageParams]),
   })
   .meta({ id: 'PlanStep' });
@@ -70,19 +72,19 @@ export const Plan = z
     deal: z
       .object({ id: z.int().meta({ description: "The deal's number." }), title: z.string(), stage: z.string() })
       .nullable()
-      .meta({ description: 'As it was when the plan was made; null where the contact had no open deal.' }),
+      .meta({ description: 'The deal when the plan was made; null if the contact had no open deal.' }),
     pipeline: z.object({ id: integerId, name: z.string() }).nullable(),
     trigger: planTrigger,
-    trigger_excerpt: z.string().meta({ description: 'The beginning of the text that led to it.' }),
+    trigger_excerpt: z.string().meta({ description: 'Beginning of the text that triggered the plan.' }),
     goal: z.string(),
     rationale: z.string(),
-    status: planStatus.meta({ description: 'running without steps: the agent is still thinking.' }),
+    status: planStatus.meta({ description: 'running without steps: the agent is still making the plan.' }),
     approval_mode: approvalMode,
     approval_reasons: z.array(z.string()),
     created: timestamp,
-    expires_at: timestamp.nullable().meta({ description: 'When it lapses if nobody decides.' }),
+    expires_at: timestamp.nullable().meta({ description: 'When the plan expires if undecided.' }),
     next_run_at: timestamp.nullable(),
-    tokens: z.int().meta({ description: 'AI tokens used to make it.' }),
+    tokens: z.int().meta({ description: 'AI tokens used to make the plan.' }),
     model: z.string(),
     decided_by: z.string().nullable(),
     decision_note: z.string().nullable(),
@@ -107,5 +109,5 @@ export const StepChange = z.object({
   stage: integerId.optional(),
 });
 
-export const planPath = z.object({ plan_id: integerId });
-export const stepPath = planPath.extend({ step_id: integerId });
+export const planPath = z.object({ plan_id: integerId.meta({ param: { id: 'PlanId' } }) });
+export const stepPath = planPath.extend({ step_id: integerId.meta({ param: { id: 'StepId' } }) });

@@ -3,7 +3,7 @@ import { integerId } from '../core/fields.ts';
 import { AgentSummary } from './agents.ts';
 
 const tokens = z.int();
-const cost = z.number().nullable().meta({ description: "USD; null where a model's price is not in the settings." });
+const cost = z.number().nullable().meta({ description: "In USD; null if a model's price is not in the settings." });
 
 const ranges = [7, 14, 30];
 export const usageDays = z
@@ -23,7 +23,7 @@ export const AgentUsage = z
       estimated_cost_usd: cost,
     }),
     days: z.array(z.object({ date: z.string(), by_agent: z.record(z.string(), tokens) })).meta({
-      description: "One for every day, oldest first, of the account's zone; by_agent has tokens by agent id.",
+      description: "One entry per day in the account's timezone, oldest first; by_agent has the tokens by agent id.",
     }),
     agents: z.array(
       z.object({
@@ -44,7 +44,7 @@ export const AgentUsage = z
     ),
     uses: z
       .array(z.object({ agent: z.string(), kind: z.string(), label: z.string(), tokens, calls: z.int() }))
-      .meta({ description: 'What tokens were for, biggest first.' }),
+      .meta({ description: 'Purposes of the tokens, largest first.' }),
     account: z.object({ tokens_today: tokens, daily_budget: z.int().nullable() }),
   })
   .meta({ id: 'AgentUsage' });

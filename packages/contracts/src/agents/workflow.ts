@@ -8,7 +8,7 @@ export const WorkflowBlock = z
   .object({
     id: text(100, 1).meta({ description: 'Unique within the workflow.' }),
     kind: blockKind,
-    action: agentAction.optional().meta({ description: 'What an action block does; required there.' }),
+    action: agentAction.optional().meta({ description: 'Action of an action block; required there.' }),
     teammate: email.optional(),
     pipeline: integerId.optional(),
     stage: integerId.optional(),
@@ -16,7 +16,7 @@ export const WorkflowBlock = z
     params: z.record(z.string(), z.unknown()).default({}),
   })
   .refine(({ kind, action }) => kind !== 'action' || action !== undefined, {
-    error: 'must name its action',
+    error: 'must be given for an action block',
     path: ['action'],
   })
   .meta({ id: 'WorkflowBlockInput', outputId: 'WorkflowBlock' });
@@ -28,7 +28,7 @@ export const WorkflowDraftInput = z.object({
     .min(1)
     .max(200)
     .refine((blocks) => new Set(blocks.map(({ id }) => id)).size === blocks.length, {
-      error: 'must not have two blocks with one id',
+      error: 'must have blocks with different ids',
     }),
 });
 
@@ -40,18 +40,20 @@ export const WorkflowVersion = z
   .object({
     number: z.int(),
     note: z.string(),
-    by: z.string().nullable().meta({ description: 'Who published it; null: through the API.' }),
+    by: z.string().nullable().meta({ description: 'Who published it; null if published through the API.' }),
     at: timestamp,
     blocks: z.int(),
     ai_blocks: z.int(),
     live: z.boolean(),
-    running: z.int().meta({ description: 'Open plans that were made under it.' }),
+    running: z.int().meta({ description: 'Number of open plans made with this version.' }),
   })
   .meta({ id: 'WorkflowVersion' });
 export type WorkflowVersion = z.infer<typeof WorkflowVersion>;
 
 export const WorkflowVersionDetail = WorkflowVersion.extend({
-  definition: z.array(WorkflowBlock).meta({ description: 'Its blocks: PUT as the draft they are edited further.' }),
+  definition: z
+    .array(WorkflowBlock)
+    .meta({ description: 'Blocks of this version; PUT them as the draft to edit them.' }),
 }).meta({ id: 'WorkflowVersionDetail' });
 
 export const PublishInput = z.object({ note: text(500).default('') });

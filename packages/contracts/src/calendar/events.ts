@@ -13,7 +13,7 @@ export const appointmentCompleted = publicEvent('appointment.completed', changed
 export const appointmentCancelled = publicEvent('appointment.cancelled', changed);
 export const appointmentNoShow = publicEvent('appointment.no_show', changed);
 
-/** It is time to tell the contact of a booking or a new time. */
+/** A confirmation of a booking or a new time is due to the contact. */
 export const confirmationDue = internalEvent(
   'confirmation.due',
   z.object({
@@ -23,7 +23,7 @@ export const confirmationDue = internalEvent(
   }),
 );
 
-/** It is time to remind the contact. */
+/** A reminder is due to the contact. */
 export const reminderDue = internalEvent(
   'reminder.due',
   z.object({ appointment: AppointmentWithHistory, channel: reminderChannel, minutes_before: z.int() }),

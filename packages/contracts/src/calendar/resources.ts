@@ -18,7 +18,7 @@ const notes = text(5_000);
 const reminders = z
   .array(z.object({ minutes_before: z.int().min(1).max(43_200), channel: reminderChannel }))
   .max(10)
-  .meta({ description: 'Reminders before the start, at most 10.' });
+  .meta({ description: 'Reminders sent before the start, at most 10.' });
 
 const isRealDate = (value: string) =>
   /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00Z`) !== undefined;
@@ -29,14 +29,14 @@ export const date = z
   .refine(isRealDate, { error: 'must be a date, such as 2026-12-24' })
   .meta({ format: 'date' });
 
-/** A date (its first instant in the account's zone) or a date-time with offset; kept as the text given. */
+/** A date (its first instant in the account's timezone) or a date-time with offset; kept as given. */
 export const dateOrInstant = z
   .string()
   .refine((value) => isRealDate(value) || parseInstant(value) !== undefined, {
     error: 'must be a date, such as 2026-12-24, or a date-time with offset, such as 2026-12-24T09:00:00+01:00',
   })
   .meta({
-    description: "A date (its first instant in the account's zone), or a date-time with offset.",
+    description: "A date (its first instant in the account's timezone), or a date-time with offset.",
     examples: ['2026-12-24', '2026-12-24T09:00:00+01:00'],
   });
 
@@ -58,7 +58,7 @@ function weekOf<Schema extends z.ZodType>(schema: Schema) {
   return z.object(Object.fromEntries(weekdays.map((day) => [day, schema])) as Record<Weekday, Schema>);
 }
 
-/** Weekly opening hours; overlapping ranges are joined, a day left out is closed. */
+/** Weekly opening hours; overlapping ranges are joined, days left out are closed. */
 export const Hours = weekOf(ranges.optional());
 /** Opening hours of single dates in place of the weekly ones; an empty list is closed. */
 export const Overrides = z
@@ -69,25 +69,25 @@ export const BookingTypeInput = z.object({
   name: text(120, 1),
   active: z.boolean().default(true),
   duration_minutes: z.int().min(5).max(1_440),
-  prep_minutes: z.int().min(0).max(480).default(0).meta({ description: 'Kept free before the start only.' }),
+  prep_minutes: z.int().min(0).max(480).default(0).meta({ description: 'Minutes kept free before the start.' }),
   slot_interval_minutes: z
     .int()
     .min(5)
     .max(1_440)
     .refine((minutes) => 1_440 % minutes === 0, { error: 'must be a divisor of 1440' })
     .optional()
-    .meta({ description: 'Grid of starts from local midnight; default: the smaller of duration and 30.' }),
+    .meta({ description: 'Minutes between starts, from local midnight; default: the duration, at most 30.' }),
   min_notice_minutes: z.int().min(0).max(43_200).default(0),
   window_days: z.int().min(1).max(365).default(60),
   mode: z.enum(['online', 'physical', 'either']).default('online'),
   location: location.default(''),
   meeting_link: meetingLink.default(''),
   staff: z.array(email).max(100).default([]).meta({ description: 'Emails of the teammates who take it, in order.' }),
-  default_staff: email.optional().meta({ description: 'The teammate who is tried first; one of `staff`.' }),
-  reminders: reminders.default([]).meta({ description: "Empty: the account's." }),
+  default_staff: email.optional().meta({ description: 'Email address of the teammate tried first; one of `staff`.' }),
+  reminders: reminders.default([]).meta({ description: "Empty: the account's reminders." }),
 });
 
-/** What PATCH takes; an empty text for `default_staff` removes it. */
+/** Body of PATCH; an empty string for `default_staff` removes it. */
 export const BookingTypeChange = z.object({
   name: text(120, 1).optional(),
   active: z.boolean().optional(),
@@ -125,7 +125,7 @@ export const BookingType = z
 export type BookingType = z.infer<typeof BookingType>;
 
 export const StaffInput = z.object({
-  email: email.meta({ description: "A team member's." }),
+  email: email.meta({ description: 'Email address of a team member.' }),
   active: z.boolean().default(true),
   hours: Hours.default({}),
   overrides: Overrides.default({}),
@@ -133,7 +133,7 @@ export const StaffInput = z.object({
   meeting_link: meetingLink.default(''),
 });
 
-/** What PATCH takes: `hours` and `overrides` merge by key, null removes one. */
+/** Body of PATCH: `hours` and `overrides` merge by key, null removes a key. */
 export const StaffChange = z.object({
   active: z.boolean().optional(),
   hours: weekOf(ranges.nullable().optional()).optional(),
@@ -158,7 +158,7 @@ export type Staff = z.infer<typeof Staff>;
 
 export const TimeOffInput = z.object({
   from: dateOrInstant,
-  to: dateOrInstant.meta({ description: 'Exclusive; after `from`.' }),
+  to: dateOrInstant.meta({ description: 'End, exclusive; after `from`.' }),
   reason: text(200).default(''),
 });
 
@@ -190,7 +190,7 @@ export const AppointmentInput = z.object({
   contact: uuid,
   booking_type: integerId,
   starts_at: instant,
-  staff: email.optional().meta({ description: 'Left out: the first teammate free then, the default one first.' }),
+  staff: email.optional().meta({ description: 'Default: the first free teammate, trying the default teammate first.' }),
   status: z.enum(['confirmed', 'requested'], { error: 'must be confirmed or requested' }).default('confirmed'),
   mode: mode.optional(),
   location: location.optional(),
@@ -203,7 +203,7 @@ const moved = (name: string) =>
   z
     .unknown()
     .optional()
-    .meta({ description: `Refused here: use reschedule or a status operation for ${name}.` });
+    .meta({ description: `Refused: ${name} changes only by reschedule or a status operation.` });
 
 export const AppointmentChange = z
   .object({
@@ -234,7 +234,7 @@ export type HistoryEntry = z.infer<typeof HistoryEntry>;
 export const Appointment = z
   .object({
     id: z.guid(),
-    title: z.string().meta({ description: "The booking type's name when it was booked." }),
+    title: z.string().meta({ description: 'Name of the booking type when it was booked.' }),
     status: appointmentStatus,
     booking_type: z.object({ id: z.int(), name: z.string() }).nullable(),
     contact: ContactSummary,
@@ -268,7 +268,7 @@ export const FreeTimes = z
         ends_at: timestamp,
         staff: z
           .array(z.object({ name: z.string(), email: z.string() }))
-          .meta({ description: 'Who is free then, in the order in which they would be chosen.' }),
+          .meta({ description: 'Teammates who are free, in the order in which they are tried.' }),
       }),
     ),
     has_more: z.boolean(),
@@ -294,7 +294,7 @@ export const Explanation = z
   })
   .meta({ id: 'FreeTimeExplanation' });
 
-export const appointmentPath = z.object({ appointment_id: uuid });
-export const bookingTypePath = z.object({ booking_type_id: integerId });
-export const staffPath = z.object({ email });
-export const timeOffPath = z.object({ email, time_off_id: uuid });
+export const appointmentPath = z.object({ appointment_id: uuid.meta({ param: { id: 'AppointmentId' } }) });
+export const bookingTypePath = z.object({ booking_type_id: integerId.meta({ param: { id: 'BookingTypeId' } }) });
+export const staffPath = z.object({ email: email.meta({ param: { id: 'StaffEmail' } }) });
+export const timeOffPath = staffPath.extend({ time_off_id: uuid });

@@ -6,7 +6,7 @@ import { currency, text, timestamp, uuid } from '../core/fields.ts';
 const sku = text(100, 1);
 const productName = text(200, 1);
 const minorUnits = z.int().min(0);
-const priceMinor = minorUnits.meta({ description: "In the currency's minor unit." });
+const priceMinor = minorUnits.meta({ description: "Amount in the currency's minor unit." });
 
 export const Product = z
   .object({
@@ -24,7 +24,7 @@ export const ProductInput = z.object({
   sku: sku.meta({ description: 'Unique in the account.' }),
   name: productName,
   price_minor: priceMinor,
-  currency: currency.optional().meta({ description: "Default: the account's." }),
+  currency: currency.optional().meta({ description: "Default: the account's setting." }),
   active: z.boolean().default(true),
 });
 
@@ -39,14 +39,14 @@ export const ProductChange = z.object({
 export const orderStatus = z.enum(['new', 'confirmed', 'declined', 'fulfilled', 'cancelled']);
 export type OrderStatus = z.infer<typeof orderStatus>;
 
-/** Where an order came from. */
+/** Source of an order. */
 export const orderSource = z.enum(['cart', 'agent', 'person', 'api']);
 export type OrderSource = z.infer<typeof orderSource>;
 
-/** A line keeps its own copy of name and price: a later change of the product does not alter it. */
+/** A line keeps its own copy of name and price: later changes of the product do not affect it. */
 export const OrderLine = z
   .object({
-    product: z.guid().nullable().meta({ description: 'Null for a SKU that the catalogue did not have.' }),
+    product: z.guid().nullable().meta({ description: 'Product id; null if the catalogue did not have the SKU.' }),
     sku: z.string(),
     name: z.string(),
     quantity: z.int(),
@@ -58,10 +58,10 @@ export type OrderLine = z.infer<typeof OrderLine>;
 export const Order = z
   .object({
     id: z.guid(),
-    number: z.int().meta({ description: 'Counts up within the account, without gaps.' }),
+    number: z.int().meta({ description: 'Order number, counting up within the account without gaps.' }),
     status: orderStatus,
     source: orderSource,
-    channel: channel.meta({ description: 'Where replies about it go.' }),
+    channel: channel.meta({ description: 'Channel on which replies about it are sent.' }),
     contact: ContactSummary,
     items: z.array(OrderLine),
     total_minor: z.int(),
@@ -86,11 +86,16 @@ export const OrderInput = z.object({
     )
     .min(1)
     .max(100)
-    .meta({ description: 'A known SKU takes its own name and price unless given; an unknown one needs both.' }),
-  channel: channel.optional().meta({ description: 'Default: whatsapp where the contact has a phone, else email.' }),
+    .meta({
+      description:
+        'Name and price default to those of the product with this SKU; without such a product, both are required.',
+    }),
+  channel: channel.optional().meta({ description: 'Default: whatsapp if the contact has a phone, otherwise email.' }),
   note: text(1_000).default(''),
-  currency: currency.optional().meta({ description: "Default: the account's; products in another cannot be ordered." }),
+  currency: currency
+    .optional()
+    .meta({ description: "Default: the account's currency. Products in another currency cannot be ordered." }),
 });
 
-export const productPath = z.object({ product_id: uuid });
-export const orderPath = z.object({ order_id: uuid });
+export const productPath = z.object({ product_id: uuid.meta({ param: { id: 'ProductId' } }) });
+export const orderPath = z.object({ order_id: uuid.meta({ param: { id: 'OrderId' } }) });

@@ -19,7 +19,7 @@ export const EventCondition = z.object({
   at_least: z.int().min(1).max(1_000).default(1),
 });
 
-/** What the contact last said about a channel and a purpose; who never said anything has not granted. */
+/** What the contact last said about a channel and a purpose; without a statement, consent is not granted. */
 export const ConsentCondition = z.object({
   type: z.literal('consent'),
   channel,
@@ -43,8 +43,8 @@ export const FieldCondition = z
     if (needsNone && value !== undefined) issue(`must be left out with ${op}`);
     else if (!needsNone && value === undefined) issue(`must be given with ${op}`);
     else if ((op === 'contains' || op === 'starts_with') && typeof value !== 'string')
-      issue(`must be a text with ${op}`);
-    else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a text with ${op}`);
+      issue(`must be a string with ${op}`);
+    else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a string with ${op}`);
   });
 
 export const TagCondition = z.object({
@@ -60,13 +60,13 @@ export type Condition = z.output<typeof condition>;
 
 const conditionsOf = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(20);
 
-/** Conditions inside of conditions, once. */
+/** The one nested level of conditions. */
 export const NestedRules = z.object({ match, conditions: conditionsOf(condition) });
 export type NestedRules = z.output<typeof NestedRules>;
 
 const item = z.union([condition, NestedRules]);
 
-/** Who is in an audience: all or any of 1 to 20 conditions, each of which may be such a list itself. */
+/** Rules of an audience: all or any of 1 to 20 conditions, each of which may itself be such a list. */
 export const AudienceRules = z
   .object({ match, conditions: conditionsOf(item) })
   .meta({ id: 'AudienceRulesInput', outputId: 'AudienceRules', description: 'At most 256 KiB as JSON.' });
@@ -91,9 +91,9 @@ export const Audience = z
     name: z.string(),
     description: z.string(),
     status: audienceStatus,
-    error: z.string().meta({ description: 'Why it failed; "" otherwise.' }),
-    members: z.int().meta({ description: 'While building, the count from before.' }),
-    refreshed_at: timestamp.nullable().meta({ description: 'When membership was last worked out.' }),
+    error: z.string().meta({ description: 'Why it failed; empty otherwise.' }),
+    members: z.int().meta({ description: 'Number of members; while building, the previous number.' }),
+    refreshed_at: timestamp.nullable().meta({ description: 'When the members were last computed.' }),
     created_at: timestamp,
     updated_at: timestamp,
     rules: AudienceRules,
@@ -111,9 +111,9 @@ export const AudienceExplanation = z.object({
     z.object({
       condition: z.union([condition, NestedRules]),
       holds: z.boolean(),
-      because: z.string().meta({ description: 'What is known that decides it, in a sentence.' }),
+      because: z.string().meta({ description: 'The reason, as a sentence.' }),
     }),
   ),
 });
 
-export const audiencePath = z.object({ audience_id: uuid });
+export const audiencePath = z.object({ audience_id: uuid.meta({ param: { id: 'AudienceId' } }) });

@@ -11,7 +11,8 @@ export const listConsents = operation('listConsents', {
   method: 'GET',
   path: '/v1/cdp/contacts/{contact_id}/consents',
   scope: 'cdp.contacts:read',
-  summary: 'Lists what a contact said about being reached, newest first',
+  summary: "List a contact's consents",
+  description: 'Newest first.',
   params: contactPath,
   query: z.object(pageQuery),
   status: 200,
@@ -23,7 +24,9 @@ export const recordConsent = operation('recordConsent', {
   method: 'POST',
   path: '/v1/cdp/contacts/{contact_id}/consents',
   scope: 'cdp.contacts:write',
-  summary: 'Records a consent or its withdrawal; the latest counts, and of two at one instant the withdrawal',
+  summary: 'Record a consent',
+  description:
+    'Records that a contact granted or withdrew consent. The latest statement counts; of two at the same instant, the withdrawal.',
   params: contactPath,
   body: ConsentInput,
   status: 201,
@@ -35,11 +38,12 @@ export const recordEvents = operation('recordEvents', {
   method: 'POST',
   path: '/v1/cdp/events',
   scope: 'cdp.events:write',
-  summary: 'Records up to 500 events of contacts; good ones are taken whatever the others are',
+  summary: 'Record contact events',
+  description: 'Takes up to 500 events. Valid events are accepted even if others are rejected.',
   body: z.object({
     events: z
       .array(
-        // Each is read by itself, as ContactEventInput: a bad one must not refuse the others.
+        // Each is parsed on its own, as ContactEventInput: an invalid one must not reject the others.
         z.unknown().meta({ override: { $ref: '#/components/schemas/ContactEvent' } }),
       )
       .min(1)

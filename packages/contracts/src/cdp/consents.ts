@@ -6,7 +6,7 @@ const purpose = text(100, 1).meta({ examples: ['marketing'] });
 
 export const consentState = z.enum(['granted', 'withdrawn'], { error: 'must be granted or withdrawn' });
 
-/** One statement of a contact about being reached on a channel for a purpose; what was said before stays on record. */
+/** One statement of a contact about being reached on a channel for a purpose; earlier statements stay on record. */
 export const Consent = z
   .object({
     id: z.guid(),
@@ -14,7 +14,7 @@ export const Consent = z
     purpose: z.string(),
     state: consentState,
     source: z.string(),
-    at: timestamp.meta({ description: 'When it was said.' }),
+    at: timestamp.meta({ description: 'When the contact said it.' }),
     created_at: timestamp,
   })
   .meta({ id: 'Consent' });
@@ -24,9 +24,11 @@ export const ConsentInput = z.object({
   channel,
   purpose,
   state: consentState,
-  source: text(200).default('').meta({ description: 'Where it was said, such as a form.' }),
-  at: instant.optional().meta({ description: 'Default: now, which what lies up to 5 minutes ahead counts as.' }),
+  source: text(200).default('').meta({ description: 'Where the contact said it, such as a form.' }),
+  at: instant
+    .optional()
+    .meta({ description: 'When the contact said it; default: now. Up to 5 minutes ahead counts as now.' }),
 });
 
-/** What a consent condition or a sender names. */
+/** Purpose in a consent condition or a request of a sender. */
 export const consentPurpose = purpose;

@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { instant, text, uuid } from '../core/fields.ts';
 
-/** Names of events that a contact did; the platform's own kinds are such names too. */
+/** Name of a contact's event; the platform's own event kinds are such names too. */
 export const eventName = text(100, 1).meta({ examples: ['cart.abandoned'] });
 
-/** One event of a contact, as POST /v1/cdp/events takes it. */
+/** An event of a contact in the body of POST /v1/cdp/events. */
 export const ContactEventInput = z
   .object({
     id: text(200, 1)
       .optional()
-      .meta({ description: 'Counts within the account: a repeated one is ignored. Default: a new one.' }),
+      .meta({ description: 'Unique in the account: an event whose id is known is ignored. Default: a new id.' }),
     contact: uuid.optional(),
-    external_id: text(200, 1).optional().meta({ description: 'In place of contact: the oldest contact that has it.' }),
+    external_id: text(200, 1)
+      .optional()
+      .meta({ description: 'Instead of `contact`: names the oldest contact with this external id.' }),
     name: eventName,
-    at: instant.optional().meta({ description: 'Default: now; at most 5 minutes ahead.' }),
+    at: instant.optional().meta({ description: 'When it happened; default: now, at most 5 minutes ahead.' }),
     properties: z.record(z.string(), z.unknown()).default({}),
   })
   .refine(({ contact, external_id }) => (contact === undefined) !== (external_id === undefined), {
@@ -22,9 +24,9 @@ export const ContactEventInput = z
   .meta({ id: 'ContactEvent', unusedIO: 'input' });
 export type ContactEventInput = z.output<typeof ContactEventInput>;
 
-/** What became of a batch: good events are taken whatever the others are. */
+/** Result of a batch: valid events are accepted even if others are rejected. */
 export const EventIntake = z.object({
   accepted: z.int(),
-  repeated: z.int().meta({ description: 'Events whose id was known already.' }),
+  repeated: z.int().meta({ description: 'Number of events whose id was already known.' }),
   rejected: z.array(z.object({ index: z.int(), code: z.enum(['invalid_request']), message: z.string() })),
 });

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { integerId } from '../core/fields.ts';
 import { ContactSummary } from './resources.ts';
 
-/** What two contacts share, strongest first. */
+/** Reasons why two contacts are a duplicate pair, strongest first. */
 export const duplicateReason = z.enum(['external_id', 'email', 'phone', 'name'], {
   error: 'must be external_id, email, phone or name',
 });
 export type DuplicateReason = z.infer<typeof duplicateReason>;
 
-/** How sure a reason makes, in percent. */
+/** Confidence by reason, in percent. */
 export const duplicateScores: Readonly<Record<DuplicateReason, number>> = {
   external_id: 95,
   email: 90,
@@ -19,9 +19,9 @@ export const duplicateScores: Readonly<Record<DuplicateReason, number>> = {
 export const DuplicatePair = z
   .object({
     id: integerId,
-    contacts: z.tuple([ContactSummary, ContactSummary]).meta({ description: 'The older contact first.' }),
+    contacts: z.tuple([ContactSummary, ContactSummary]).meta({ description: 'The two contacts, older first.' }),
     reason: duplicateReason,
-    detail: z.string().meta({ description: 'The value that they share.' }),
+    detail: z.string().meta({ description: 'The value they share.' }),
     score: z.int(),
   })
   .meta({ id: 'DuplicatePair' });

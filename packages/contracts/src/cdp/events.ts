@@ -17,16 +17,16 @@ export const contactMerged = publicEvent(
 
 const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() }), contact: ContactSummary });
 
-/** Who is in an audience was worked out: at first, after its rules changed, and when it was asked for. */
+/** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
 export const audienceReady = publicEvent('audience.ready', z.object({ audience: Audience }));
 export const audienceFailed = publicEvent('audience.failed', z.object({ audience: Audience }));
 export const audienceEntered = publicEvent('audience.entered', audience);
 export const audienceLeft = publicEvent('audience.left', audience);
 
-/** A contact was deleted: copies of it stop being a contact that can be named. */
+/** A contact was deleted; copies of it can no longer be named. */
 export const contactDeleted = internalEvent('contact.deleted', z.object({ contact: ContactSummary }));
 
-/** Asks for a contact by id; a merged one answers as its survivor; null where there is none. */
+/** Returns a contact by id, or the surviving contact if merged; null if there is none. */
 export const getContactSummary = internalRequest(
   'getContactSummary',
   'cdp',
@@ -34,7 +34,7 @@ export const getContactSummary = internalRequest(
   z.object({ contact: ContactSummary.nullable() }),
 );
 
-/** Asks for all that is known of a contact, with its times in UTC; a merged one answers as its survivor; null where there is none. */
+/** Returns a whole contact, with its times in UTC, or the surviving contact if merged; null if there is none. */
 export const getContactProfile = internalRequest(
   'getContactProfile',
   'cdp',
@@ -43,8 +43,8 @@ export const getContactProfile = internalRequest(
 );
 
 /**
- * Asks where a contact is reached on a channel and what it last said about a purpose there; of a merged one the survivor. Each is null
- * where there is none.
+ * Returns a contact's address on a channel and its latest consent for a purpose there, of the surviving contact if merged. Each is null
+ * if there is none.
  */
 export const getContactReach = internalRequest(
   'getContactReach',
@@ -53,7 +53,7 @@ export const getContactReach = internalRequest(
   z.object({ address: z.string().nullable(), consent: consentState.nullable() }),
 );
 
-/** Asks for the contact with this phone (E.164) or email: the oldest that has it, else a new one with that name. */
+/** Returns the oldest contact with this phone (E.164) or email, or creates one with that name. */
 export const findOrCreateContact = internalRequest(
   'findOrCreateContact',
   'cdp',

@@ -2,24 +2,27 @@ import { z } from 'zod';
 import { email, text, timestamp, uuid } from '../core/fields.ts';
 
 const fieldValue = z.union([text(1_000), z.number(), z.boolean()], {
-  error: 'must be a text of at most 1000 characters, a number or a boolean',
+  error: 'must be a string of at most 1000 characters, a number or a boolean',
 });
 const fieldName = text(100, 1);
 
-/** A contact's own fields; up to 100, and 64 KiB as JSON, which customer data holds of the merged result. */
+/** Custom fields of a contact: at most 100; customer data checks that the merged result is at most 64 KiB as JSON. */
 export const ContactFields = z
   .record(fieldName, fieldValue)
   .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' })
   .meta({ description: 'At most 100 keys and 64 KiB as JSON.' });
 
-const tags = z.array(text(100, 1)).max(100).meta({ description: 'Repeated tags count once.' });
+const tags = z.array(text(100, 1)).max(100).meta({ description: 'Tags; repeated tags are stored once.' });
 const phone = text(50).meta({
-  description: "A phone number; without a country code it is read as one of the account's country. Answers show E.164.",
+  description:
+    "A phone number; without a country code it is read as a number of the account's country. Responses show E.164.",
 });
 
-/** What POST and PUT take. */
+/** Body of POST. */
 export const ContactInput = z.object({
-  external_id: text(200).optional().meta({ description: "The customer's id in your own system; need not be unique." }),
+  external_id: text(200)
+    .optional()
+    .meta({ description: "The contact's id in your own system; it need not be unique." }),
   name: text(200).default(''),
   phone: phone.optional(),
   email: email.or(z.literal('')).optional(),
@@ -27,7 +30,7 @@ export const ContactInput = z.object({
   fields: ContactFields.default({}),
 });
 
-/** What PATCH takes: `fields` merges by key, null removes one; "" empties a text; `tags` are replaced whole. */
+/** Body of PATCH: `fields` merges by key and null removes a key; an empty string clears a value; `tags` is replaced. */
 export const ContactChange = z.object({
   external_id: text(200).optional(),
   name: text(200).optional(),
@@ -37,33 +40,35 @@ export const ContactChange = z.object({
   fields: z.record(fieldName, fieldValue.nullable()).optional(),
 });
 
-/** What PUT by external id takes: the id comes from the path, and what is left out keeps its value where the contact exists. */
+/** Body of PUT by external id: the id comes from the path; omitted values of an existing contact are kept. */
 export const ContactByExternalId = ContactChange.omit({ external_id: true });
 
 export const Contact = z
   .object({
     id: z.guid(),
-    number: z.int().meta({ description: "Counts up within the account; the id that an agent's plan shows." }),
+    number: z
+      .int()
+      .meta({ description: 'Number of the contact, counting up within the account; shown as its id in agent plans.' }),
     external_id: z.string().nullable(),
     name: z.string(),
-    phone: z.string().nullable().meta({ description: 'E.164' }),
-    email: z.string().nullable().meta({ description: 'In lower case.' }),
+    phone: z.string().nullable().meta({ description: 'Phone number in E.164.' }),
+    email: z.string().nullable().meta({ description: 'Email address in lower case.' }),
     tags: z.array(z.string()),
     fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
     merged_into: z
       .guid()
       .nullable()
-      .meta({ description: 'Null: the id of a merged contact answers as the contact that it was merged into.' }),
+      .meta({ description: 'Always null: the id of a merged contact returns the contact it was merged into.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
   .meta({ id: 'Contact' });
 export type Contact = z.infer<typeof Contact>;
 
-/** How every other module shows a contact; `phone` is "" where there is none. */
+/** A contact as every other module shows it; `phone` is empty if there is none. */
 export const ContactSummary = z
   .object({ id: z.guid(), name: z.string(), phone: z.string() })
   .meta({ id: 'ContactSummary' });
 export type ContactSummary = z.infer<typeof ContactSummary>;
 
-export const contactPath = z.object({ contact_id: uuid });
+export const contactPath = z.object({ contact_id: uuid.meta({ param: { id: 'ContactId' } }) });

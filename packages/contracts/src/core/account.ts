@@ -3,30 +3,30 @@ import { eventsOf } from './event.ts';
 import { moduleNames } from './modules.ts';
 import { internalRequest } from './request.ts';
 
-/** What every process knows of the account it acts for: the gateway signs it into each request. */
+/** The account a process acts for, as the gateway signs it into each request. */
 export const AccountContext = z.object({
   id: z.guid(),
-  owner: z.guid().meta({ description: 'The customer: the live account, of a sandbox the one whose twin it is.' }),
+  owner: z.guid().meta({ description: 'The live account; of a sandbox, the account whose twin it is.' }),
   name: z.string(),
   mode: z.enum(['live', 'test']),
-  timezone: z.string().meta({ description: 'IANA name' }),
-  country: z.string().meta({ description: 'ISO 3166 alpha-2' }),
+  timezone: z.string().meta({ description: 'IANA timezone name.' }),
+  country: z.string().meta({ description: 'ISO 3166 alpha-2 country code.' }),
   language: z.string(),
   currency: z.string(),
   modules: z
     .array(z.enum(moduleNames))
-    .meta({ description: 'In the plan and switched on; none while the account is suspended.' }),
-  suspended: z.boolean().meta({ description: 'Nothing of a suspended account goes out.' }),
+    .meta({ description: 'Modules in the plan and switched on; empty while the account is suspended.' }),
+  suspended: z.boolean().meta({ description: 'A suspended account sends nothing.' }),
 });
 export type AccountContext = z.infer<typeof AccountContext>;
 
-/** An account's settings changed; carries it as it is now. Every process hears it, to forget what it knew of the account. */
+/** An account changed; carries its new state. Every process receives it, to drop its cached copy. */
 export const accountUpdated = eventsOf('gateway').internalEvent(
   'account.updated',
   z.object({ account: AccountContext }),
 );
 
-/** Asks the gateway for an account as a request of it would carry it; null where there is none. For work that no request started. */
+/** Returns an account as its requests carry it, for work that no request started; null if there is none. */
 export const getAccountContext = internalRequest(
   'getAccountContext',
   'gateway',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every code an answer can carry, with its HTTP status. 405, 413 and 415-like refusals are `invalid_request` with a status of their own. */
+/** HTTP statuses of error codes. Refusals with 405 and 413 are `invalid_request` with their own status. */
 export const errorStatus = {
   invalid_request: 400,
   key_required: 401,
@@ -20,25 +20,25 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
-/** The codes that a handler may answer with; which of them, its operation declares. */
+/** Codes that handlers may use; each operation declares its own. */
 export type DomainErrorCode = 'not_found' | 'slot_taken' | 'invalid_state';
 
 const codes = Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]];
 
-/** The body of every refusal. `field` is the top-level name of the body, query or header input that is at fault. */
+/** The body of every error. `field` is the top-level name of the body, query or header input at fault. */
 export const ErrorEnvelope = z
   .object({
     error: z.object({
       code: z.enum(codes),
-      message: z.string().meta({ description: 'What was wrong and what would be right.' }),
-      field: z.string().optional().meta({ description: 'The input at fault, where one is.' }),
+      message: z.string().meta({ description: 'What was wrong, and what would be right.' }),
+      field: z.string().optional().meta({ description: 'The input at fault, if there is one.' }),
     }),
   })
   .meta({ id: 'Error' });
 
 export type ErrorEnvelope = z.infer<typeof ErrorEnvelope>;
 
-/** A refusal on its way to the caller: thrown anywhere, answered once as the envelope. */
+/** An error for the caller: thrown anywhere, sent once as the envelope. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -58,7 +58,7 @@ export class ApiError extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** The envelope as it is sent. */
+  /** Returns the envelope as it is sent. */
   toBody(): ErrorEnvelope {
     const { code, message, field } = this;
     return { error: field === undefined ? { code, message } : { code, message, field } };

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import type { PublicKind } from './event-kinds.ts';
 import { timestamp } from './fields.ts';
 import type { ServiceName } from './modules.ts';
 
-/** One kind of event: who publishes it and what its data holds. Public kinds reach webhooks; internal ones never leave the platform. */
+/** One kind of event: the service that publishes it and its data. Public kinds reach webhooks; internal ones never leave the platform. */
 export interface EventDefinition<Kind extends string = string, Data extends z.ZodType = z.ZodType> {
   readonly kind: Kind;
   readonly service: ServiceName;
@@ -11,13 +10,34 @@ export interface EventDefinition<Kind extends string = string, Data extends z.Zo
   readonly data: Data;
 }
 
+/** The service that publishes each family of public events: the first part of their kinds. */
+const familyOwners = {
+  appointment: 'calendar',
+  audience: 'cdp',
+  contact: 'cdp',
+  deal: 'crm',
+  knowledge: 'agents',
+  message: 'messaging',
+  order: 'catalogue',
+  plan: 'agents',
+  webhook: 'webhooks',
+} as const satisfies Readonly<Record<string, ServiceName>>;
+type Families = typeof familyOwners;
+type FamilyOf<Service> = { [F in keyof Families]: Families[F] extends Service ? F : never }[keyof Families];
+
+/** Returns the service that alone publishes a kind; undefined for a family that these contracts do not know. */
+export function ownerOf(kind: string): ServiceName | undefined {
+  const family = kind.split('.', 1)[0]!;
+  return Object.hasOwn(familyOwners, family) ? familyOwners[family as keyof Families] : undefined;
+}
+
 /** Declares the events of one service; `publicEvent` kinds are delivered to webhooks, `internalEvent` kinds feed other services. */
-export function eventsOf(service: ServiceName) {
+export function eventsOf<const Service extends ServiceName>(service: Service) {
   return {
-    publicEvent<const Kind extends PublicKind, Data extends z.ZodObject>(
+    publicEvent<const Kind extends `${FamilyOf<Service>}.${string}`, Data extends z.ZodObject>(
       kind: Kind,
       data: Data,
-    ): EventDefinition<Kind, Data> {
+    ): EventDefinition<Kind, Data> & { readonly audience: 'public' } {
       return Object.freeze({ kind, service, audience: 'public', data });
     },
     internalEvent<const Kind extends string, Data extends z.ZodObject>(
@@ -29,7 +49,7 @@ export function eventsOf(service: ServiceName) {
   };
 }
 
-/** What a publisher hands over as an event's data. */
+/** Data of an event. */
 export type EventData<Definition extends EventDefinition> = z.output<Definition['data']>;
 
 /** The envelope of every event, as webhooks send it and `GET /v1/events` shows it. */
@@ -44,7 +64,7 @@ export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
   });
 }
 
-/** An event on its way: the envelope with typed data. */
+/** An event's envelope with typed data. */
 export interface Envelope<Data = unknown> {
   id: string;
   type: string;
@@ -54,8 +74,8 @@ export interface Envelope<Data = unknown> {
   data: Data;
 }
 
-/** Former values of what a change replaced; keys are the resource's own. */
+/** Former values of changed fields, by the resource's field names. */
 export const previous = z
   .record(z.string(), z.unknown())
   .optional()
-  .meta({ description: 'Former values of the fields that this change replaced.' });
+  .meta({ description: 'Former values of the fields that changed.' });

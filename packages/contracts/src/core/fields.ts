@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How many Unicode code points a text has: what every length limit of the API counts. */
+/** Returns the number of Unicode code points of a text, which every length limit of the API counts. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -16,18 +16,18 @@ export function codePoints(text: string): number {
   return count;
 }
 
-/** A text's first `most` Unicode code points: never half of a character. */
+/** Returns the first `most` Unicode code points of a text, never half a character. */
 export function firstCodePoints(text: string, most: number): string {
   return text.length <= most ? text : [...text.slice(0, 2 * most)].slice(0, most).join('');
 }
 
-/** Text of `min` (default 0) to `max` Unicode code points. Rules that follow see no longer one: they are not asked about it. */
+/** Text of `min` (default 0) to `max` Unicode code points. Later rules do not run on a longer text. */
 export function text(max: number, min = 0) {
   const bounds = min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
   return z
     .string()
     .refine((value) => (value.length <= max && value.length >= min * 2) || inBounds(codePoints(value)), {
-      error: `must be a text of ${bounds}`,
+      error: `must be a string of ${bounds}`,
       abort: true,
     })
     .meta({ minLength: min, maxLength: max });
@@ -36,10 +36,10 @@ export function text(max: number, min = 0) {
   }
 }
 
-/** A resource id in UUID form, of any version; compared without regard to case. */
+/** A resource id in UUID form, of any version, ignoring case. */
 export const uuid = z.guid({ error: 'must be an id in UUID form' }).toLowerCase();
 
-/** The largest integer that an id can be: what PostgreSQL's type integer holds. */
+/** Maximum integer id: that of PostgreSQL's integer. */
 export const maxIntegerId = 2_147_483_647;
 
 /** A resource id that is an integer from 1. */
@@ -49,12 +49,12 @@ const earliest = Date.UTC(1900, 0, 1);
 const latest = Date.UTC(2200, 0, 1);
 const datetimeWithOffset =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2})(:\d{2})?(?:\.(\d{1,9}))?(?:Z|([+-]\d{2})(?::?(\d{2}))?)$/i;
-/** Longer than any instant is written. */
+/** Maximum length of a written instant, in characters. */
 const maxInstantLength = 40;
 const instantRule =
-  'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, of the years 1900 to 2199';
+  'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, in the years 1900 to 2199';
 
-/** The instant an ISO 8601 date-time with an offset names, or undefined where the text is none or lies outside 1900 to 2200. */
+/** Returns the instant of an ISO 8601 date-time with offset; undefined for any other text or outside the years 1900 to 2199. */
 export function parseInstant(value: string): Date | undefined {
   const parts = value.length > maxInstantLength ? null : datetimeWithOffset.exec(value);
   if (!parts) return undefined;
@@ -64,7 +64,7 @@ export function parseInstant(value: string): Date | undefined {
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
   const offset = offsetHours === undefined ? 'Z' : `${offsetHours}:${offsetMinutes}`;
   const whole = Date.parse(`${year}-${month}-${day}T${time}${seconds ?? ''}${offset}`);
-  // What is finer than a millisecond counts up, so that a start a trifle after the minute is not taken for the minute.
+  // Fractions of a millisecond round up: a start just after the minute must not count as the minute.
   const milliseconds = whole + Math.ceil(Number(`0.${fraction ?? 0}`) * 1000);
   return milliseconds >= earliest && milliseconds <= latest ? new Date(milliseconds) : undefined;
 }
@@ -76,10 +76,10 @@ export const instant = z
   .transform((value) => parseInstant(value)!)
   .meta({ format: 'date-time' });
 
-/** A timestamp in an answer: ISO 8601 in the account's zone, with its offset at that instant. */
+/** A timestamp in a response: ISO 8601 in the account's timezone, with its offset at that instant. */
 export const timestamp = z.string().meta({ format: 'date-time', examples: ['2026-11-20T09:00:00+01:00'] });
 
-/** An email address of at most 254 characters, kept as given but trimmed and lower-cased: addresses name people throughout the API. */
+/** An email address of at most 254 characters, trimmed and lower-cased, because addresses identify people throughout the API. */
 export const email = z
   .string()
   .trim()
@@ -90,7 +90,7 @@ export const email = z
   })
   .meta({ format: 'email' });
 
-/** Whether the name is an IANA zone that this process's tzdata knows. */
+/** Whether the name is an IANA timezone that this process's tzdata has. */
 export function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

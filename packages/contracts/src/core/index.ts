@@ -1,7 +1,6 @@
 export * from './account.ts';
 export * from './errors.ts';
 export * from './event.ts';
-export { ownerOf } from './event-kinds.ts';
 export * from './fields.ts';
 export * from './modules.ts';
 export * from './operation.ts';

@@ -1,4 +1,4 @@
-/** The modules that a plan can hold and an account can switch off. */
+/** Modules that a plan can include and an account can switch off. */
 export const moduleNames = ['calendar', 'agents', 'cdp', 'catalogue', 'crm'] as const;
 export type ModuleName = (typeof moduleNames)[number];
 

@@ -2,11 +2,19 @@ import { z } from 'zod';
 
 /** Parameters of every list: `limit` 1 to 100 (default 50) and `starting_after`, the `next` of the previous page. */
 export const pageQuery = {
-  limit: z.int().min(1).max(100).default(50).meta({ description: 'How many entries a page has at most.' }),
-  starting_after: z.string().optional().meta({ description: 'The `next` of the previous page.' }),
+  limit: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(50)
+    .meta({ description: 'Maximum number of entries per page.', param: { id: 'Limit' } }),
+  starting_after: z
+    .string()
+    .optional()
+    .meta({ description: 'The `next` of the previous page.', param: { id: 'StartingAfter' } }),
 };
 
-/** A list's answer: `next` is the `starting_after` of the following page, null on the last. */
+/** A list's response: `next` is the `starting_after` of the following page, null on the last. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), has_more: z.boolean(), next: z.string().nullable() });
 }

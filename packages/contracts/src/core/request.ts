@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ServiceName } from './modules.ts';
 
-/** A question that one service answers to others over the bus: its owner, what is asked and what is answered. */
+/** A request from one service to another over the bus: the service that replies, the input and the reply. */
 export interface InternalRequest<
   Key extends string = string,
   Input extends z.ZodType = z.ZodType,
@@ -20,7 +20,7 @@ export type RequestsIn<Contract> = {
     : never]: Contract[Name] & { readonly key: Name };
 };
 
-/** Declares one internal request. Askers wait 500 ms at most; `answer` is nullable where the thing may not exist. */
+/** Declares one internal request. Callers wait at most 500 ms; fields of `answer` are nullable if the resource may not exist. */
 export function internalRequest<const Key extends string, Input extends z.ZodType, Answer extends z.ZodType>(
   key: Key,
   service: ServiceName,
@@ -30,7 +30,7 @@ export function internalRequest<const Key extends string, Input extends z.ZodTyp
   return Object.freeze({ key, service, input, answer });
 }
 
-/** Asks one service to send to the bus again what it published since an instant; it says how many events that is, and does it bit by bit. */
+/** Has one service publish its events since an instant again, in batches; returns how many there are. */
 export function republishEvents<Service extends ServiceName>(service: Service) {
   return internalRequest(
     'republishEvents',

@@ -12,5 +12,5 @@ export const dealWon = publicEvent('deal.won', changed);
 export const dealLost = publicEvent('deal.lost', changed.extend({ reason: z.string() }));
 export const dealReopened = publicEvent('deal.reopened', changed);
 
-/** A deal was deleted: what names it no longer does. */
+/** A deal was deleted; other modules drop their references to it. */
 export const dealDeleted = internalEvent('deal.deleted', z.object({ deal: z.object({ id: z.guid() }) }));

@@ -3,7 +3,7 @@ import { integerId } from '../core/fields.ts';
 import { internalRequest } from '../core/request.ts';
 import { Deal, Pipeline } from './resources.ts';
 
-/** Asks for a deal by id, with its times in UTC; null where the account has none. */
+/** Returns a deal by id, with its times in UTC; null if the account has no such deal. */
 export const getDealSummary = internalRequest(
   'getDealSummary',
   'crm',
@@ -11,11 +11,11 @@ export const getDealSummary = internalRequest(
   z.object({ deal: Deal.nullable() }),
 );
 
-/** A deal with the number that it has within its account. */
+/** A deal with its number within the account. */
 export const NumberedDeal = Deal.extend({ number: z.int() }).meta({ id: 'NumberedDeal' });
 export type NumberedDeal = z.infer<typeof NumberedDeal>;
 
-/** Asks for the newest open deal that a contact has in one of these pipelines, with its times in UTC; null where it has none. */
+/** Returns a contact's newest open deal in one of these pipelines, with its times in UTC; null if it has none. */
 export const findOpenDeal = internalRequest(
   'findOpenDeal',
   'crm',
@@ -23,7 +23,7 @@ export const findOpenDeal = internalRequest(
   z.object({ deal: NumberedDeal.nullable() }),
 );
 
-/** Asks which of these pipelines, each with all its stages, and which of these stages there are. */
+/** Returns which of these pipelines (with all their stages) and which of these stages exist. */
 export const findPlaces = internalRequest(
   'findPlaces',
   'crm',
@@ -34,12 +34,11 @@ export const findPlaces = internalRequest(
   }),
 );
 
-/** Why a deal was not changed, as a sentence; null where it was, now or before. */
+/** Why a deal was not changed, as a sentence; null if it was changed, by this request or an earlier one with its key. */
 const outcome = z.object({ refusal: z.string().nullable() });
 
 /**
- * Adds a paragraph to a deal's notes. `key` is the caller's own: asked again with it, nothing more is added, so that an asker who got
- * no answer asks until it has one.
+ * Adds a paragraph to a deal's notes. `key` makes it idempotent: a caller without a reply repeats the request until it has one.
  */
 export const addDealNote = internalRequest(
   'addDealNote',
@@ -48,7 +47,7 @@ export const addDealNote = internalRequest(
   outcome,
 );
 
-/** Moves an open deal to a stage of its pipeline; one that is there stays. `key` as for addDealNote. */
+/** Moves an open deal to a stage of its pipeline; a deal already there does not change. `key` as for addDealNote. */
 export const moveDealToStage = internalRequest(
   'moveDealToStage',
   'crm',

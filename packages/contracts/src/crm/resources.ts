@@ -10,7 +10,7 @@ export const Stage = z.object({ id: integerId, name: z.string(), order: z.int() 
 export type Stage = z.infer<typeof Stage>;
 
 export const Pipeline = z
-  .object({ id: integerId, name: z.string(), stages: z.array(Stage).meta({ description: 'In their order, from 1.' }) })
+  .object({ id: integerId, name: z.string(), stages: z.array(Stage).meta({ description: 'Stages in order, from 1.' }) })
   .meta({ id: 'Pipeline' });
 export type Pipeline = z.infer<typeof Pipeline>;
 
@@ -20,7 +20,7 @@ export const PipelineInput = z.object({
     .array(z.object({ name: stageName }))
     .min(1)
     .max(maxStages)
-    .meta({ description: 'In their order.' }),
+    .meta({ description: 'Stages in order.' }),
 });
 
 export const PipelineChange = z.object({
@@ -34,7 +34,10 @@ export const PipelineChange = z.object({
     .min(1)
     .max(maxStages)
     .optional()
-    .meta({ description: 'The whole list in order: with id kept or renamed, without new, absent removed.' }),
+    .meta({
+      description:
+        'The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed.',
+    }),
 });
 
 export const dealStatus = z.enum(['open', 'won', 'lost']);
@@ -43,7 +46,7 @@ export type DealStatus = z.infer<typeof dealStatus>;
 const title = text(200, 1);
 export const maxDealNotes = 5_000;
 const notes = text(maxDealNotes);
-const valueMinor = z.int().min(0).meta({ description: "In the currency's minor unit." });
+const valueMinor = z.int().min(0).meta({ description: "Amount in the currency's minor unit." });
 
 const Place = z.object({ id: integerId, name: z.string() });
 
@@ -59,7 +62,7 @@ export const Deal = z
     contact: ContactSummary.nullable(),
     notes: z.string(),
     stage_entered_at: timestamp,
-    closed_at: timestamp.nullable().meta({ description: 'When it was won or lost.' }),
+    closed_at: timestamp.nullable().meta({ description: 'When the deal was won or lost; null while open.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -68,10 +71,12 @@ export type Deal = z.infer<typeof Deal>;
 
 export const DealInput = z.object({
   title,
-  pipeline: integerId.optional().meta({ description: "Default: the stage's, else the account's first." }),
-  stage: integerId.optional().meta({ description: "One of the pipeline; default: the pipeline's first." }),
+  pipeline: integerId
+    .optional()
+    .meta({ description: "Default: the stage's pipeline, otherwise the account's first pipeline." }),
+  stage: integerId.optional().meta({ description: 'A stage of the pipeline; default: its first stage.' }),
   value_minor: valueMinor.default(0),
-  currency: currency.optional().meta({ description: "Default: the account's." }),
+  currency: currency.optional().meta({ description: "Default: the account's setting." }),
   contact: uuid.optional(),
   notes: notes.default(''),
 });
@@ -86,12 +91,12 @@ export const DealChange = z.object({
   title: title.optional(),
   value_minor: valueMinor.optional(),
   currency: currency.optional(),
-  contact: uuid.or(z.literal('')).optional().meta({ description: 'A contact; "" takes it away.' }),
+  contact: uuid.or(z.literal('')).optional().meta({ description: 'Id of a contact; an empty string removes it.' }),
   notes: notes.optional(),
   stage: elsewhere('POST …/move changes the stage'),
   pipeline: elsewhere('a deal stays in its pipeline'),
   status: elsewhere('POST …/win, /lose and /reopen change the status'),
 });
 
-export const pipelinePath = z.object({ pipeline_id: integerId });
-export const dealPath = z.object({ deal_id: uuid });
+export const pipelinePath = z.object({ pipeline_id: integerId.meta({ param: { id: 'PipelineId' } }) });
+export const dealPath = z.object({ deal_id: uuid.meta({ param: { id: 'DealId' } }) });

@@ -21,8 +21,8 @@ export const MessageChannel = z
     provider,
     settings: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'Without secrets; the secret of http where it was just made.' }),
-    hook_url: z.string().meta({ description: 'Where the provider sends receipts and what customers write.' }),
+      .meta({ description: 'Settings without secrets; a newly generated secret of provider http is returned once.' }),
+    hook_url: z.string().meta({ description: 'URL to which the provider sends receipts and inbound messages.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -8,14 +8,14 @@ import { MessageWithAttempts } from './resources.ts';
 const { publicEvent } = eventsOf('messaging');
 const changed = z.object({ message: MessageWithAttempts, previous });
 
-/** A provider took it. */
+/** A provider accepted the message. */
 export const messageSent = publicEvent('message.sent', changed);
 export const messageDelivered = publicEvent('message.delivered', changed);
 export const messageRead = publicEvent('message.read', changed);
-/** It reached nobody on any of its channels, or nobody who had granted it: its status is failed or refused. */
+/** The message reached nobody on any channel (failed), or no channel had consent (refused). */
 export const messageFailed = publicEvent('message.failed', changed);
 
-/** A contact wrote. */
+/** A contact sent a message. */
 export const messageReceived = publicEvent(
   'message.received',
   z.object({

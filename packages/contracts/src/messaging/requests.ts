@@ -4,9 +4,9 @@ import { timestamp } from '../core/fields.ts';
 import { internalRequest } from '../core/request.ts';
 
 /**
- * Hands a message to a contact over, to be sent on one channel. `key` is the caller's own: asked again with it, nothing more
- * is sent, so that an asker who got no answer asks until it has one. It is refused only where it needs its channel to be set up,
- * and that is not; else it is stored, and fails where it cannot be sent.
+ * Stores a message to a contact, to be sent on one channel. `key` makes it idempotent: a caller without a reply repeats the request
+ * until it has one. Refused only if `needs_channel` is set and the channel is not set up; otherwise a message that cannot be sent fails
+ * later.
  */
 export const takeMessage = internalRequest(
   'takeMessage',
@@ -16,21 +16,22 @@ export const takeMessage = internalRequest(
     contact: z.guid(),
     channel,
     body: z.string(),
-    reference: z.string().meta({ description: 'What it is about, for people to find it by.' }),
+    reference: z.string().meta({ description: 'Reference by which people can find the message.' }),
     reply_to: z.guid().optional().meta({
-      description: 'The inbound message that it replies to: it goes where that came from, if the channel reaches it.',
+      description:
+        'Id of the inbound message it replies to; the reply goes to the address that message came from, if the channel can reach it.',
     }),
     needs_channel: z.boolean().default(false),
   }),
   z.object({
     message: z.guid().nullable(),
-    refusal: z.string().nullable().meta({ description: 'Why there is no message.' }),
+    refusal: z.string().nullable().meta({ description: 'Why no message was stored.' }),
   }),
 );
 
 /**
- * Asks for the last messages from and to a contact, at most 50, oldest first, with their times in UTC, and for the channels that
- * are set up; a sandbox needs none of them to be.
+ * Returns the last messages from and to a contact, at most 50, oldest first, with their times in UTC, and the channels that are set up
+ * (a sandbox needs none).
  */
 export const getConversation = internalRequest(
   'getConversation',

@@ -5,7 +5,7 @@ import { instant, text, timestamp, uuid } from '../core/fields.ts';
 
 export const messagePurpose = z.enum(['service', 'marketing'], { error: 'must be service or marketing' });
 
-/** scheduled → queued → sending → sent → delivered → read; it ends failed, cancelled or refused where it does not get there. */
+/** scheduled → queued → sending → sent → delivered → read; otherwise it ends failed, cancelled or refused. */
 export const messageStatus = z.enum([
   'scheduled',
   'queued',
@@ -21,17 +21,15 @@ export type MessageStatus = z.infer<typeof messageStatus>;
 
 const reference = text(100);
 
-/** One channel of a message: what it says there, and how long its receipt is waited for before the next one is tried. */
+/** One channel of a message: its text there, and the time until the next channel is tried. */
 export const MessageStep = z.object({
   channel,
   body: text(4_096, 1),
-  subject: text(255).default('').meta({ description: 'Of an email.' }),
-  fallback_after_seconds: z
-    .int()
-    .min(10)
-    .max(259_200)
-    .default(300)
-    .meta({ description: 'The next channel is tried so long after this one took the message and nobody was reached.' }),
+  subject: text(255).default('').meta({ description: 'Subject of an email.' }),
+  fallback_after_seconds: z.int().min(10).max(259_200).default(300).meta({
+    description:
+      'Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.',
+  }),
 });
 export type MessageStep = z.infer<typeof MessageStep>;
 
@@ -43,23 +41,25 @@ function refuseRepeatedChannels(steps: readonly MessageStep[], context: z.Refine
 }
 
 export const MessageInput = z.object({
-  contact: uuid.optional().meta({ description: 'Who it is for; this or `to`.' }),
-  to: text(254, 1).optional().meta({ description: "A phone number, or an email's address; this or `contact`." }),
+  contact: uuid.optional().meta({ description: 'Id of the recipient; give this or `to`.' }),
+  to: text(254, 1)
+    .optional()
+    .meta({ description: 'Phone number or email address of the recipient; give this or `contact`.' }),
   channels: z
     .array(MessageStep)
     .min(1)
     .max(5)
     .superRefine(refuseRepeatedChannels)
-    .meta({ description: 'Tried in this order, each channel at most once.' }),
-  reference: reference.optional().meta({ description: 'Your own id or word for it, to find it by.' }),
+    .meta({ description: 'Channels to try, in order; each channel at most once.' }),
+  reference: reference.optional().meta({ description: 'Your own id or word for the message, to find it by.' }),
   purpose: messagePurpose
     .default('service')
-    .meta({ description: 'Marketing is sent only where the contact has granted it for the channel.' }),
-  send_at: instant.optional().meta({ description: 'When to send it; now where it is left out.' }),
+    .meta({ description: 'A marketing message is sent only if the contact has granted consent for the channel.' }),
+  send_at: instant.optional().meta({ description: 'When to send it; default: now.' }),
 });
 
 const error = z.object({
-  code: z.string().meta({ description: 'Why the channel failed that ended it: a reason of attempts.' }),
+  code: z.string().meta({ description: 'Reason of the attempt that ended the message.' }),
   message: z.string(),
 });
 
@@ -69,10 +69,10 @@ export const Message = z
     reference: z.string().nullable(),
     status: messageStatus,
     contact: ContactSummary.nullable(),
-    to: z.string().meta({ description: 'The address on `channel`; "" until that is known.' }),
-    channel: channel.meta({ description: 'The channel of the attempt that got furthest, the later one of equals.' }),
+    to: z.string().meta({ description: 'Address on `channel`; empty until known.' }),
+    channel: channel.meta({ description: 'Channel of the attempt that got furthest; of equals, the later one.' }),
     purpose: messagePurpose,
-    body: z.string().meta({ description: 'What it says on that channel.' }),
+    body: z.string().meta({ description: 'Text of the message on `channel`.' }),
     send_at: timestamp.nullable(),
     created_at: timestamp,
     sent_at: timestamp.nullable(),
@@ -84,11 +84,11 @@ export const Message = z
   .meta({ id: 'Message' });
 export type Message = z.infer<typeof Message>;
 
-/** sending → sent → delivered → read; or failed, skipped, or unknown where the provider did not answer. */
+/** sending → sent → delivered → read; or failed, skipped, or unknown if the provider did not respond. */
 export const attemptStatus = z.enum(['sending', 'sent', 'delivered', 'read', 'failed', 'skipped', 'unknown']);
 export type AttemptStatus = z.infer<typeof attemptStatus>;
 
-/** Why an attempt did not reach anybody. */
+/** Reasons why an attempt reached nobody. */
 export const attemptReason = z.enum([
   'not_set_up',
   'no_address',
@@ -111,26 +111,26 @@ export const MessageAttempt = z.object({
   provider: z.string(),
   status: attemptStatus,
   reason: attemptReason.nullable(),
-  provider_id: z.string().nullable().meta({ description: "The provider's own id of it." }),
+  provider_id: z.string().nullable().meta({ description: "The provider's id of the message." }),
   started_at: timestamp,
-  finished_at: timestamp.nullable().meta({ description: 'When the provider answered.' }),
+  finished_at: timestamp.nullable().meta({ description: 'When the provider responded.' }),
   receipts: z.array(
     z.object({
       status: receiptStatus,
       at: timestamp,
-      applied: z.boolean().meta({ description: 'Whether it changed the status: a late one does not.' }),
+      applied: z.boolean().meta({ description: 'Whether it changed the status; a late receipt does not.' }),
     }),
   ),
 });
 export type MessageAttempt = z.infer<typeof MessageAttempt>;
 
-/** A message with every attempt: what its events carry. */
+/** A message with every attempt, as its events carry it. */
 export const MessageWithAttempts = Message.extend({ attempts: z.array(MessageAttempt) }).meta({
   id: 'MessageWithAttempts',
 });
 export type MessageWithAttempts = z.infer<typeof MessageWithAttempts>;
 
-/** What an endpoint was told about something. */
+/** A webhook delivery about a message. */
 export const ToldEndpoint = z.object({
   delivery: z.guid(),
   endpoint: z.guid(),
@@ -141,11 +141,11 @@ export const ToldEndpoint = z.object({
 });
 
 export const MessageDetail = MessageWithAttempts.extend({
-  webhooks: z.array(ToldEndpoint).meta({ description: 'What webhook endpoints were told about it, oldest first.' }),
+  webhooks: z.array(ToldEndpoint).meta({ description: 'Webhook deliveries about the message, oldest first.' }),
   webhooks_unavailable: z
     .literal(true)
     .optional()
-    .meta({ description: 'Webhooks could not say; all else is as it is.' }),
+    .meta({ description: 'Present if the webhook deliveries could not be read; everything else is complete.' }),
 }).meta({ id: 'MessageDetail' });
 export type MessageDetail = z.infer<typeof MessageDetail>;
 

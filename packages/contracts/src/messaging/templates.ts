@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { text } from '../core/fields.ts';
 
-/** What a text can name: `{{title}}`. */
+/** Names of placeholders in templates: `{{title}}`. */
 export const placeholders = [
   'contact_name',
   'account_name',
@@ -17,12 +17,12 @@ export type Placeholder = (typeof placeholders)[number];
 export const templateNames = ['appointment_booked', 'appointment_rescheduled', 'appointment_reminder'] as const;
 export type TemplateName = (typeof templateNames)[number];
 
-/** The first placeholder of a text that names nothing known, braces included; in linear time, however many braces there are. */
+/** Returns the first unknown placeholder of a text, with its braces; in linear time, whatever the number of braces. */
 function unknownPlaceholder(text: string): string | undefined {
   for (let open = text.indexOf('{{'); open !== -1; ) {
     const close = text.indexOf('}}', open + 2);
     if (close === -1) return undefined;
-    // Of more than one opening before it, the last is the placeholder's.
+    // If several braces opened before it, the last pair is the placeholder's.
     const start = text.lastIndexOf('{{', close - 1);
     const name = text.slice(start + 2, close);
     const isName = !/[{}]/.test(name);
@@ -42,12 +42,12 @@ function withKnownNames<Schema extends z.ZodType<string>>(schema: Schema) {
 const subject = withKnownNames(text(255));
 const body = withKnownNames(text(4_096, 1));
 
-/** The text of a message that the platform sends by itself; null in a change brings the default of the account's language back. */
+/** Change of a text that the platform sends on its own; null restores the default in the account's language. */
 const TemplateChange = z.object({ subject: subject.nullable().optional(), body: body.nullable().optional() });
 const Template = z.object({
   subject: z.string(),
   body: z.string(),
-  is_default: z.boolean().meta({ description: "Whether it is the platform's own text in the account's language." }),
+  is_default: z.boolean().meta({ description: "Whether it is the platform's default text in the account's language." }),
 });
 
 const ofEach = <Value>(value: Value) =>

@@ -5,13 +5,13 @@ import { deliveryStatus, Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
 
-/** Sent by the test operation to one endpoint, whatever its filter. */
+/** Sent to one endpoint by the test operation, regardless of its filter. */
 export const webhookTest = publicEvent('webhook.test', z.object({ webhook: Endpoint }));
 
-/** The platform switched an endpoint off: it answered 410, or failed for five days. */
+/** The platform switched an endpoint off: it responded with 410, or failed for five days. */
 export const webhookDisabled = publicEvent('webhook.disabled', z.object({ webhook: Endpoint, previous }));
 
-/** Asks what endpoints were told of these events, oldest first; at most 100. */
+/** Returns the deliveries of these events, oldest first; at most 100. */
 export const findDeliveries = internalRequest(
   'findDeliveries',
   'webhooks',
@@ -23,7 +23,7 @@ export const findDeliveries = internalRequest(
         endpoint: z.guid(),
         event: z.string(),
         status: deliveryStatus,
-        at: z.iso.datetime().meta({ description: 'When it was last tried, else made.' }),
+        at: z.iso.datetime().meta({ description: 'When the delivery was last tried, or created if it was not.' }),
         response_status: z.int().nullable(),
       }),
     ),

@@ -1,3 +1,4 @@
+export * from './endpoint-inputs.ts';
 export * from './events.ts';
 export * from './operations.ts';
 export * from './resources.ts';

@@ -1,31 +1,5 @@
 import { z } from 'zod';
-import { eventFilter } from '../core/event-kinds.ts';
-import { text, timestamp, uuid } from '../core/fields.ts';
-
-const events = z
-  .array(eventFilter)
-  .min(1)
-  .max(100)
-  .meta({ description: 'Kinds of events, families such as `order.*`, or `*` for all.' });
-const url = text(2_048, 1).meta({
-  format: 'uri',
-  description: 'An https address that anybody could reach; http too where the operator allowed the address range.',
-});
-const description = text(500);
-
-export const EndpointInput = z.object({
-  url,
-  description: description.default(''),
-  events: events.default(['*']),
-  active: z.boolean().default(true),
-});
-
-export const EndpointChange = z.object({
-  url: url.optional(),
-  description: description.optional(),
-  events: events.optional(),
-  active: z.boolean().optional(),
-});
+import { timestamp, uuid } from '../core/fields.ts';
 
 export const Endpoint = z
   .object({
@@ -34,7 +8,7 @@ export const Endpoint = z
     description: z.string(),
     events: z.array(z.string()),
     active: z.boolean(),
-    disabled_reason: z.string().nullable().meta({ description: 'Why the platform switched it off.' }),
+    disabled_reason: z.string().nullable().meta({ description: 'Why the platform switched the endpoint off.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -42,7 +16,9 @@ export const Endpoint = z
 export type Endpoint = z.infer<typeof Endpoint>;
 
 export const EndpointWithSecret = Endpoint.extend({
-  secret: z.string().meta({ description: 'Signs the deliveries (Standard Webhooks); shown this once.' }),
+  secret: z
+    .string()
+    .meta({ description: 'Secret that signs deliveries (Standard Webhooks), shown only in this response.' }),
 }).meta({ id: 'WebhookEndpointWithSecret' });
 
 export const deliveryStatus = z.enum(['pending', 'delivered', 'failed', 'skipped']);
@@ -54,7 +30,7 @@ export type TryError = z.infer<typeof tryError>;
 export const DeliveryTry = z.object({
   number: z.int(),
   at: timestamp,
-  status: z.int().nullable().meta({ description: 'HTTP status of the answer.' }),
+  status: z.int().nullable().meta({ description: 'HTTP status of the response.' }),
   error: tryError.nullable(),
   duration_ms: z.int(),
   trigger: z.enum(['scheduled', 'manual']),
@@ -75,19 +51,23 @@ export const AnyEnvelope = z
 export const Delivery = z
   .object({
     id: z.guid(),
-    event: z.string().meta({ description: "The event's kind." }),
+    event: z.string().meta({ description: 'Kind of the event.' }),
     event_id: z.guid(),
     status: deliveryStatus,
     reason: z
       .enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted'])
       .nullable()
-      .meta({ description: 'Why it failed or was skipped.' }),
+      .meta({ description: 'Why the delivery failed or was skipped.' }),
     url: z.string(),
     payload: AnyEnvelope,
     response: z
-      .object({ status: z.int(), body: z.string().meta({ description: 'Its first 2 KiB.' }), duration_ms: z.int() })
+      .object({
+        status: z.int(),
+        body: z.string().meta({ description: 'First 2 KiB of the body.' }),
+        duration_ms: z.int(),
+      })
       .nullable()
-      .meta({ description: 'The latest answer.' }),
+      .meta({ description: 'The latest response.' }),
     tries: z.array(DeliveryTry),
     next_try_at: timestamp.nullable(),
     created_at: timestamp,
@@ -99,7 +79,7 @@ export const Replay = z
   .object({ id: z.guid(), status: z.enum(['running', 'completed', 'failed']), matched: z.int(), done: z.int() })
   .meta({ id: 'Replay' });
 
-export const endpointPath = z.object({ endpoint_id: uuid });
-export const deliveryPath = z.object({ endpoint_id: uuid, delivery_id: uuid });
-export const replayPath = z.object({ endpoint_id: uuid, replay_id: uuid });
+export const endpointPath = z.object({ endpoint_id: uuid.meta({ param: { id: 'EndpointId' } }) });
+export const deliveryPath = endpointPath.extend({ delivery_id: uuid });
+export const replayPath = endpointPath.extend({ replay_id: uuid });
 export const eventPath = z.object({ event_id: uuid });

@@ -106,10 +106,10 @@ describe('an agent', () => {
       const base = { name: 'Bo', role: 'Sells' };
       const pipelines = [crew.pipeline.id, stranger.pipeline.id];
       expect(await post({ ...base, pipelines })).toMatchObject(
-        invalid('pipelines', new RegExp(`the id ${RegExp.escape(String(stranger.pipeline.id))}$`)),
+        invalid('pipelines', new RegExp(`not ${RegExp.escape(String(stranger.pipeline.id))}$`)),
       );
       expect(await post({ ...base, collections: [foreign] })).toMatchObject(
-        invalid('collections', new RegExp(`the id ${RegExp.escape(String(foreign))}$`)),
+        invalid('collections', new RegExp(`not ${RegExp.escape(String(foreign))}$`)),
       );
     }
     expect(await crew.get(agent.id)).toEqual(agent);

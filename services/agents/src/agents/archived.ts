@@ -4,5 +4,5 @@ import type { AgentRow } from './agents.sql.ts';
 /** Throws invalid_state where the agent was deleted and is kept for the record only. */
 export function refuseArchived(agent: AgentRow): void {
   if (agent.status !== 'archived') return;
-  throw new ApiError('invalid_state', `The agent ${agent.name} was deleted; what it did can be read, nothing changed`);
+  throw new ApiError('invalid_state', `The agent ${agent.name} was deleted; its activity can be read but not changed`);
 }

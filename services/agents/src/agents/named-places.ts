@@ -47,6 +47,6 @@ export async function namedCollections(
   const found = await selectCollectionIds(tx, accountId, unknown);
   const missing = unknown.filter((id) => !found.has(id));
   if (missing.length === 0) return wanted;
-  const message = `collections must name collections of this account; it has none with the id ${missing.join(', ')}`;
+  const message = `collections must name collections of this account, not ${missing.join(', ')}`;
   throw new ApiError('invalid_request', message, { field: 'collections' });
 }

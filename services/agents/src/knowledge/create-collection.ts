@@ -10,7 +10,7 @@ export const createCollection = implement(contract.createCollection, {
     // General comes first, whoever asks for what before.
     await openCollections(tx, account.id);
     const row = await insertCollection(tx, account.id, name);
-    if (!row) return fail('invalid_request', `name must be unique: there is a collection ${name}`, 'name');
+    if (!row) return fail('invalid_request', `name must be unique; a collection named ${name} already exists`, 'name');
     return toCollection(row);
   },
 });

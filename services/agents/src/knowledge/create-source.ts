@@ -31,7 +31,5 @@ async function valuesOf(
 }
 
 function urlTaken(): ApiError {
-  return new ApiError('invalid_request', 'url must be new: this website is a source already; refresh or change that', {
-    field: 'url',
-  });
+  return new ApiError('invalid_request', 'url must be unique; this website is already a source', { field: 'url' });
 }

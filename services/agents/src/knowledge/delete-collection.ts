@@ -6,7 +6,8 @@ export const deleteCollection = implement(contract.deleteCollection, {
   find: ({ account, tx, params }) => lockCollection(tx, account.id, params.collection_id),
   async handle({ account, tx, found, fail }) {
     const { id, name, is_general: isGeneral } = found;
-    if (isGeneral) return fail('invalid_state', 'The collection General stays: sources go there that name no other');
+    if (isGeneral)
+      return fail('invalid_state', 'The collection General cannot be deleted; it is the default for new sources');
     if (await hasSources(tx, account.id, id)) {
       return fail('invalid_state', `The collection ${name} has sources; move or delete them first`);
     }

@@ -49,7 +49,7 @@ export function asTitle(given: string): string {
 /** The refusal of a title that another source of its kind has. */
 export function titleTaken(kind: 'article' | 'faq'): ApiError {
   const what = kind === 'faq' ? 'an FAQ with this question' : 'an article with this title';
-  return new ApiError('invalid_request', `title must be unique: there is ${what} already`, { field: 'title' });
+  return new ApiError('invalid_request', `title must be unique; ${what} already exists`, { field: 'title' });
 }
 
 /** A source that is to be read, from now on. */
@@ -62,6 +62,6 @@ const answerLength = 2_000;
 /** An FAQ's answer. Throws invalid_request, field body, where it is too long. */
 export function asAnswer(body: string): string {
   if (codePoints(body) <= answerLength) return body;
-  const message = `body must be a text of 1 to ${answerLength} characters for an FAQ`;
+  const message = `body must be a string of 1 to ${answerLength} characters for an FAQ`;
   throw new ApiError('invalid_request', message, { field: 'body' });
 }

@@ -58,7 +58,7 @@ async function changedRow(found: SourceRow, body: Change, guard: TargetGuard): P
   const own: readonly string[] = fieldsOfKind[found.kind];
   const foreign = fieldsOfSome.find((field) => body[field] !== undefined && !own.includes(field));
   if (foreign !== undefined) {
-    const message = `${foreign} is nothing that a source of kind ${found.kind} has; it has ${own.join(', ')}`;
+    const message = `${foreign} must be left out for a source of kind ${found.kind}, which has ${own.join(', ')}`;
     throw new ApiError('invalid_request', message, { field: foreign });
   }
   const changed = { ...found };

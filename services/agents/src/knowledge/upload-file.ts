@@ -34,7 +34,7 @@ export const uploadFile = implement(contract.uploadFile, {
     const id = await insertSource(tx, account.id, source, now);
     if (id === undefined) {
       const known = await titleOfFile(tx, account.id, source.sha256);
-      throw refusedFile(`must be new: the source ${known ?? source.title} has the same bytes`);
+      throw refusedFile(`must be new; this file was already uploaded as ${known ?? source.title}`);
     }
     await insertFile(tx, account.id, id, bytes);
     return toSource((await selectSource(tx, account.id, id))!, account.timezone);

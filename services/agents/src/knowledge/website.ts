@@ -48,7 +48,7 @@ async function pageUrl(text: string, field: string, path: string, guard: TargetG
   const refusal = await checkPageUrl(text, { ...guard, resolve: async () => [] });
   if (refusal !== null) throw refuse(refusal.replace(/^url/, path));
   const url = normalized(text);
-  if (url.length > maxLength) throw refuse(`${path} must be at most ${maxLength} characters as it is sent, in ASCII`);
+  if (url.length > maxLength) throw refuse(`${path} must be at most ${maxLength} characters when encoded as ASCII`);
   return url;
 }
 

@@ -40,7 +40,7 @@ const newerModels = new RecentSet(1_000);
 export async function askAi({ model, endpoint }: AiProvider, prompt: Prompt): Promise<AiResult> {
   if (!endpoint) return completed(JSON.stringify(simulatedCompletion(prompt)), prompt);
   if (!URL.canParse(completionsUrl(endpoint)))
-    return refused("The AI provider's base_url cannot be used; PATCH /v1/agents/settings changes it");
+    return refused("The AI provider's base_url cannot be used; change it with PATCH /v1/agents/settings");
   const pair = JSON.stringify([endpoint.baseUrl, model]);
   if (!newerModels.has(pair)) {
     const result = await post(model, endpoint, prompt, 'max_tokens');
@@ -146,28 +146,28 @@ function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}):
 function failed(result: PostResult, { apiKey, timeoutMs }: Endpoint): AiFailure {
   const { status, error, body, retryAfterMs = 0 } = result;
   if (status !== undefined && status >= 300) {
-    if (status < 400) return refused(`The AI provider answered with a redirect (${status}), which is not followed`);
+    if (status < 400) return refused(`The AI provider responded with a redirect (${status}), which is not followed`);
     if (status === 401 || status === 403) return refused(`The AI provider refused the API key (${status})`);
     const said = withoutKey(messageIn(body), apiKey);
     const suffix = said === '' ? '' : `: ${said}`;
     const isTemporary = status === 408 || status === 429 || status >= 500;
-    if (isTemporary) return refused(`The AI provider answered ${status}${suffix}`, { isTemporary, retryAfterMs });
+    if (isTemporary) return refused(`The AI provider responded with ${status}${suffix}`, { isTemporary, retryAfterMs });
     return refused(`The AI provider refused the call (${status})${suffix}`);
   }
   const unsent = error && unsentReasons[error as keyof typeof unsentReasons];
   if (unsent) return refused(`The AI provider cannot be reached: ${unsent}`, { isTemporary: true });
   const reasons = {
-    timeout: `The AI provider did not answer within ${timeoutMs / 1_000} s`,
-    too_large: "The AI provider's answer is too long: more than 64 KiB",
+    timeout: `The AI provider did not respond within ${timeoutMs / 1_000} s`,
+    too_large: "The AI provider's response is longer than 64 KiB",
   };
-  const reason = reasons[error as keyof typeof reasons] ?? 'The AI provider broke the connection off before its answer';
+  const reason = reasons[error as keyof typeof reasons] ?? 'The AI provider closed the connection before responding';
   return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0 };
 }
 
 /** Reasons for which nothing was sent. */
 const unsentReasons = {
   refused: 'it refuses connections',
-  dns: 'its host name leads nowhere',
+  dns: 'its host name cannot be resolved',
   tls: 'its TLS certificate is not trusted',
   blocked: 'its address is not public',
 };

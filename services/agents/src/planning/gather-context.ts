@@ -48,7 +48,7 @@ export async function gatherContext(
   const { agent, deal } = found;
   if (agent.status !== 'live') return { agentId: agent.id, failure: 'The agent is not live' };
   const { contact } = await ask(getContactProfile, { contact: claim.contact_id });
-  if (!contact) return { agentId: agent.id, failure: 'The contact is gone' };
+  if (!contact) return { agentId: agent.id, failure: 'The contact no longer exists' };
   const query = firstCodePoints(claim.trigger_text, searchedLength);
   const [conversation, passages, places, blocks] = await Promise.all([
     ask(getConversation, { contact: claim.contact_id, limit: conversationLength }),

@@ -22,7 +22,7 @@ export async function makePlan(claim: Claim, tools: PlanningTools): Promise<void
   const account = await currentAccount(claim.account_id, tools);
   if (!account?.modules.includes('agents')) return await failPlan(claim, tools, 'AI agents is switched off');
   if (claim.planning_tries > maxTries)
-    return await failPlan(claim, tools, `It was begun ${maxTries} times, and broke off each time`);
+    return await failPlan(claim, tools, `It was started ${maxTries} times and interrupted each time`);
 
   const context = await gatherContext(claim, account, tools);
   if (context === 'nobody') return await dropPlan(tools.sql, claim);
@@ -42,7 +42,7 @@ export async function makePlan(claim: Claim, tools: PlanningTools): Promise<void
 
     const read = readCompletion(completion.text, { document: context.document, followUps: claim.follow_ups });
     if (!('problem' in read)) return await writePlan(claim, account, read, tools);
-    const tooLong = `it was longer than ${prompt.maxTokens} tokens, and was cut off`;
+    const tooLong = `it was cut off after ${prompt.maxTokens} tokens`;
     const problem = completion.isCutOff ? tooLong : read.problem;
     if (isRepair) return await failPlan(claim, tools, `The AI's plan could not be used: ${problem}`, context.agent.id);
     prompt = repairPrompt(prompt, completion, problem);

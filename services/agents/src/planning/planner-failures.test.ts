@@ -117,7 +117,7 @@ describe('an answer that was cut off', () => {
     await desk.write('Hello?');
     expect(await desk.made()).toMatchObject({ status: 'awaiting_approval' });
     expect(ai.requests.map(({ body }) => body.max_tokens)).toEqual([1_500, 6_000]);
-    expect(ai.requests[1]!.body.messages.at(-1).content).toContain('it was longer than 1500 tokens, and was cut off');
+    expect(ai.requests[1]!.body.messages.at(-1).content).toContain('it was cut off after 1500 tokens');
     const [first, second] = (await calls(desk)) as unknown as { reserved_tokens: number }[];
     expect(second!.reserved_tokens - first!.reserved_tokens).toBeGreaterThan(4_500);
   });
@@ -126,7 +126,7 @@ describe('an answer that was cut off', () => {
     const desk = await openDesk(platform, ai);
     ai.otherwise = cutOff;
     await desk.write('Hello?');
-    const lastError = "The AI's plan could not be used: it was longer than 6000 tokens, and was cut off";
+    const lastError = "The AI's plan could not be used: it was cut off after 6000 tokens";
     expect(await desk.made()).toMatchObject({ status: 'failed', last_error: lastError });
     expect(ai.requests).toHaveLength(2);
   });
@@ -210,7 +210,7 @@ describe('a provider that refuses', () => {
     [
       'by sending elsewhere',
       replies(302, '', { location: 'http://127.0.0.1:1/' }),
-      'The AI provider answered with a redirect (302), which is not followed',
+      'The AI provider responded with a redirect (302), which is not followed',
     ],
   ])('%s fails the plan without another call, and nothing is counted', async (_, reply, lastError) => {
     const desk = await openDesk(platform, ai);
@@ -244,7 +244,7 @@ describe('a provider that refuses', () => {
       platform.clock.advance(pauseMs);
     }
     const failed = await desk.made((plan) => plan.id === id && plan.status === 'failed');
-    expect(failed).toMatchObject({ last_error: 'The AI provider answered 503: Overloaded', tokens: 0 });
+    expect(failed).toMatchObject({ last_error: 'The AI provider responded with 503: Overloaded', tokens: 0 });
     expect(ai.requests).toHaveLength(6);
   });
 
@@ -284,13 +284,9 @@ describe('a call whose end nobody knows', () => {
     [
       'is answered by too much',
       replies(200, JSON.stringify({ text: 'x'.repeat(70_000) })),
-      "The AI provider's answer is too long: more than 64 KiB",
+      "The AI provider's response is longer than 64 KiB",
     ],
-    [
-      'breaks off',
-      (_, response) => void response.destroy(),
-      'The AI provider broke the connection off before its answer',
-    ],
+    ['breaks off', (_, response) => void response.destroy(), 'The AI provider closed the connection before responding'],
   ])('since it %s counts as all that it could use, and is not made again', async (_, reply, lastError) => {
     await expectCountedWhole(platform, reply, lastError);
   });
@@ -300,7 +296,7 @@ describe('a call whose end nobody knows', () => {
     const env = { AGENTS_AI_TIMEOUT_MS: '500' };
     const impatient = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
     try {
-      await expectCountedWhole(impatient, () => undefined, 'The AI provider did not answer within 0.5 s');
+      await expectCountedWhole(impatient, () => undefined, 'The AI provider did not respond within 0.5 s');
     } finally {
       await impatient.stop();
     }
@@ -327,7 +323,7 @@ describe('without what a plan needs', () => {
     const { status, last_error } = await desk.made();
     expect([status, last_error]).toEqual([
       'failed',
-      `No AI provider is set up: its ${missing} is missing; PATCH /v1/agents/settings sets it`,
+      `No AI provider is set up: set its ${missing} with PATCH /v1/agents/settings`,
     ]);
     expect(ai.requests).toHaveLength(0);
   });
@@ -376,7 +372,7 @@ describe('without what a plan needs', () => {
         const last = await client.getPlan({ params: { plan_id: id } });
         return last.status === 'failed' ? last : undefined;
       });
-      expect(plan.last_error).toMatch(/^The plan could not be made: messaging does not answer/);
+      expect(plan.last_error).toMatch(/^The plan could not be made: messaging does not respond/);
     } finally {
       await without.stop();
     }

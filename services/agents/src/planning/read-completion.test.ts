@@ -63,9 +63,9 @@ describe('the JSON of an answer', () => {
     [planOf(note('N', { delay_minutes: 1e300 })), 'steps[0].delay_minutes must be a whole number from 0 to 43200'],
     [planOf(note('N', { params: 'none' })), 'steps[0].params must be an object'],
     [planOf(note(undefined)), 'steps[0].params.body must be a text'],
-    [planOf(note('')), 'steps[0].params.body must be a text of 1 to 2000 characters'],
+    [planOf(note('')), 'steps[0].params.body must be a string of 1 to 2000 characters'],
     [planOf(message('', { body: 7 })), 'steps[0].params.body must be a text'],
-    [planOf(message('')), 'steps[0].params.body must be a text of 1 to 4096 characters'],
+    [planOf(message('')), 'steps[0].params.body must be a string of 1 to 4096 characters'],
     [
       planOf(message('Hello', { channel: 7 })),
       'steps[0].params.channel must be one that is set up and reaches the contact: whatsapp, sms',

@@ -83,7 +83,7 @@ export function readCompletion(text: string, context: CompletionContext): Planne
   try {
     const { goal, rationale, approval_reasons, steps } = parse(PlanJson, jsonIn(text), '');
     if (steps.filter(({ action }) => action === 'follow_up').length > maxFollowUpsOfPlan)
-      throw new UnusableCompletion(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to a plan anew`);
+      throw new UnusableCompletion(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to another plan`);
     const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
     answerExactly(planned, context.document);
     const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '').slice(0, maxReasons);
@@ -188,7 +188,7 @@ function jsonIn(text: string): unknown {
       // The next reading may be JSON.
     }
   }
-  throw new UnusableCompletion('it must be one JSON object, and is not JSON');
+  throw new UnusableCompletion('it must be one JSON object and is not JSON');
 }
 
 const fence = '```';

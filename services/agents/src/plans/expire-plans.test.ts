@@ -63,7 +63,7 @@ describe('steps that nobody decides', () => {
     platform.clock.advance(600_000);
     const done = await agency.until(id, 'completed');
     expect([statuses(done), await notes()]).toEqual([['skipped', 'done', 'skipped'], 'Asked for tea']);
-    expect(done.steps[0]!.result).toEqual({ error: 'Nobody decided about it in time' });
+    expect(done.steps[0]!.result).toEqual({ error: 'Nobody decided in time' });
     expect(await agency.eventsUntil('plan.completed')).toEqual(['plan.approved', 'plan.completed']);
     for (const decision of ['approve', 'reject']) {
       expect(await agency.decideStep(id, steps[0]!.id, decision)).toMatchObject(crossing);

@@ -35,7 +35,7 @@ export interface Decision {
 }
 
 /** The result of a step that nobody decided in time. */
-const lapsedResult = { error: 'Nobody decided about it in time' };
+const lapsedResult = { error: 'Nobody decided in time' };
 
 /** A plan that has work ahead. */
 export const openStatuses: readonly PlanStatus[] = ['awaiting_approval', 'running'];
@@ -52,8 +52,8 @@ const isOver = ({ lapses_at }: PlanState, now: Date) => lapses_at !== null && la
 const refused = (refusal: string): Decided => ({ refusal });
 const changedNothing: Decided = {};
 
-const lapsed = 'Nobody decided in time: the time for it is over';
-const unplanned = 'The plan is still being made; it can be cancelled, and decided when it has steps';
+const lapsed = 'The plan has expired: nobody decided in time';
+const unplanned = 'The plan is still being made; cancel it, or decide when it has steps';
 const unasked = 'The plan needs no approval; it can be cancelled while it runs';
 
 /** A plan and its steps when its planning ends. */
@@ -136,14 +136,14 @@ export function reject(plan: PlanState, { by, note, now }: Decision): Decided {
     return { became: 'rejected' };
   }
   if (plan.status !== 'running') return refused(`${ends(plan)}; it cannot be rejected`);
-  const others = plan.steps.some(isUndecided) ? 'reject the steps that are undecided, or cancel it' : 'cancel it';
-  return refused(`The plan was approved and runs; ${others}`);
+  const others = plan.steps.some(isUndecided) ? 'reject its undecided steps, or cancel it' : 'cancel it';
+  return refused(`The plan was approved and is running; ${others}`);
 }
 
 /** Stops it: what has not begun is not done, and nothing follows a step that runs. */
 export function cancel(plan: PlanState, { by, note, now }: Decision): Decided {
   if (plan.status === 'cancelled') return changedNothing;
-  if (!isOpen(plan)) return refused(`${ends(plan)}; it cannot be cancelled any more`);
+  if (!isOpen(plan)) return refused(`${ends(plan)}; it can no longer be cancelled`);
   if (plan.status === 'awaiting_approval' && isOver(plan, now)) return refused(lapsed);
   end(plan, 'cancelled');
   Object.assign(plan, { decided_by: by, decision_note: note ?? plan.decision_note });
@@ -186,7 +186,7 @@ export function rejectStep(plan: PlanState, step: StepState, { by, note, now }: 
 export function refusalOfChange(plan: PlanState, step: StepState, now: Date): string | undefined {
   const isDecided = plan.approval_mode === 'step' ? !isUndecided(step) : plan.status !== 'awaiting_approval';
   if (isOver(plan, now) && !isDecided) return lapsed;
-  return isDecided ? 'The step is decided; it can be changed only as long as it is not' : undefined;
+  return isDecided ? 'The step is already decided; only an undecided step can be changed' : undefined;
 }
 
 /** Ends what nobody decided in time: it is not done. Returns the plan's outcome, if it has one. */
@@ -246,7 +246,7 @@ function end(plan: PlanState, status: 'rejected' | 'expired' | 'cancelled' | 'fa
 
 /** The reason why nothing can be decided about a step alone; undefined where it can, or could as it was. */
 function refusalOfStep(plan: PlanState, step: StepState, now: Date): string | undefined {
-  if (plan.approval_mode !== 'step') return "The plan's steps are not decided one by one; decide about the plan";
+  if (plan.approval_mode !== 'step') return "The plan's steps are not decided one by one; approve or reject the plan";
   if (hasLapsed(step) || (isUndecided(step) && isOver(plan, now))) return lapsed;
   return undefined;
 }

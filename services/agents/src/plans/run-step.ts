@@ -27,7 +27,7 @@ export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | un
   if (step.is_contact_deleted) return { error: 'The contact was deleted' };
   if (step.action === 'follow_up') return undefined;
   if (!isRunning({ status: step.plan_status }))
-    return { error: 'The plan ended while the step ran; whether it was done is not known' };
+    return { error: 'The plan ended while the step was running; whether the step was done is unknown' };
   const { account_id, plan_id, key, contact_id: contact, deal_id: deal } = step;
   if (step.action === 'send_message') {
     const { channel, body } = step.params as z.infer<typeof SendMessageParams>;

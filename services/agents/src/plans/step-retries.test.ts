@@ -101,7 +101,7 @@ describe('a step without an answer', () => {
     await noted(steps[0]!.id, sinceMs);
     platform.clock.advance(24 * 3_600_000);
     const failed = await agency.until(id, 'failed');
-    expect(failed.last_error).toMatch(/^Step 1: It was tried for a day in vain: messaging does not answer/);
+    expect(failed.last_error).toMatch(/^Step 1: It failed for a day: messaging does not respond/);
     expect(statuses(failed)).toEqual(['failed', 'cancelled']);
   });
 

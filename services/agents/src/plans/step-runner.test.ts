@@ -246,7 +246,7 @@ describe('a process that died', () => {
       const [only] = (await agency.get(id)).steps;
       return only!.status === 'failed' && only;
     });
-    expect(step.result!.error).toMatch(/not known/);
+    expect(step.result!.error).toMatch(/unknown/);
     expect([await messagesOf(id), (await agency.get(id)).status]).toEqual([[], 'cancelled']);
   });
 });

@@ -95,13 +95,13 @@ export class StepRunner {
     const { sql, bus, clock, log, accounts } = this.#foundation;
     try {
       const account = accounts.known(step.account_id);
-      if (account === undefined) throw serviceUnavailable('The gateway does not answer');
+      if (account === undefined) throw serviceUnavailable('The gateway does not respond');
       const refusal = refusalOfStep(step, account);
       return refusal === undefined ? await runStep(bus, step) : { error: refusal };
     } catch (error) {
       const now = clock().getTime();
       const reason = error instanceof ApiError ? error.message : 'an answer could not be read';
-      if (now >= step.began_at.getTime() + triedForMs) return { error: `It was tried for a day in vain: ${reason}` };
+      if (now >= step.began_at.getTime() + triedForMs) return { error: `It failed for a day: ${reason}` };
       log.warn({ err: error, plan: step.plan_id, step: step.id }, 'a step had no answer; it is run again');
       await postponeStep(sql, step, new Date(now + Math.min(1_000 * 2 ** (step.tries - 1), longestWaitMs)));
       return 'waits';
@@ -132,7 +132,7 @@ export class StepRunner {
 
 /** Asks for the plan that a follow-up leads to: it is there once the step's end commits. */
 async function requestFollowUp(tx: Sql, plan: PlanRow, step: StepRow, now: Date): Promise<StepEnd> {
-  if (!isRunning(plan)) return { error: 'The plan ended before it was done' };
+  if (!isRunning(plan)) return { error: 'The plan ended before the step was done' };
   const { goal } = step.params as z.infer<typeof FollowUpParams>;
   const id = await insertPlanRequest(
     tx,

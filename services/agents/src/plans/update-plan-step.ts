@@ -43,7 +43,7 @@ export const updatePlanStep = implement(contract.updatePlanStep, {
 /** Throws invalid_request for a param that the step does not let be changed, or a value that its action does not take. */
 function refuseParam({ action, editable }: StepRow, name: string, value: unknown): void {
   if (!editable.includes(name)) {
-    const others = editable.length === 0 ? 'nothing of this step can' : `only ${editable.join(', ')} can`;
+    const others = editable.length === 0 ? 'this step has no editable params' : `only ${editable.join(', ')} can`;
     throw new ApiError('invalid_request', `${name} cannot be changed: ${others}`, { field: name });
   }
   const shape = shapes[action].shape as Record<string, (typeof contract.AddNoteParams)['shape']['body']>;

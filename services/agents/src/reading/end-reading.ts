@@ -58,7 +58,7 @@ async function writeIn(
   if (!before || before.tries !== claim.tries) return;
   if (before.content !== claim.content || before.status !== claim.status) return;
   if (!account) {
-    await endReading(tx, claim, { ...endedBadly(before, 'Its account is gone', claim, now), dueAt: null });
+    await endReading(tx, claim, { ...endedBadly(before, 'Its account no longer exists', claim, now), dueAt: null });
     return;
   }
   const isRead = 'passages' in result;

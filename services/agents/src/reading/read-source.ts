@@ -47,6 +47,6 @@ async function readPages(claim: Claim, { sql, extractors, ...tools }: ReadingToo
 
 function whole(pieces: readonly Piece[]): Reading {
   const passages = pieces.map((piece, position) => ({ page: 0, position, ...piece }));
-  if (passages.every(({ text }) => text.trim() === '')) throw new Unreadable('There is nothing to read in it');
+  if (passages.every(({ text }) => text.trim() === '')) throw new Unreadable('It contains no text');
   return { passages, isChanged: true };
 }

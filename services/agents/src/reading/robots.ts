@@ -48,7 +48,7 @@ export class Robots {
     const robotsUrl = `${origin}/robots.txt`;
     const answer = await getter.get({ poolKey, url: robotsUrl, signal, maxBodyBytes: maxRobotsBytes, cutsBody: true });
     if (answer.error !== undefined) return { refusal: `${robotsAway}: ${answer.message}` };
-    if (answer.status >= 500) return { refusal: `${robotsAway}: it answered ${answer.status}` };
+    if (answer.status >= 500) return { refusal: `${robotsAway}: it responded with ${answer.status}` };
     if (answer.status < 200 || answer.status > 299) return 'all';
     return { robotsUrl, bytes: answer.body };
   }

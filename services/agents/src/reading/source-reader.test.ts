@@ -106,7 +106,7 @@ describe('a source that was added is read', () => {
 
   it('one in which nothing is written fails, and says so', async () => {
     const { id } = await library.article('Empty', { body: '  \n\n#' });
-    expect(await ended(id)).toMatchObject({ status: 'failed', error: 'There is nothing to read in it' });
+    expect(await ended(id)).toMatchObject({ status: 'failed', error: 'It contains no text' });
     const told = await platform.event(library.account.id, 'knowledge.failed', ({ source }) => source.id === id);
     expect(told.data).toMatchObject({ source: { status: 'failed' }, previous: { status: 'processing', error: '' } });
   });
@@ -152,7 +152,7 @@ describe('a website', () => {
   it('of which no page can be read fails with the reason of the first, and is ready once one can be', async () => {
     const site = await newSite();
     const { id } = await website(site, ['/a', '/b']);
-    const error = `${site.url}/a cannot be read: it answered 404`;
+    const error = `${site.url}/a cannot be read: it responded with 404`;
     expect(await ended(id)).toMatchObject({ status: 'failed', error });
     site.paths.set('/b', htmlPage('B', 'b'));
     await refresh(id);
@@ -167,7 +167,7 @@ describe('a website', () => {
     const passages = await passagesOf(id);
     site.paths.delete('/');
     expect((await refresh(id)).body).toMatchObject({ status: 'processing', error: '' });
-    const error = `${site.url}/ cannot be read: it answered 404`;
+    const error = `${site.url}/ cannot be read: it responded with 404`;
     const kept = await ended(id);
     expect(kept).toMatchObject({ status: 'ready', error });
     expect(Date.parse(kept.updated_at)).toBeGreaterThan(Date.parse(updated_at));
@@ -188,7 +188,7 @@ describe('a website', () => {
     site.paths.set('/old', htmlPage('Old', 'About ocelots.'));
     const { id } = await website(site, ['/old']);
     await ended(id);
-    const error = `${site.url}/new cannot be read: it answered 404`;
+    const error = `${site.url}/new cannot be read: it responded with 404`;
     await library.request('PATCH', `/sources/${id}`, { pages: [`${site.url}/new`] });
     expect(await ended(id)).toMatchObject({ status: 'failed', error });
     await refresh(id);
@@ -237,7 +237,7 @@ describe('a file', () => {
     const bomb = await upload('bomb.docx', docxOf([{ text: 'a'.repeat(30 * 1_048_576) }], 1_000));
     const long = await upload('long.pdf', pdfOf(Array<string>(10_000).fill('x')));
     const good = await upload('good.txt', 'Good.');
-    expect(await ended(bomb)).toMatchObject({ status: 'failed', error: 'It is too large when it is unpacked' });
+    expect(await ended(bomb)).toMatchObject({ status: 'failed', error: 'It is too large when unpacked' });
     expect(await ended(long)).toMatchObject({ status: 'failed', error: 'It has more than 2,000 pages' });
     expect(await ended(good)).toMatchObject({ status: 'ready' });
   });
@@ -342,7 +342,7 @@ describe('any number of processes', () => {
     expect(await ended(late.id)).toMatchObject({ status: 'failed', error: 'Reading took too long' });
     expect(await ended(deadly.id)).toMatchObject({
       status: 'failed',
-      error: 'Reading it was broken off again and again',
+      error: 'Reading it was interrupted repeatedly',
     });
   });
 
@@ -412,7 +412,7 @@ describe('a website that is read on its schedule', () => {
     const { id } = await website(site, ['/'], { refresh: 'daily' });
     await ended(id);
     site.paths.delete('/');
-    const error = `${site.url}/ cannot be read: it answered 404`;
+    const error = `${site.url}/ cannot be read: it responded with 404`;
     for (const [waitMs, requests] of [
       [dayMs, 2],
       [5 * minuteMs, 3],

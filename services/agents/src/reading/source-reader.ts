@@ -136,7 +136,7 @@ export class SourceReader {
   #refusalOf(claim: Claim): string | undefined {
     if (this.#isTooLong(claim)) return tookTooLong;
     const most = claim.status === 'processing' ? maxTries : maxScheduledTries;
-    return claim.tries > most ? 'Reading it was broken off again and again' : undefined;
+    return claim.tries > most ? 'Reading it was interrupted repeatedly' : undefined;
   }
 
   #isTooLong({ reading_since }: Claim): boolean {

@@ -128,7 +128,7 @@ describe('a website', () => {
     const third = await read(['/a'], knownOf(first));
     expect(third).toMatchObject({ isChanged: true, replaced: [1, 2] });
     site.paths.set('/a', status(503));
-    await expect(read(['/a', '/b'], knownOf(first))).rejects.toThrow('/a cannot be read: it answered 503');
+    await expect(read(['/a', '/b'], knownOf(first))).rejects.toThrow('/a cannot be read: it responded with 503');
   });
 });
 
@@ -171,16 +171,16 @@ describe('what a page is refused for', () => {
     getter = getterOf(3_000);
     site.paths.set('/page', drip('text/html'));
     site.paths.set('/good', htmlPage('Good', 'good'));
-    await expect(read(['/page'])).rejects.toThrow(`${site.url}/page cannot be read: it did not answer in time`);
+    await expect(read(['/page'])).rejects.toThrow(`${site.url}/page cannot be read: it did not respond in time`);
     expect(await read(['/page', '/good'])).toMatchObject({ passages: [{ page: 1, text: 'good' }] });
   });
 
   it.each<[string, SiteAnswer, string]>([
-    ['a page that is not there', status(404), 'it answered 404'],
-    ['a server that fails', status(500), 'it answered 500'],
+    ['a page that is not there', status(404), 'it responded with 404'],
+    ['a server that fails', status(500), 'it responded with 500'],
     ['a picture', html('x', { 'content-type': 'image/png' }), 'it is image/png'],
     ['a page without a type', (_, response) => response.writeHead(200).end('x'), 'it is of no type'],
-    ['a page without text', html('<title>App</title><script>app()</script>'), 'there is nothing to read in it'],
+    ['a page without text', html('<title>App</title><script>app()</script>'), 'it contains no text'],
     ['a redirect inside', status(302, { location: 'http://10.0.0.1/' }), 'not public'],
     ['a redirect to a name that leads inside', status(302, { location: 'http://inside.example/' }), 'its robots.txt'],
     ['a redirect to a file', status(302, { location: 'file:///etc/passwd' }), 'neither http nor https'],
@@ -217,7 +217,7 @@ describe('what a page is refused for', () => {
   it('more text than is kept of one source, of all its pages together', async () => {
     const paths = Array.from({ length: 5 }, (_, index) => `/${index}`);
     for (const path of paths) site.paths.set(path, html('word '.repeat(100_000), { 'content-type': 'text/plain' }));
-    await expect(read(paths)).rejects.toThrow('more text than can be kept');
+    await expect(read(paths)).rejects.toThrow('too much text');
     expect((await read(paths.slice(1))).passages.length).toBeGreaterThan(1_500);
   });
 
@@ -225,7 +225,7 @@ describe('what a page is refused for', () => {
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
     const text = 'word '.repeat(200_000);
     for (const path of paths) site.paths.set(path, html(text, { 'content-type': 'text/plain' }));
-    await expect(read(paths)).rejects.toThrow('more text than can be kept');
+    await expect(read(paths)).rejects.toThrow('too much text');
     expect(site.requests.length).toBeLessThan(20);
   });
 
@@ -235,7 +235,7 @@ describe('what a page is refused for', () => {
     site.paths.set('/larger', padded(5 * 1_048_576));
     const { passages } = await read(['/large', '/larger']);
     expect(passages).toMatchObject([{ page: 0, text: 'Open' }]);
-    await expect(read(['/larger'])).rejects.toThrow('it is larger than what is read of a page');
+    await expect(read(['/larger'])).rejects.toThrow('it is larger than a page may be');
   });
 
   it('three pages that are too much for an extractor end the reading', async () => {

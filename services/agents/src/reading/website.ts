@@ -196,16 +196,17 @@ async function outcomeOf(page: AskedPage, answer: GetResult, { extractor }: Page
     const { passages: _, bytes: __, ...state } = known;
     return { kind: 'kept', state, known };
   }
-  if (answer.status < 200 || answer.status > 299) return failed(`it answered ${answer.status}`, isTemporary(answer));
+  if (answer.status < 200 || answer.status > 299)
+    return failed(`it responded with ${answer.status}`, isTemporary(answer));
   const sha256 = createHash('sha256').update(answer.body).digest();
   const { etag = null, 'last-modified': last_modified = null } = answer.headers;
   const state = { position, url, etag, last_modified, sha256 };
   if (known?.sha256.equals(sha256)) return { kind: 'kept', state, known };
   const { type, charset } = contentType(answer.headers['content-type'] ?? '');
-  if (!readTypes.has(type)) return failed(`it is ${type || 'of no type'}, and only HTML and plain text are read`);
+  if (!readTypes.has(type)) return failed(`it is ${type || 'of no type'}; only HTML and plain text are read`);
   try {
     const pieces = await extractor.read({ type: type === 'text/plain' ? 'txt' : 'html', charset }, () => [answer.body]);
-    return pieces.length > 0 ? { kind: 'read', state, pieces } : failed('there is nothing to read in it');
+    return pieces.length > 0 ? { kind: 'read', state, pieces } : failed('it contains no text');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return failed(error.message.charAt(0).toLowerCase() + error.message.slice(1));

@@ -110,7 +110,7 @@ describe('the settings', () => {
     const gone = await crew.account.client.createPipeline({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
     const refused = await patch(crew, { pipeline_budgets: { [crew.pipeline.id]: 1, [stranger.pipeline.id]: 1 } });
     expect(refused).toMatchObject(
-      invalid('pipeline_budgets', new RegExp(`the id ${RegExp.escape(String(stranger.pipeline.id))}$`)),
+      invalid('pipeline_budgets', new RegExp(`not ${RegExp.escape(String(stranger.pipeline.id))}$`)),
     );
     await changed(crew, { pipeline_budgets: { [gone.id]: 1 } });
     await crew.account.client.deletePipeline({ params: { pipeline_id: gone.id } });

@@ -67,8 +67,8 @@ export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts)
     );
   const namesPlaces = named.pipelines.length + named.stages.length > 0;
   const gone = [
-    ...named.pipelines.filter((id) => !known.pipelines.has(id)).map((id) => `pipeline ${id} is gone`),
-    ...named.stages.filter((id) => !isStageThere(id)).map((id) => `stage ${id} is gone`),
+    ...named.pipelines.filter((id) => !known.pipelines.has(id)).map((id) => `pipeline ${id} no longer exists`),
+    ...named.stages.filter((id) => !isStageThere(id)).map((id) => `stage ${id} no longer exists`),
   ];
   const withoutPipelines = namesPlaces ? ['Pipelines is not switched on for the account'] : [];
   return [
@@ -79,6 +79,6 @@ export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts)
       .filter((email) => !known.teammates.has(email))
       .map((email) => `teammate ${email} is no longer active`),
     ...(known.hasPipelines ? gone : withoutPipelines),
-    ...named.collections.filter((id) => !known.collections.has(id)).map((id) => `collection ${id} is gone`),
+    ...named.collections.filter((id) => !known.collections.has(id)).map((id) => `collection ${id} no longer exists`),
   ];
 }

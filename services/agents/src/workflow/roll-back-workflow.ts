@@ -16,7 +16,7 @@ export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
       const latest = found.last_version === 0 ? 'nothing was published' : `the latest is ${found.last_version}`;
       return fail('invalid_state', `The workflow has no version ${number}; ${latest}`);
     }
-    if (number === found.live_version) return fail('invalid_state', `Version ${number} is live already`);
+    if (number === found.live_version) return fail('invalid_state', `Version ${number} is already live`);
     // Versions never change: what the first reading names is what the second one is held against.
     const blocks = (await selectBlocks(tx, account.id, found.id, number))!;
     const parts = partsOf(blocks);

@@ -195,7 +195,7 @@ describe('rolling back', () => {
     expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/no version 1; nothing was published/));
     await crew.putDraft(id, blocks);
     await publish(crew, id);
-    expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/Version 1 is live already/));
+    expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/Version 1 is already live/));
     for (const number of [2, 2_147_483_647])
       expect(await rollBack(crew, id, number)).toMatchObject(conflict(/no version \d+; the latest is 1/));
     for (const none of ['x', '0', '-1', '1.5', 2_147_483_648, 9_007_199_254_740_991])
@@ -230,7 +230,7 @@ describe('rolling back', () => {
     expect(answer).toMatchObject(conflict(/./));
     expect(answer.body.error.message).toBe(
       `Version 1 is broken now: action move_stage is not switched on, teammate ada@example.com is no longer active, ` +
-        `pipeline ${gone.id} is gone, stage ${goneStage} is gone, collection ${collection!.id} is gone; ` +
+        `pipeline ${gone.id} no longer exists, stage ${goneStage} no longer exists, collection ${collection!.id} no longer exists; ` +
         `restore it as the draft and fix it there`,
     );
     expect((await versions(crew, id)).data).toHaveLength(4);
@@ -242,9 +242,9 @@ describe('rolling back', () => {
     await addMember(stranger, 'far@example.com');
     const stage = crew.pipeline.stages[0]!.id;
     const broken = [
-      [{ pipeline: other.id, stage }, `stage ${stage} is gone`],
-      [{ pipeline: stranger.pipeline.id }, `pipeline ${stranger.pipeline.id} is gone`],
-      [{ stage: stranger.pipeline.stages[0]!.id }, `stage ${stranger.pipeline.stages[0]!.id} is gone`],
+      [{ pipeline: other.id, stage }, `stage ${stage} no longer exists`],
+      [{ pipeline: stranger.pipeline.id }, `pipeline ${stranger.pipeline.id} no longer exists`],
+      [{ stage: stranger.pipeline.stages[0]!.id }, `stage ${stranger.pipeline.stages[0]!.id} no longer exists`],
       [{ teammate: 'far@example.com' }, 'teammate far@example.com is no longer active'],
     ] as const;
     for (const [named, phrase] of broken) {

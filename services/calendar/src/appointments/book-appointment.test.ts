@@ -174,7 +174,7 @@ describe('a booking is refused', () => {
       ['2026-06-01T11:30:00+02:00', /too soon/],
       ['2026-05-01T11:30:00+02:00', /too soon/],
       ['2026-07-02T09:00:00+02:00', /too far/],
-      [tuesday('17:00'), /outside the open hours/],
+      [tuesday('17:00'), /outside opening hours/],
       ['2026-06-03T10:00:00+02:00', /time off/],
     ];
     for (const [startsAt, reason] of wrong) {

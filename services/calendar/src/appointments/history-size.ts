@@ -10,6 +10,6 @@ const maxHistoryBytes = 262_144;
 /** Throws invalid_request, `field` the input that was to be changed, where the history would be more than 256 KiB of JSON. */
 export function checkHistorySize(history: readonly HistoryRow[], field: string): void {
   if (Buffer.byteLength(JSON.stringify(history)) <= maxHistoryBytes) return;
-  const rule = `${field} must be left as it is: the appointment's history has no room for another change of this kind; book a new one`;
+  const rule = `${field} must stay unchanged: the appointment's history is full; book a new appointment`;
   throw new ApiError('invalid_request', rule, { field });
 }

@@ -22,7 +22,7 @@ export const listAppointments = implement(contract.listAppointments, {
     if (query.booking_type !== undefined) {
       const bookingType = await selectBookingType(tx, account.id, query.booking_type);
       if (!bookingType)
-        return fail('invalid_request', 'booking_type must be the id of one of this account', 'booking_type');
+        return fail('invalid_request', 'booking_type must be the id of a booking type of this account', 'booking_type');
       filter.bookingTypeId = bookingType.id;
     }
     return await readPage(query, {

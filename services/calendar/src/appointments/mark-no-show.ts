@@ -11,7 +11,7 @@ export const markNoShow = implement(contract.markNoShow, {
     if (found.status !== 'confirmed')
       return fail('invalid_state', `The appointment is ${found.status}; only a confirmed one can be a no-show`);
     if (now < found.starts_at)
-      return fail('invalid_state', 'The appointment has not begun; a no-show is possible after its start');
+      return fail('invalid_state', 'The appointment has not started; it can be marked as a no-show after its start');
     const { after, change } = await changeStatus(tx, account, found, 'no_show', body.note, now);
     emit(contract.appointmentNoShow, change);
     return toAppointment(after, account.timezone);

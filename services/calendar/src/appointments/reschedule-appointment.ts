@@ -32,10 +32,7 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
       return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
     }
     if (!bookingType || !candidate) {
-      return fail(
-        'slot_taken',
-        `${staff} does not take this booking type any more; hand the appointment to another teammate`,
-      );
+      return fail('slot_taken', `${staff} no longer takes this booking type; hand the appointment to another teammate`);
     }
     const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt };
     const refusals = refusalsOf({ ...rules, candidate });

@@ -9,10 +9,10 @@ export function slotTakenMessage(refusals: readonly Refusal[][], bookingType: Of
     off_grid: `starts_at is off the grid: it must be ${grid}`,
     too_soon: `starts_at is too soon: it must be ${notice === 0 ? 'later than now' : `at least ${notice} minutes from now`}`,
     too_far: `starts_at is too far ahead: it must be at most ${bookingType.window_days} × 24 hours from now`,
-    inactive: 'No teammate who could take this time takes bookings now',
-    outside_hours: 'The time is outside the open hours',
-    time_off: 'The time meets time off',
-    taken: 'The time is not free any more',
+    inactive: 'No teammate for this booking type is active',
+    outside_hours: 'The time is outside opening hours',
+    time_off: 'The time overlaps time off',
+    taken: 'The time is no longer free',
   };
   const named = refusals.flat();
   const order: Refusal[] = ['off_grid', 'too_soon', 'too_far', 'taken', 'time_off', 'outside_hours', 'inactive'];

@@ -18,17 +18,13 @@ export async function checkStaff(
     const teammates = await selectTeammates(tx, account.id, added);
     const stranger = added.find((email) => !teammates.has(email));
     if (stranger !== undefined) {
-      throw new ApiError(
-        'invalid_request',
-        `staff must be emails of teammates who take bookings; ${stranger} is none`,
-        {
-          field: 'staff',
-        },
-      );
+      throw new ApiError('invalid_request', `staff must be emails of teammates who take bookings, not ${stranger}`, {
+        field: 'staff',
+      });
     }
   }
   if (default_staff !== null && !staff.includes(default_staff)) {
-    throw new ApiError('invalid_request', `default_staff must be one of staff; ${default_staff} is not`, {
+    throw new ApiError('invalid_request', `default_staff must be one of staff, not ${default_staff}`, {
       field: isDefaultGiven ? 'default_staff' : 'staff',
     });
   }

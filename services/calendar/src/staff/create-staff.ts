@@ -16,9 +16,9 @@ export const createStaff = implement(contract.createStaff, {
       });
     }
     if (!member?.active)
-      return fail('invalid_request', `email must be that of a member of the team; ${email} is none`, 'email');
+      return fail('invalid_request', `email must be the email of a team member, not ${email}`, 'email');
     if (!(await insertStaff(tx, account.id, email, profile))) {
-      return fail('invalid_state', `${email} takes bookings already; change the profile with PATCH`);
+      return fail('invalid_state', `${email} already takes bookings; update the profile with PATCH`);
     }
     return toStaff((await selectStaff(tx, account.id, email))!);
   },

@@ -10,7 +10,7 @@ export const createTimeOff = implement(contract.createTimeOff, {
   async handle({ account, tx, body, found, fail }) {
     const starts_at = instantOf(body.from, account.timezone);
     const ends_at = instantOf(body.to, account.timezone);
-    if (ends_at <= starts_at) return fail('invalid_request', 'to must be later than from, for it is exclusive', 'to');
+    if (ends_at <= starts_at) return fail('invalid_request', 'to must be later than from', 'to');
     const row = await insertTimeOff(tx, account.id, found.id, { starts_at, ends_at, reason: body.reason });
     return toTimeOff(row, account.timezone);
   },

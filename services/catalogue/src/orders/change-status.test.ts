@@ -77,7 +77,7 @@ describe('the status of an order', () => {
     expect(body.error.message).toBe('The order is new; it can be confirmed, declined or cancelled, but not fulfilled');
     await change(shop, id, 'cancel');
     expect((await change(shop, id, 'confirm')).body.error.message).toBe(
-      'The order is cancelled, which is final; it cannot be confirmed any more',
+      'The order is cancelled, which is final; it can no longer be confirmed',
     );
   });
 

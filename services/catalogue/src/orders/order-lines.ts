@@ -15,7 +15,7 @@ export function linesOf(items: readonly Item[], products: ReadonlyMap<string, Pr
     if (!product) {
       const missing = name === undefined ? 'name' : 'unit_price_minor';
       if (name === undefined || unit_price_minor === undefined) {
-        throw invalid(`${path}.${missing} is required, since the catalogue has no product with this sku`);
+        throw invalid(`${path}.${missing} is required because the catalogue has no product with this sku`);
       }
       return { product: null, sku, name, quantity, unit_price_minor };
     }
@@ -41,7 +41,7 @@ export function linesOf(items: readonly Item[], products: ReadonlyMap<string, Pr
 export function totalOf(lines: readonly OrderLine[]): number {
   const total = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.unit_price_minor), 0n);
   if (total <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(total);
-  throw invalid(`items must come to a total of at most ${Number.MAX_SAFE_INTEGER}; these come to ${total}`);
+  throw invalid(`items must total at most ${Number.MAX_SAFE_INTEGER}, not ${total}`);
 }
 
 function invalid(message: string): ApiError {

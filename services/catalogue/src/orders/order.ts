@@ -42,7 +42,7 @@ const possible: Record<OrderStatus, readonly OrderStatus[]> = {
 /** Why an order of this status cannot go to that one, and where it could; undefined where it can. */
 export function refusalOf(from: OrderStatus, to: OrderStatus): string | undefined {
   if (possible[from].includes(to)) return undefined;
-  if (possible[from].length === 0) return `The order is ${from}, which is final; it cannot be ${to} any more`;
+  if (possible[from].length === 0) return `The order is ${from}, which is final; it can no longer be ${to}`;
   const others = possible[from];
   return `The order is ${from}; it can be ${others.slice(0, -1).join(', ')} or ${others.at(-1)}, but not ${to}`;
 }

@@ -8,7 +8,7 @@ export const createAudience = implement(contract.createAudience, {
   async handle({ account, body, tx, now, fail }) {
     checkRulesSize(body.rules);
     const row = await insertAudience(tx, account.id, body, now);
-    if (!row) return fail('invalid_request', 'name must be one that no other audience of the account has', 'name');
+    if (!row) return fail('invalid_request', 'name must be unique; another audience has it', 'name');
     return toAudience(row, account.timezone);
   },
 });

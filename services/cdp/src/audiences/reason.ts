@@ -23,7 +23,7 @@ export function reasonOf(item: Condition | NestedRules, facts: Facts): string {
     case 'consent': {
       const { channel, purpose, op } = item;
       const said = facts.said(item);
-      const known = said ? `was ${said.state} ${facts.dayOf(said.at)}` : 'was never spoken of';
+      const known = said ? `was ${said.state} ${facts.dayOf(said.at)}` : 'was never granted or withdrawn';
       return `${purpose} on ${channel} ${known}; needed ${op === 'granted' ? 'granted' : 'not granted'}`;
     }
     case 'tag': {

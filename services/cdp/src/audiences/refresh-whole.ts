@@ -108,6 +108,6 @@ function isFailedTry(error: unknown): boolean {
 
 function describe(error: unknown): string {
   return isCutOff(error)
-    ? `Working it out took longer than ${timeoutMs / 60_000} minutes; fewer or narrower conditions would help`
-    : 'Working it out failed on our side; ask for a refresh to try again';
+    ? `Computing the members took longer than ${timeoutMs / 60_000} minutes; use fewer or narrower conditions`
+    : 'Computing the members failed on our side; refresh the audience to try again';
 }

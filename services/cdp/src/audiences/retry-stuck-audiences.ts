@@ -14,7 +14,8 @@ export const retryStuckAudiences: Job<unknown> = {
     const accounts = call.findAccounts(stuck.map((audience) => audience.account_id));
     for (const audience of stuck) {
       const account = accounts.get(audience.account_id);
-      if (account) await noteFailure(call, account, audience, 'It was not worked out within 15 minutes, twice');
+      if (account)
+        await noteFailure(call, account, audience, 'Computing the members took longer than 15 minutes, twice');
     }
     return stuck.length === batch;
   },

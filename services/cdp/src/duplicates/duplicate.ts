@@ -13,5 +13,5 @@ export function toDuplicatePair(row: DuplicateRow): Answer<typeof dismissDuplica
 
 /** Why a pair that was decided cannot be decided again. */
 export function decidedAlready({ status }: DuplicateRow): string {
-  return `The pair was ${status} already; only an open one can be decided`;
+  return `The pair was already ${status}; only an open pair can be decided`;
 }

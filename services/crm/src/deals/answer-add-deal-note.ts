@@ -6,6 +6,6 @@ import { changeWhenAsked } from './change-when-asked.ts';
 export const answerAddDealNote = answerRequest(addDealNote, (call, asked) =>
   changeWhenAsked(call, asked, dealUpdated, async ({ notes }) => {
     const longer = notes === '' ? asked.body : `${notes}\n\n${asked.body}`;
-    return codePoints(longer) <= maxDealNotes ? { notes: longer } : "The deal's notes have no room for it";
+    return codePoints(longer) <= maxDealNotes ? { notes: longer } : "The note does not fit into the deal's notes";
   }),
 );

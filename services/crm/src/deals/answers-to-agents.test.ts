@@ -81,12 +81,12 @@ describe('a note', () => {
     expect(await note('a'.repeat(4_990))).toEqual(done);
     expect(await note('b'.repeat(8))).toEqual(done);
     const key = randomUUID();
-    expect((await note('c', key)).refusal).toMatch(/no room/);
+    expect((await note('c', key)).refusal).toMatch(/does not fit/);
     await client.updateDeal({ params: { deal_id: deal.id }, body: { notes: '' } });
     expect(await note('c', key)).toEqual(done);
     expect((await read()).notes).toBe('c');
     await client.deleteDeal({ params: { deal_id: deal.id } });
-    expect((await note('d')).refusal).toMatch(/gone/);
+    expect((await note('d')).refusal).toMatch(/no longer exists/);
     expect(await note('c', key)).toEqual(done);
   });
 });

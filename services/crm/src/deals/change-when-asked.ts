@@ -18,7 +18,7 @@ export async function changeWhenAsked(
     if (!account) throw new Error(`there is no account ${accountId}`);
     const found = await lockDeal(tx, accountId, asked.deal);
     if (await isTaken(tx, accountId, asked.key)) return { refusal: null };
-    if (!found) return { refusal: 'The deal is gone' };
+    if (!found) return { refusal: 'The deal no longer exists' };
     const values = await valuesOf(found, tx, now);
     if (typeof values === 'string') return { refusal: values };
     await takeKey(tx, accountId, asked.key, now);

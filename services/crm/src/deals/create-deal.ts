@@ -46,5 +46,7 @@ async function placeOf(call: HandlerCall<typeof contract.createDeal, undefined, 
   }
   await openPipelines(tx, account.id);
   const first = await holdPlace(tx, account.id, { pipeline });
-  return first ?? fail('invalid_request', 'pipeline is required: the account has none; add one first', 'pipeline');
+  return (
+    first ?? fail('invalid_request', 'pipeline is required: the account has no pipeline; create one first', 'pipeline')
+  );
 }

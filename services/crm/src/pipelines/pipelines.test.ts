@@ -47,7 +47,7 @@ describe('the first pipeline', () => {
     expect((await account.client.listPipelines()).data).toEqual([]);
     const refused = await account.request('POST', '/v1/crm/deals', { body: { title: 'x' } });
     expect(refused).toMatchObject(invalid('pipeline'));
-    expect(refused.body.error.message).toMatch(/add one/);
+    expect(refused.body.error.message).toMatch(/create one/);
     const own = await account.client.createPipeline({ body: { name: 'Own', stages: named('Only') } });
     expect((await account.client.listPipelines()).data).toEqual([own]);
     expect((await account.client.createDeal({ body: { title: 'x' } })).pipeline).toEqual({ id: own.id, name: 'Own' });
@@ -150,7 +150,10 @@ describe('changing a pipeline', () => {
     const wrong: [unknown[], string][] = [
       [[{ id: first }, { id: 999_999_999 }], 'stages[1].id must be the id of a stage of this pipeline'],
       [[{ id: other.stages[0]!.id }], 'stages[0].id must be the id of a stage of this pipeline'],
-      [[{ id: first }, { name: 'x' }, { id: first, name: 'y' }], 'stages[2].id must be there once'],
+      [
+        [{ id: first }, { name: 'x' }, { id: first, name: 'y' }],
+        'stages[2].id must be unique; stages[0] has the same id',
+      ],
       [[{ id: first }, {}], 'stages[1] must have an id, a name, or both'],
       [[], 'stages must have at least 1'],
     ];

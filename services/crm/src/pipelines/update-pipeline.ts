@@ -32,7 +32,7 @@ function plannedStages(
     const stage = current.find((each) => each.id === id);
     if (!stage) throw wrongStage(index, 'must be the id of a stage of this pipeline');
     const first = given.findIndex((each) => each.id === id);
-    if (first !== index) throw wrongStage(index, `must be there once; stages[${first}] has it already`);
+    if (first !== index) throw wrongStage(index, `must be unique; stages[${first}] has the same id`);
     return { id, name: name ?? stage.name };
   });
 }

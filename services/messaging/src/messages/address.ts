@@ -9,7 +9,7 @@ import { toE164 } from '@customer-platform/phone-number';
 export function addressFor(to: string, channels: readonly Channel[], account: Pick<AccountContext, 'country'>): string {
   const byEmail = channels.filter((channel) => channel === 'email').length;
   if (byEmail > 0 && byEmail < channels.length)
-    throw refusal('to must be left out where channels have email and others: name the contact');
+    throw refusal('to must be left out if channels mix email with others; give contact instead');
   if (byEmail > 0) {
     const address = email.safeParse(to);
     if (!address.success) throw refusal('to must be an email address, such as ada@example.com');

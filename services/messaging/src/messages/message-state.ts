@@ -126,7 +126,7 @@ function retryAt({ tries, started_at }: AttemptState, retryAfterMs: number, now:
 const skipMessages = {
   not_set_up: 'The channel is not set up',
   no_address: 'The contact has no address on this channel',
-  no_consent: 'The contact has not granted it',
+  no_consent: 'The contact has not granted consent',
 };
 
 /** Takes a receipt; the same one again changes nothing. Answers whether it is new. */
@@ -167,12 +167,12 @@ export function takeTimer(message: MessageState, number: number, now: Date): voi
   const attempt = attemptOf(message, number);
   if (attempt.falls_back_at === null || attempt.falls_back_at > now) return;
   attempt.falls_back_at = null;
-  goOn(message, attempt, 'No provider said whether it took the message', now);
+  goOn(message, attempt, 'No provider confirmed whether it accepted the message', now);
 }
 
 /** A try whose process died: nobody knows whether the provider was called. */
 export function takeLoss(message: MessageState, number: number, now: Date): void {
-  takeResult(message, number, { outcome: 'unknown', message: 'The provider did not answer' }, now);
+  takeResult(message, number, { outcome: 'unknown', message: 'The provider did not respond' }, now);
 }
 
 /**

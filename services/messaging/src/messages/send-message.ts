@@ -26,7 +26,7 @@ export const sendMessage = implement(contract.sendMessage, {
     if (contact === undefined && to === undefined)
       return fail('invalid_request', 'contact or to is required', 'contact');
     if (contact !== undefined && to !== undefined)
-      return fail('invalid_request', 'to must be left out where contact is given', 'to');
+      return fail('invalid_request', 'to must be left out if contact is given', 'to');
     if (send_at && send_at <= now) return fail('invalid_request', 'send_at must be in the future', 'send_at');
     const named = steps.map(({ channel }) => channel);
     const givenTo = to === undefined ? null : addressFor(to, named, account);

@@ -18,7 +18,7 @@ export function isSame(one: string, other: string): boolean {
 
 /** What a request to a hook is refused with whose signature is not right: 401 invalid_key. */
 export function wrongSignature(): ApiError {
-  return new ApiError('invalid_key', 'The signature must be right for this hook, its body and this moment');
+  return new ApiError('invalid_key', 'The signature must be valid for this hook, body and time');
 }
 
 /** The JSON object of a hook's body. Throws invalid_request, field body, where it is none. */

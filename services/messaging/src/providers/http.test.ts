@@ -46,7 +46,7 @@ describe('sending', () => {
     server.answers.push({ status: 503, headers: { 'retry-after': '2' } });
     expect(await send()).toEqual({
       outcome: 'unavailable',
-      message: 'The provider answered 503',
+      message: 'The provider responded with 503',
       retryAfterMs: 2000,
     });
     expect((await send()).outcome).toBe('accepted');
@@ -59,16 +59,19 @@ describe('sending', () => {
     const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
     expect(await send({}, { secret: other })).toEqual({
       outcome: 'rejected',
-      message: 'The provider answered 401: The signature is wrong',
+      message: 'The provider responded with 401: The signature is wrong',
     });
     expect(server.taken).toEqual([]);
   });
 
   it('says what a refusal says, and never the secret', async () => {
     server.answers.push({ status: 422, body: { message: `no route for ${httpSecret}` } });
-    expect(await send()).toEqual({ outcome: 'rejected', message: 'The provider answered 422: no route for [secret]' });
+    expect(await send()).toEqual({
+      outcome: 'rejected',
+      message: 'The provider responded with 422: no route for [secret]',
+    });
     server.answers.push({ status: 400, body: { error: 'no such number' } });
-    expect(await send()).toEqual({ outcome: 'rejected', message: 'The provider answered 400: no such number' });
+    expect(await send()).toEqual({ outcome: 'rejected', message: 'The provider responded with 400: no such number' });
   });
 
   it('is unknown, and sent once, where the connection is lost, nothing comes, or too much', async () => {
@@ -89,7 +92,7 @@ describe('sending', () => {
     });
     expect(await send({}, { url: 'https://10.1.2.3/' })).toEqual({
       outcome: 'rejected',
-      message: 'The provider is at an address that must not be called',
+      message: 'The provider is at a blocked address',
     });
   });
 });

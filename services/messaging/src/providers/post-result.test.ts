@@ -25,7 +25,7 @@ describe('what an answer means', () => {
     for (const id of [undefined, '', 'x'.repeat(201), 'a\0b', null, {}]) {
       expect(answered(200, { id })).toEqual({
         outcome: 'unknown',
-        message: 'Acme answered 200 without an id: the message may have been sent',
+        message: 'Acme responded with 200 but no id: the message may have been sent',
       });
     }
     expect(toSendResult({ status: 200, body: '<html>', durationMs: 1 }, shape).outcome).toBe('unknown');
@@ -39,7 +39,7 @@ describe('what an answer means', () => {
   it('is for now where the provider says so, and waits as long as the answer asks', () => {
     expect(answered(400, { text: 'slow down', isTemporary: true }, { retryAfterMs: 7000 })).toEqual({
       outcome: 'unavailable',
-      message: 'Acme answered 400: slow down',
+      message: 'Acme responded with 400: slow down',
       retryAfterMs: 7000,
     });
   });
@@ -62,7 +62,7 @@ describe('what an answer means', () => {
   it('quotes the provider on one line, shortly, and never a secret', () => {
     expect(answered(400, { text: ' the token\r\n"open sesame"\0 is wrong ' })).toEqual({
       outcome: 'rejected',
-      message: 'Acme answered 400: the token "[secret]" is wrong',
+      message: 'Acme responded with 400: the token "[secret]" is wrong',
     });
     expect(quoted('😀'.repeat(600), [])).toBe(`${'😀'.repeat(500)}…`);
     expect(quoted('e'.repeat(500), [''])).toBe('e'.repeat(500));

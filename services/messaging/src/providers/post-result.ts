@@ -34,11 +34,14 @@ export function toSendResult(result: PostResult, shape: AnswerShape): SendResult
   if (isSuccess(result)) {
     const id = shape.accepted.safeParse(answer);
     if (id.success) return { outcome: 'accepted', providerId: id.data };
-    return { outcome: 'unknown', message: `${name} answered ${status} without an id: the message may have been sent` };
+    return {
+      outcome: 'unknown',
+      message: `${name} responded with ${status} but no id: the message may have been sent`,
+    };
   }
   const refusal = shape.refused.safeParse(answer).data;
   const said = refusal ? quoted(refusal.text, shape.secrets) : '';
-  const message = said === '' ? `${name} answered ${status}` : `${name} answered ${status}: ${said}`;
+  const message = said === '' ? `${name} responded with ${status}` : `${name} responded with ${status}: ${said}`;
   const isTemporary = refusal?.isTemporary || status === 408 || status === 429 || status >= 500;
   if (!isTemporary) return { outcome: 'rejected', message };
   return { outcome: 'unavailable', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
@@ -50,15 +53,15 @@ function resultOfError(error: PostError, name: string): SendResult {
     case 'refused':
       return { outcome: 'unavailable', message: `${name} could not be reached` };
     case 'dns':
-      return { outcome: 'unavailable', message: `${name} could not be found by its name` };
+      return { outcome: 'unavailable', message: `${name} has a host name that cannot be resolved` };
     case 'tls':
       return { outcome: 'unavailable', message: `${name} could not be reached over trusted TLS` };
     case 'blocked':
-      return { outcome: 'rejected', message: `${name} is at an address that must not be called` };
+      return { outcome: 'rejected', message: `${name} is at a blocked address` };
     case 'timeout':
-      return { outcome: 'unknown', message: `${name} did not answer in time: the message may have been sent` };
+      return { outcome: 'unknown', message: `${name} did not respond in time: the message may have been sent` };
     case 'too_large':
-      return { outcome: 'unknown', message: `${name} answered at too great length: the message may have been sent` };
+      return { outcome: 'unknown', message: `${name} sent too long a response: the message may have been sent` };
     case 'http':
       return { outcome: 'unknown', message: `${name} lost the connection: the message may have been sent` };
   }

@@ -83,7 +83,7 @@ describe('sending', () => {
     const { port, mails } = await started('starttls');
     expect(await send(port, {}, { host: 'other.localhost' })).toEqual({
       outcome: 'unavailable',
-      message: 'No trusted TLS connection to the mail server came about',
+      message: 'No trusted TLS connection to the mail server could be made',
     });
     expect(mails).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('what becomes of it', () => {
     const { port } = await started('starttls');
     expect(await send(port, { to: 'refused@example.com' })).toEqual({
       outcome: 'rejected',
-      message: 'The mail server answered 550 5.1.1 No such user',
+      message: 'The mail server responded: 550 5.1.1 No such user',
     });
     expect((await send(port, { to: 'unwanted@example.com' })).outcome).toBe('rejected');
     expect((await send(port, {}, { from: 'banned@shop.example' })).outcome).toBe('rejected');
@@ -110,7 +110,7 @@ describe('what becomes of it', () => {
     const { port } = await started('starttls');
     expect(await send(port, { to: 'later@example.com' })).toEqual({
       outcome: 'unavailable',
-      message: 'The mail server answered 451 4.7.1 Try again later',
+      message: 'The mail server responded: 451 4.7.1 Try again later',
     });
     expect((await send(port, { to: 'full@example.com' })).outcome).toBe('unavailable');
   });
@@ -132,7 +132,7 @@ describe('what becomes of it', () => {
     const asked = await started('starttls', 'asked');
     expect(await send(asked.port, {}, { username: 'shop', password: 'wrong' })).toEqual({
       outcome: 'rejected',
-      message: 'The mail server answered 535 5.7.8 Authentication failed for shop with [secret]: AUTH PLAIN [secret]',
+      message: 'The mail server responded: 535 5.7.8 Authentication failed for shop with [secret]: AUTH PLAIN [secret]',
     });
     expect((await send(asked.port)).outcome).toBe('rejected');
     const broken = await started('starttls', 'broken');
@@ -153,18 +153,18 @@ describe('what becomes of it', () => {
     });
     expect(await sendInVain(await startBareServer(''))).toEqual({
       outcome: 'unavailable',
-      message: 'The mail server did not answer in time',
+      message: 'The mail server did not respond in time',
     });
     expect(await send(await startBareServer('554 5.3.2 Closed today\r\n'))).toEqual({
       outcome: 'unavailable',
-      message: 'The mail server answered 554 5.3.2 Closed today',
+      message: 'The mail server responded: 554 5.3.2 Closed today',
     });
     const resolve = () => Promise.reject(new Error('no such name'));
     const settings = { ...base, port: 25, host: 'mail.example' };
     const lost = { ...tools, guard: { ...tools.guard, resolve } };
     expect(await provider.send(outgoing(message), settings, lost)).toEqual({
       outcome: 'unavailable',
-      message: 'The mail server could not be found by its name',
+      message: 'The mail server has a host name that cannot be resolved',
     });
   });
 
@@ -198,7 +198,7 @@ describe('what becomes of it', () => {
       await provider.send(outgoing(message), { ...base, port, host: 'mail.example' }, { ...tools, guard }),
     ).toEqual({
       outcome: 'rejected',
-      message: 'The mail server is at an address that must not be called',
+      message: 'The mail server is at a blocked address',
     });
   });
 });

@@ -185,12 +185,15 @@ class Transmission {
     if (error instanceof ConnectError) return resultOfDial(error);
     const said = quoted(response ?? '', loginsOf(this.#settings));
     if (isAnswered && said === '') return { outcome: 'rejected', message: refusalWithoutWords(code, command) };
-    if (isAnswered && responseCode >= 500) return { outcome: 'rejected', message: `The mail server answered ${said}` };
-    if (said !== '') return { outcome: 'unavailable', message: `The mail server answered ${said}` };
+    if (isAnswered && responseCode >= 500)
+      return { outcome: 'rejected', message: `The mail server responded: ${said}` };
+    if (said !== '') return { outcome: 'unavailable', message: `The mail server responded: ${said}` };
     // The connection's own bounds are as long as ours, and may be noticed first.
     if (code === 'ETIMEDOUT') return resultOfDial({ failure: 'timeout' });
     const isTls = code === 'ETLS' || isCertificateCode(error.originalCode ?? '');
-    const message = isTls ? 'No trusted TLS connection to the mail server came about' : 'The mail server broke off';
+    const message = isTls
+      ? 'No trusted TLS connection to the mail server could be made'
+      : 'The mail server closed the connection';
     return { outcome: 'unavailable', message };
   }
 }
@@ -213,15 +216,15 @@ class LoginNotOfferedError extends Error {
 /** What is refused before the server was asked: a mail larger than it takes, a login that it has no common way for. */
 function refusalWithoutWords(code: string, command: string): string {
   if (code === 'EAUTH') return 'The mail server offers no way to log in with a username and a password';
-  if (command === 'MAIL FROM') return 'The message is larger than the mail server takes';
+  if (command === 'MAIL FROM') return 'The message is larger than the mail server accepts';
   return 'The mail server cannot be given this address';
 }
 
 function resultOfDial({ failure }: Pick<ConnectError, 'failure'>): SendResult {
-  if (failure === 'blocked')
-    return { outcome: 'rejected', message: 'The mail server is at an address that must not be called' };
-  if (failure === 'dns') return { outcome: 'unavailable', message: 'The mail server could not be found by its name' };
-  if (failure === 'timeout') return { outcome: 'unavailable', message: 'The mail server did not answer in time' };
+  if (failure === 'blocked') return { outcome: 'rejected', message: 'The mail server is at a blocked address' };
+  if (failure === 'dns')
+    return { outcome: 'unavailable', message: 'The mail server has a host name that cannot be resolved' };
+  if (failure === 'timeout') return { outcome: 'unavailable', message: 'The mail server did not respond in time' };
   return { outcome: 'unavailable', message: 'The mail server could not be reached' };
 }
 

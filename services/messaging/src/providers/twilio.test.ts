@@ -51,14 +51,14 @@ describe('sending', () => {
   it('is rejected with what Twilio says, and without the token', async () => {
     expect(await send({}, { auth_token: 'another' })).toEqual({
       outcome: 'rejected',
-      message: 'Twilio answered 401: Authenticate (20003)',
+      message: 'Twilio responded with 401: Authenticate (20003)',
     });
     expect(await send({ to: '+1' })).toEqual({
       outcome: 'rejected',
-      message: "Twilio answered 400: The 'To' number +1 is not valid (21211)",
+      message: "Twilio responded with 400: The 'To' number +1 is not valid (21211)",
     });
     server.answers.push({ status: 400, body: { message: `not ${twilioSettings.auth_token}` } });
-    expect(await send()).toEqual({ outcome: 'rejected', message: 'Twilio answered 400: not [secret]' });
+    expect(await send()).toEqual({ outcome: 'rejected', message: 'Twilio responded with 400: not [secret]' });
   });
 
   it('is unavailable where Twilio has too much to do, and unknown where it does not say', async () => {
@@ -69,7 +69,7 @@ describe('sending', () => {
     });
     expect(await send()).toEqual({
       outcome: 'unavailable',
-      message: 'Twilio answered 429: Too Many Requests (20429)',
+      message: 'Twilio responded with 429: Too Many Requests (20429)',
       retryAfterMs: 3000,
     });
     server.answers.push({ status: 201, body: { status: 'queued' } }, { fault: 'reset' });

@@ -44,16 +44,16 @@ describe('sending', () => {
   it('is rejected with what Meta says, and without the token that it repeats', async () => {
     expect(await send({}, { access_token: 'EAAG-wrong' })).toEqual({
       outcome: 'rejected',
-      message: 'WhatsApp answered 401: Malformed access token [secret] (190)',
+      message: 'WhatsApp responded with 401: Malformed access token [secret] (190)',
     });
     server.answers.push({ status: 400, body: { error: { message: 'no', code: 100, error_subcode: 33 } } });
-    expect(await send()).toEqual({ outcome: 'rejected', message: 'WhatsApp answered 400: no (100/33)' });
+    expect(await send()).toEqual({ outcome: 'rejected', message: 'WhatsApp responded with 400: no (100/33)' });
   });
 
   it('is unavailable for what passes by itself, whatever its status', async () => {
     for (const code of [4, 80007, 130429, 131056, 131016, 131000]) {
       server.answers.push({ status: 400, body: { error: { message: 'later', code } } });
-      expect(await send()).toEqual({ outcome: 'unavailable', message: `WhatsApp answered 400: later (${code})` });
+      expect(await send()).toEqual({ outcome: 'unavailable', message: `WhatsApp responded with 400: later (${code})` });
     }
     server.answers.push({ status: 400, body: { error: { message: 'later', code: 2, is_transient: true } } });
     expect((await send()).outcome).toBe('unavailable');

@@ -30,14 +30,14 @@ export const takeHook: Hook<MessagingResources> = {
     const named = call.params.token!;
     const row = tokenForm.test(named) ? await channelByToken(call.sql, named) : undefined;
     const provider = providers.get(row?.provider ?? '');
-    if (!row || !provider?.readHook) throw new ApiError('not_found', 'There is no hook at this address');
+    if (!row || !provider?.readHook) throw new ApiError('not_found', 'No hook exists at this URL');
     if (call.method === 'HEAD') return { status: 200 };
     const { account_id, channel, token } = row;
     const settings = JSON.parse(decryptSecret(resources.secretKeys, row.settings, account_id, channel));
     const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
     const { receipts, messages, answer } = content;
     if (receipts.length > 0 && (await hasWaitingReceipts(call.sql, account_id, maxWaitingReceipts)))
-      throw new ApiError('service_unavailable', 'Too many receipts wait to be applied; send this one again later');
+      throw new ApiError('service_unavailable', 'Too many receipts are waiting; send this one again later');
     if (receipts.length + messages.length > 0) {
       await change(async ({ tx }) => {
         await insertReceipts(

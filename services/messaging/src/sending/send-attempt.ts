@@ -37,7 +37,7 @@ export async function sendAttempt(claim: Claim, context: SendContext): Promise<T
         { err: error, message: message_id, attempt: attempt_id },
         'a provider failed in an unforeseen way',
       );
-      return { outcome: 'unknown', message: 'The provider did not answer as it should' };
+      return { outcome: 'unknown', message: 'The provider responded unexpectedly' };
     });
     span?.setAttribute('message.outcome', result.outcome);
     return result;

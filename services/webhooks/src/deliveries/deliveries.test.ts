@@ -198,7 +198,7 @@ describe('an endpoint is switched off', () => {
     await emitContactCreated(account, 'Gone');
     const told = JSON.parse((await other.next()).body);
     const disabled = await account.client.getEndpoint({ params });
-    expect(disabled).toMatchObject({ active: false, disabled_reason: 'The endpoint answered 410 Gone.' });
+    expect(disabled).toMatchObject({ active: false, disabled_reason: 'The endpoint responded with 410 Gone.' });
     expect(told).toMatchObject({
       type: 'webhook.disabled',
       data: { webhook: disabled, previous: { active: true, disabled_reason: null } },
@@ -224,7 +224,7 @@ describe('an endpoint is switched off', () => {
     await waitFor('the endpoint to be off', async () => !(await account.client.getEndpoint({ params })).active);
     const on = await account.client.updateEndpoint({ params, body: { active: true } });
     const told = await platform.event(account.id, 'webhook.disabled');
-    const reason = 'The endpoint answered 410 Gone.';
+    const reason = 'The endpoint responded with 410 Gone.';
     expect(told.data.webhook).toEqual({
       ...on,
       active: false,

@@ -91,7 +91,7 @@ export function outcomeOf(delivery: DueDelivery, result: PostResult, context: Tr
 
 function disablingReason(result: PostResult, context: TryContext): string | null {
   if (context.isFormer) return null;
-  if (result.status === 410) return 'The endpoint answered 410 Gone.';
+  if (result.status === 410) return 'The endpoint responded with 410 Gone.';
   const { failingSince, at } = context;
   const isLasting = failingSince !== null && at.getTime() - failingSince.getTime() >= failingMs;
   return isLasting ? 'Every delivery to the endpoint failed for 5 days.' : null;

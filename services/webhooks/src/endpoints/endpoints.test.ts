@@ -47,7 +47,7 @@ describe('registering', () => {
     ['https://[::ffff:10.0.0.1]/', /^url leads to .* \(IPv4-mapped\)/],
     ['https://user:pw@example.com/', /^url must not contain a user/],
     ['hook', /^url must be an absolute URL/],
-    [`https://example.com/${'a'.repeat(2029)}`, /^url must be a text of 1 to 2048 characters/],
+    [`https://example.com/${'a'.repeat(2029)}`, /^url must be a string of 1 to 2048 characters/],
   ])('%s is judged', async (url, message) => {
     const account = await platform.account();
     const { status, body } = await account.request('POST', '/v1/webhooks', { body: { url } });

@@ -151,7 +151,7 @@ describe('a kind that there is not', () => {
       expect([status, body.error.field, body.error.message]).toEqual([
         400,
         field,
-        expect.stringContaining(`${field} must be a kind of event`),
+        expect.stringContaining(`${field} must be an event kind`),
       ]);
     }
     // A kind of a module that is not built yet is one all the same.

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import * as accountEvents from './accounts/events.ts';
+import * as agentEvents from './agents/events.ts';
+import * as calendarEvents from './calendar/events.ts';
+import * as catalogueEvents from './catalogue/events.ts';
+import * as cdpEvents from './cdp/events.ts';
+import type { EventDefinition } from './core/event.ts';
+import { isEvent } from './core/operation.ts';
+import * as crmEvents from './crm/events.ts';
+import * as messagingEvents from './messaging/events.ts';
+import * as webhookEvents from './webhooks/events.ts';
+
+/** Every event by its name, public and internal. */
+export const eventsByName = {
+  ...accountEvents,
+  ...agentEvents,
+  ...cdpEvents,
+  ...calendarEvents,
+  ...catalogueEvents,
+  ...crmEvents,
+  ...messagingEvents,
+  ...webhookEvents,
+};
+type PublicKind = Extract<(typeof eventsByName)[keyof typeof eventsByName], { audience: 'public' }>['kind'];
+
+const publicKinds = Object.values<unknown>(eventsByName)
+  .filter((one) => isEvent(one) && one.audience === 'public')
+  .map((event) => (event as EventDefinition<PublicKind>).kind)
+  .toSorted();
+const families = [...new Set(publicKinds.map((kind) => `${kind.split('.', 1)[0]}.*`))];
+
+/** A kind of public event, as filters take it. */
+export const publicKind = z.enum(publicKinds, {
+  error: (issue) =>
+    `must be an event kind from GET /v1/events/kinds, such as order.declined, not ${shown(issue.input)}`,
+});
+
+/** What an endpoint asks for: a kind, a family such as `order.*`, or `*`. */
+export const eventFilter = z.enum(['*', ...families, ...publicKinds], {
+  error: (issue) =>
+    `must be an event kind such as order.declined, a family such as order.*, or *, not ${shown(issue.input)}`,
+});
+
+function shown(input: unknown): string {
+  return typeof input === 'string' ? `"${input.slice(0, 100)}"` : typeof input;
+}
