@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import { ConnectionPools } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
@@ -98,12 +99,8 @@ export function createGetter(options: GetterOptions): Getter {
         response.body.on('error', () => undefined).destroy();
         return redirectTarget(location, url);
       }
-      const body = await readBody(response.body, headerText(response.headers['content-encoding']), {
-        maxBytes: Math.min(request.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
-        cut: request.cutsBody ?? false,
-      }).finally(() => response.body.on('error', () => undefined).destroy());
-      const headers = Object.entries(response.headers).map(([name, value]) => [name, headerText(value)]);
-      return { status: response.statusCode, headers: Object.fromEntries(headers), body, url: url.href };
+      const maxBytes = Math.min(request.maxBodyBytes ?? maxBodyBytes, maxBodyBytes);
+      return { ...(await readResponse(response, { maxBytes, cut: request.cutsBody ?? false })), url: url.href };
     } finally {
       pools.giveBack(entry);
     }
@@ -130,11 +127,8 @@ export function createGetter(options: GetterOptions): Getter {
       request.signal?.addEventListener('abort', end);
       if (request.signal?.aborted) end();
       try {
-        const aborted = new Promise<never>((_, reject) => {
-          stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error));
-        });
         stop.signal.throwIfAborted();
-        return await Promise.race([follow(request, stop.signal), aborted]);
+        return await Promise.race([abortOf(stop.signal), follow(request, stop.signal)]);
       } catch (error) {
         return resultOf(error);
       } finally {
@@ -147,6 +141,23 @@ export function createGetter(options: GetterOptions): Getter {
     openSockets: () => pools.openSockets,
     close: () => pools.close(),
   };
+}
+
+/** Rejects with a signal's reason once it is aborted. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+}
+
+/** Returns a response with its body inflated. Throws as readBody does; the connection is let go either way. */
+async function readResponse(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  bounds: { maxBytes: number; cut: boolean },
+) {
+  const bytes = await readBody(body, headerText(headers['content-encoding']), bounds).finally(() =>
+    body.on('error', () => undefined).destroy(),
+  );
+  const texts = Object.entries(headers).map(([name, value]) => [name, headerText(value)]);
+  return { status: statusCode, headers: Object.fromEntries(texts) as Record<string, string>, body: bytes };
 }
 
 function redirectTarget(location: string, from: URL): URL {
