@@ -1,4 +1,5 @@
 import { untilAborted, withTimeout } from '@customer-platform/service-kit';
+import type { Dispatcher } from 'undici';
 import { ConnectionPools } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
@@ -99,12 +100,8 @@ export function createGetter(options: GetterOptions): Getter {
         response.body.on('error', () => undefined).destroy();
         return redirectTarget(location, url);
       }
-      const body = await readBody(response.body, headerText(response.headers['content-encoding']), {
-        maxBytes: Math.min(request.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
-        cut: request.cutsBody ?? false,
-      }).finally(() => response.body.on('error', () => undefined).destroy());
-      const headers = Object.entries(response.headers).map(([name, value]) => [name, headerText(value)]);
-      return { status: response.statusCode, headers: Object.fromEntries(headers), body, url: url.href };
+      const maxBytes = Math.min(request.maxBodyBytes ?? maxBodyBytes, maxBodyBytes);
+      return { ...(await readResponse(response, { maxBytes, cut: request.cutsBody ?? false })), url: url.href };
     } finally {
       pools.giveBack(entry);
     }
@@ -140,6 +137,18 @@ export function createGetter(options: GetterOptions): Getter {
     openSockets: () => pools.openSockets,
     close: () => pools.close(),
   };
+}
+
+/** Returns a response with its body inflated. Throws as readBody does; the connection is let go either way. */
+async function readResponse(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  bounds: { maxBytes: number; cut: boolean },
+) {
+  const bytes = await readBody(body, headerText(headers['content-encoding']), bounds).finally(() =>
+    body.on('error', () => undefined).destroy(),
+  );
+  const texts = Object.entries(headers).map(([name, value]) => [name, headerText(value)]);
+  return { status: statusCode, headers: Object.fromEntries(texts) as Record<string, string>, body: bytes };
 }
 
 function redirectTarget(location: string, from: URL): URL {

@@ -58,12 +58,10 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   const natsUrl = (service?: string) =>
     service === undefined ? servers.nats.url : busUrl(servers.nats.url, service, secrets.bus[service]!);
   const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
-  const start = async (name: ServerName) => {
-    // After a kill the server's own processes, which end a moment later, still have its memory.
-    started.set(name, await waitFor(`${name} to start`, () => startServer(servers[name]), 20_000));
-  };
-  const supervise = () => createSupervisor({ write: (line) => output.push(line) });
-  let supervisor = supervise();
+  // After a kill the server's own processes, which end a moment later, still have its memory.
+  const start = async (name: ServerName) =>
+    void started.set(name, await waitFor(`${name} to start`, () => startServer(servers[name]), 20_000));
+  let supervisor = supervisorInto(output);
   const stop = async () => {
     await supervisor.stop();
     for (const server of started.values()) await server.stop();
@@ -72,8 +70,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   const pidOf = (name: string) => runningRecord(join(directory, 'run', `${name}.json`))?.pid;
   try {
     await Promise.all([start('postgres'), start('nats'), start('redis')]);
-    const roles = [gateway.name, ...names].map((name) => ({ name, password: secrets.roles[name]! }));
-    await provision(servers.postgres.url, { database: 'platform', roles });
+    await provision(servers.postgres.url, { database: 'platform', roles: rolesOf(secrets) });
     const [gatewayPort, adminPort] = [await freePort(), await freePort()];
     const platform = {
       root,
@@ -108,7 +105,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
       startServer: start,
       stopProcesses: () => supervisor.stop(),
       startProcesses: async () => {
-        supervisor = supervise();
+        supervisor = supervisorInto(output);
         await startProcesses();
       },
       dataOf: (name) => join(directory, name, name === 'postgres' ? 'data' : 'streams'),
@@ -138,6 +135,15 @@ async function serversIn(directory: string, ports: Record<string, number>, secre
     nats: await natsServer({ ...at('nats'), users: { prefix: defaultPrefix, passwords: secrets.bus } }),
     redis: await redisServer({ ...at('redis'), password: secrets.REDIS_PASSWORD }),
   } satisfies Record<ServerName, ServerProcess>;
+}
+
+function supervisorInto(output: string[]) {
+  return createSupervisor({ write: (line) => output.push(line) });
+}
+
+/** Returns the database roles of the gateway and the services. */
+function rolesOf(secrets: ReturnType<typeof loadSecrets>) {
+  return [gateway, ...services].map(({ name }) => ({ name, password: secrets.roles[name]! }));
 }
 
 function killProcess(pid: number | undefined): void {
