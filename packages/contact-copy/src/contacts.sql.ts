@@ -1,6 +1,8 @@
 import type { ContactSummary } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 
+type Fragment = ReturnType<Sql>;
+
 /** The contact that an id stands for: the surviving contact, if merged. */
 export interface KnownContact extends ContactSummary {
   deleted: boolean;
@@ -8,14 +10,19 @@ export interface KnownContact extends ContactSummary {
 
 /** Returns the contact that an id stands for; undefined if the copy does not have it. */
 export async function knownContact(tx: Sql, accountId: string, id: string): Promise<KnownContact | undefined> {
-  const [row] = await tx<KnownContact[]>`
-    select coalesce(survivor.id, c.id) as id, coalesce(survivor.name, c.name) as name,
-      coalesce(survivor.phone, c.phone) as phone, coalesce(survivor.deleted, c.deleted) as deleted
-    from contacts c
-    left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into
-    where c.account_id = ${accountId} and c.id = ${id}`;
+  const [row] = await tx<KnownContact[]>`select * from (${contactNamed(tx, tx`${accountId}`, tx`${id}`)}) as contact`;
   return row;
 }
+
+/** Selects the contact that an id stands for, as a KnownContact: no row where the copy does not have it. `accountId` and `id` are expressions. */
+export const contactNamed = (sql: Sql, accountId: Fragment, id: Fragment) => sql`
+  select coalesce(survivor.id, c.id) as id, coalesce(survivor.name, c.name) as name,
+    coalesce(survivor.phone, c.phone) as phone, coalesce(survivor.deleted, c.deleted) as deleted
+  from contacts c ${joinSurvivor(sql)}
+  where c.account_id = ${accountId} and c.id = ${id}`;
+
+const joinSurvivor = (sql: Sql) => sql`
+  left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into`;
 
 /** Columns shown of a contact that `joinContact` joined: contact_id, contact_name, contact_phone. */
 export const contactColumns = (sql: Sql) => sql`
@@ -25,7 +32,7 @@ export const contactColumns = (sql: Sql) => sql`
 /** Joins the contact that a row of the table `alias` names in contact_id, and its survivor; null where it names none. */
 export const joinContact = (sql: Sql, alias: string) => sql`
   left join contacts c on c.account_id = ${sql(`${alias}.account_id`)} and c.id = ${sql(`${alias}.contact_id`)}
-  left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into`;
+  ${joinSurvivor(sql)}`;
 
 /** Every id that stands for a contact: its own and those that were merged into it. For `contact_id = any(array(…))`. */
 export const idsOfContact = (sql: Sql, accountId: string, id: string) => sql`

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -77,4 +79,14 @@ describe('the copy', () => {
     await inTransaction(sql, (tx) => insertAskedContact(tx, account, old, { id: answered, name: 'Then', phone: '' }));
     expect(await knownContact(sql, account, old)).toMatchObject({ id: survivor, name: 'after 9' });
   });
+});
+
+it('is the same table in every service that has it: the one that the README shows', () => {
+  const [, table] = /```sql\n([^`]+)```/.exec(readFileSync(join(import.meta.dirname, '../README.md'), 'utf8'))!;
+  const services = join(import.meta.dirname, '../../../services');
+  const migrations = globSync('*/migrations/*.sql', { cwd: services })
+    .map((file) => [file, readFileSync(join(services, file), 'utf8')] as const)
+    .filter(([file, text]) => /create table contacts\b/.test(text) && !file.startsWith('cdp/'));
+  expect(migrations.length).toBeGreaterThanOrEqual(5);
+  for (const [file, text] of migrations) expect([file, text]).toEqual([file, expect.stringContaining(table!)]);
 });

@@ -1,6 +1,7 @@
 export { contactConsumer } from './consumers.ts';
 export {
   contactColumns,
+  contactNamed,
   idsOfContact,
   joinContact,
   type KnownContact,

@@ -1,4 +1,4 @@
-import type { KnownContact } from '@customer-platform/contact-copy';
+import { contactNamed, type KnownContact } from '@customer-platform/contact-copy';
 import type { BookingType, Settings } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
 import type { LocalRange } from './open-hours.ts';
@@ -103,10 +103,7 @@ export async function selectOffer(tx: Sql, request: OfferRequest): Promise<Offer
     select
       (select to_json(o) from offered o) as booking_type,
       (select to_json(s) from settings s where s.account_id = ${accountId}) as settings,
-      (select json_build_object('id', coalesce(survivor.id, c.id), 'name', coalesce(survivor.name, c.name),
-                'phone', coalesce(survivor.phone, c.phone), 'deleted', coalesce(survivor.deleted, c.deleted))
-       from contacts c left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into
-       where c.account_id = ${accountId} and c.id = ${contact}::uuid) as contact,
+      (select to_json(c) from (${contactNamed(tx, tx`${accountId}`, tx`${contact}::uuid`)}) as c) as contact,
       (select to_json(e) from excluded e) as excluded,
       (select coalesce(json_agg(to_json(t) order by t.is_default desc, t.position), '[]') from team t) as staff`;
   return row!;

@@ -1,4 +1,4 @@
-import { contactColumns } from '@customer-platform/contact-copy';
+import { contactColumns, contactNamed } from '@customer-platform/contact-copy';
 import type { Message } from '@customer-platform/contracts/messaging';
 import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
 import type { AttemptProgress } from './furthest-attempt.ts';
@@ -69,9 +69,7 @@ export async function insertMessages(
     ), begun as (
       insert into attempts (account_id, message_id, number, channel, address, status, due_at)
       select s.account_id, s.id, 1, s.channel, coalesce(s.given_to, case when s.channel <> 'email' then (
-          select coalesce(survivor.phone, c.phone) from contacts c
-          left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into
-          where c.account_id = s.account_id and c.id = s.contact_id) end, ''),
+          select phone from (${contactNamed(tx, tx`s.account_id`, tx`s.contact_id`)}) as contact) end, ''),
         'queued', case when s.send_at is null then ${now}::timestamptz end
       from stored s returning message_id, address
     )
