@@ -3,7 +3,7 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { findOpenDeal, findPlaces, type NumberedDeal } from '@customer-platform/contracts/crm';
 import { getConversation } from '@customer-platform/contracts/messaging';
-import { type Ask, askAs } from '@customer-platform/service-kit';
+import { type Ask, askAs, type Sql } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
 import { searchPassages } from '../knowledge/search.ts';
 import { reachableChannels } from '../plans/reachable-channels.ts';
@@ -40,10 +40,7 @@ export async function gatherContext(
   const { sql, bus, clock } = tools;
   const ask = askAs(bus, claim.account_id);
   const now = clock();
-  const found =
-    claim.agent_id === null
-      ? await findAgent(claim, account, { sql, ask })
-      : await givenAgent(claim, account, { sql, ask });
+  const found = await findAgent(claim, account, sql, ask);
   if (!found) return 'nobody';
   const { agent, deal } = found;
   if (agent.status !== 'live') return { agentId: agent.id, failure: 'The agent is not live' };
@@ -65,28 +62,21 @@ export async function gatherContext(
   return { agent, contact, deal, document: planningDocument({ ...facts, blocks: blocks ?? [] }) };
 }
 
-interface Sources {
-  sql: PlanningTools['sql'];
-  ask: Ask;
-}
-
-/** The live agent with the lowest id that works the pipeline of the contact's newest open deal. */
-async function findAgent({ account_id, contact_id }: Claim, account: AccountContext, { sql, ask }: Sources) {
-  const agents = await selectLiveAgents(sql, account_id);
-  const pipelines = [...new Set(agents.flatMap((agent) => agent.pipelines))];
-  if (pipelines.length === 0 || !account.modules.includes('crm')) return undefined;
-  const { deal } = await ask(findOpenDeal, { contact: contact_id, pipelines });
-  const chosen = deal && agents.find((agent) => agent.pipelines.includes(deal.pipeline.id));
+/**
+ * The agent that was asked for the plan, else the live one with the lowest id that works the pipeline of the contact's newest open deal;
+ * with that deal, if there is one. Undefined where there is no agent.
+ */
+async function findAgent({ id, account_id, agent_id, contact_id }: Claim, account: AccountContext, sql: Sql, ask: Ask) {
+  const given = agent_id === null ? undefined : await selectAgent(sql, account_id, agent_id);
+  if (agent_id !== null && !given) throw new Error(`plan ${id} names an agent that is not there`);
+  const candidates = given
+    ? [{ id: given.id, pipelines: given.pipelines.map((pipeline) => pipeline.id) }]
+    : await selectLiveAgents(sql, account_id);
+  const pipelines = [...new Set(candidates.flatMap((agent) => agent.pipelines))];
+  const canHaveDeal = pipelines.length > 0 && account.modules.includes('crm');
+  const { deal } = canHaveDeal ? await ask(findOpenDeal, { contact: contact_id, pipelines }) : { deal: null };
+  if (given) return { agent: given, deal };
+  const chosen = deal && candidates.find((agent) => agent.pipelines.includes(deal.pipeline.id));
   const agent = chosen && (await selectAgent(sql, account_id, chosen.id));
   return agent ? { agent, deal } : undefined;
-}
-
-/** The agent that was asked for the plan, with the contact's newest open deal in its pipelines, if there is one. */
-async function givenAgent(claim: Claim, account: AccountContext, { sql, ask }: Sources) {
-  const agent = await selectAgent(sql, claim.account_id, claim.agent_id!);
-  if (!agent) throw new Error(`plan ${claim.id} names an agent that is not there`);
-  const pipelines = agent.pipelines.map(({ id }) => id);
-  if (pipelines.length === 0 || !account.modules.includes('crm')) return { agent, deal: null };
-  const { deal } = await ask(findOpenDeal, { contact: claim.contact_id, pipelines });
-  return { agent, deal };
 }

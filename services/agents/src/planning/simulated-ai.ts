@@ -83,28 +83,20 @@ function messageOn(
   trigger: PlanningDocument['trigger']['kind'],
   best: ToldPassage | undefined,
 ): SimulatedStep {
-  const step = { action: 'send_message' as const, delay_minutes: 0 };
+  const step = (title: string, reason: string, params: object): SimulatedStep => {
+    return { action: 'send_message', title, reason, delay_minutes: 0, params: { channel, ...params } };
+  };
   if (best?.exact) {
     const reason = `"${best.source.title}" is answered as it is written.`;
-    return { ...step, title: 'Answer the question', reason, params: { channel, answer: best.source.id } };
+    return step('Answer the question', reason, { answer: best.source.id });
   }
   if (best) {
     const body = `${shortened(best.text, quotedLength)} (from "${best.source.title}")`;
-    return {
-      ...step,
-      title: 'Answer the question',
-      reason: 'What is written down answers it.',
-      params: { channel, body },
-    };
+    return step('Answer the question', 'What is written down answers it.', { body });
   }
   const thanks = trigger === 'inbound_message' ? 'Thank you for your message.' : 'Thank you for your patience.';
   const body = `${thanks} A colleague will answer you soon.`;
-  return {
-    ...step,
-    title: 'Say that a colleague answers',
-    reason: 'Nothing that is written down answers it.',
-    params: { channel, body },
-  };
+  return step('Say that a colleague answers', 'Nothing that is written down answers it.', { body });
 }
 
 /** The beginning of a text: up to the end of its last sentence within `length` characters, else of its last word. */

@@ -91,20 +91,13 @@ const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionT
   )
   select prompt_tokens + completion_tokens as tokens from settled`;
 
-/** A call of a plan's. */
-export interface CallReference {
-  accountId: string;
-  planId: number;
-  id: string;
-}
-
 /**
  * Gives back what a call reserved and counts what it used, in the plan's tokens too. Returns the tokens that it counts, now or when it was
  * settled before.
  */
 export async function settleCall(
   tx: Sql,
-  { accountId, planId, id }: CallReference,
+  { accountId, planId, id }: { accountId: string; planId: number; id: string },
   { outcome, ...used }: CallResult,
   now: Date,
 ): Promise<number> {
