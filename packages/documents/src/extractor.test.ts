@@ -111,12 +111,7 @@ describe('a document that is not what it should be has a reason', () => {
     ],
     ['quotes in quotes without end', 'md', () => '>'.repeat(4 * mebibyte), 'too much text'],
     ['more text than is kept', 'txt', () => 'word '.repeat(mebibyte), 'too much text'],
-    [
-      'more rows than are kept',
-      'csv',
-      () => `a\n${`${'x'.repeat(1_000)}\n`.repeat(2_500)}`,
-      'too much text',
-    ],
+    ['more rows than are kept', 'csv', () => `a\n${`${'x'.repeat(1_000)}\n`.repeat(2_500)}`, 'too much text'],
   ])('%s', async (_, type, content, reason) => {
     await expect(read(type, content())).rejects.toThrow(reason);
   });

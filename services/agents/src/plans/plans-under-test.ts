@@ -139,7 +139,7 @@ async function insertPlan(
         reason: 'It helps',
         requires_approval: mode === 'step',
         run_at: now,
-          due_at: null,
+        due_at: null,
         status: mode === 'step' ? ('awaiting_approval' as const) : ('pending' as const),
         ...something[given.action],
         ...given,
