@@ -2,7 +2,7 @@ import { getContactSummary } from '@customer-platform/contracts/cdp';
 import { inTransaction, type PrefetchCall } from '@customer-platform/service-kit';
 import { insertAskedContact } from './contacts.sql.ts';
 
-/** What learning needs; a prefetch has it. */
+/** Resources that learning needs; a prefetch has them. */
 type Learner = Pick<PrefetchCall, 'sql' | 'ask'> & { account: { id: string } };
 
 /** Asks customer data for a contact that the copy does not have, and keeps the reply. */

@@ -12,9 +12,9 @@ import * as cdp from './cdp/operations.ts';
 import type { EventDefinition } from './core/event.ts';
 import { type EventsIn, isEvent, isOperation, type Operation, type OperationsIn } from './core/operation.ts';
 import * as crm from './crm/operations.ts';
-import { eventsByName } from './event-kinds.ts';
 import type * as everything from './everything.ts';
 import * as messaging from './messaging/operations.ts';
+import { eventsByName } from './webhooks/event-kinds.ts';
 import * as webhooks from './webhooks/operations.ts';
 
 /** Every public operation under its key: what the client's methods are. One that is missing here does not compile. */

@@ -2,7 +2,7 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, ErrorEnvelope, errorStatus } from './core/errors.ts';
 import type { Method, Operation } from './core/operation.ts';
 
-/** Whether an Idempotency-Key has an effect: a GET changes nothing, and a repeated PUT leads to the same state. */
+/** Returns whether an Idempotency-Key has an effect: a GET changes nothing, and a repeated PUT leads to the same state. */
 export function takesKey(method: Method): boolean {
   return method !== 'GET' && method !== 'PUT';
 }
@@ -34,7 +34,7 @@ export function headersOf(status: number, method: Method): Record<string, { $ref
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Whether a refusal is stored under an Idempotency-Key and sent again for it. */
+/** Returns whether a refusal is stored under an Idempotency-Key and sent again for it. */
 function isReplayable(status: number, method: Method): boolean {
   return takesKey(method) && [400, 404, 409].includes(status);
 }

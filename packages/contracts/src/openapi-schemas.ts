@@ -9,8 +9,8 @@ import { consentState } from './cdp/consents.ts';
 import { duplicateReason } from './cdp/duplicates.ts';
 import { channel } from './core/channel.ts';
 import { dealStatus } from './crm/resources.ts';
-import { eventFilter, publicKind } from './event-kinds.ts';
 import { attemptReason, attemptStatus, messagePurpose, messageStatus, receiptStatus } from './messaging/resources.ts';
+import { eventFilter, publicKind } from './webhooks/event-kinds.ts';
 import { deliveryStatus, tryError } from './webhooks/resources.ts';
 
 /** Enums by their component names: generated code has one type for each, wherever it is used. */

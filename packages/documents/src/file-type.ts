@@ -26,7 +26,7 @@ export function fileTypeOf(bytes: Buffer, name: string): DocumentType | undefine
   return isPlainText ? plainTypes.get(extname(name).toLowerCase()) : undefined;
 }
 
-/** Whether a file begins with a doctype or an html element; blanks, comments and an XML declaration may come before. */
+/** Returns whether a file begins with a doctype or an html element; blanks, comments and an XML declaration may come before. */
 function isHtml(bytes: Buffer): boolean {
   let text = bytes
     .subarray(0, maxProlog)
@@ -42,7 +42,7 @@ function isHtml(bytes: Buffer): boolean {
   }
 }
 
-/** Whether a zip archive lists what every Word document has. */
+/** Returns whether a zip archive lists what every Word document has. */
 function isDocx(archive: Buffer): boolean {
   const missing = new Set(['[Content_Types].xml', 'word/']);
   for (const { name } of zipEntries(archive)) {

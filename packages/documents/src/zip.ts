@@ -19,7 +19,7 @@ const maxEntries = 5_000;
 const stored = 0;
 const deflated = 8;
 
-/** Whether bytes begin as a zip archive does. */
+/** Returns whether bytes begin as a zip archive does. */
 export function isZip(bytes: Buffer): boolean {
   return bytes.length >= 4 && bytes.readUInt32LE(0) === localSignature;
 }

@@ -1,25 +1,21 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
-import type { Express, Request, Response } from 'express';
-import { type Database, type Sql, serviceUnavailable } from './database.ts';
-import { KeyWaiters, type ResponseSeal, type StoredResponse } from './idempotency.ts';
+import type { Request } from 'express';
+import type { Database, Sql } from './database.ts';
+import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
 import { inputParser, queryParser } from './input.ts';
-import { type Logger, withWorkContext } from './logging.ts';
+import type { Logger } from './logging.ts';
 import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
 import { type OutboxRow, outboxRow } from './outbox.ts';
 import type { Prefetch } from './prefetch.ts';
-import { read } from './read.ts';
-import { bodyParser, bodyReader, releaseBody } from './request-body.ts';
-import { refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
-import { inSpan, meter, SpanKind } from './telemetry.ts';
-import { write } from './write.ts';
+import { bodyParser } from './request-body.ts';
 
-/** What binding needs of the process. */
+/** Resources of the process that requests are served with. */
 export interface BindingContext<Resources> {
   sql: Database;
   log: Logger;
   clock: () => Date;
   resources: Resources;
-  /** Who may call and for whom: reads the signed context in services, the admin token at the control plane. Throws ApiError. */
+  /** Returns the caller's account: from the signed context in services, the admin token at the control plane. Throws ApiError. */
   authenticate(request: Request): AccountContext;
   askFor(account: AccountContext): Ask;
   /** Called after a commit that wrote events. */
@@ -29,97 +25,9 @@ export interface BindingContext<Resources> {
   seal: ResponseSeal;
 }
 
-/** How many requests a process is working on at this moment. */
+/** Number of requests that a process is working on. */
 export interface RequestCount {
   underWay: number;
-}
-
-/** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
-const maxConcurrentRequests = 1_000;
-
-const duration = meter.createHistogram('http.server.request.duration', {
-  unit: 's',
-  description: 'Time to answer, by operation and status.',
-});
-
-/** Serves operations on an Express app: one route each, from its contract. */
-export function bindOperations<Resources>(
-  app: Express,
-  operations: readonly BoundOperation<Resources>[],
-  context: BindingContext<Resources>,
-): void {
-  const waiters = new KeyWaiters();
-  const ownerOf = (request: Request) => context.authenticate(request).owner;
-  const methods = new Map<string, string[]>();
-  for (const bound of operations) {
-    const { operation } = bound;
-    const steps = new Steps(bound, context, waiters);
-    const handle = (request: Request, response: Response) =>
-      traced(operation, request, () => serve(steps, request, response));
-    const path = routePattern(operation.path);
-    const route = app.route(path);
-    const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
-    methods.set(path, [...(methods.get(path) ?? []), ...served]);
-    if (operation.method === 'GET') route.get(handle);
-    else route[operation.method.toLowerCase() as 'post'](bodyReader(operation, ownerOf), handle);
-  }
-  for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
-}
-
-/** Answers a request, whatever happens, and measures how long that takes; returns the status. */
-async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
-  const beganMs = performance.now();
-  let status: number;
-  try {
-    status = await respond(steps, request, response);
-  } catch (error) {
-    status = sendError(response, error, steps.context.log);
-  } finally {
-    releaseBody(request);
-  }
-  duration.record((performance.now() - beganMs) / 1000, { operation: steps.operation.key, status });
-  return status;
-}
-
-/** Responds to a request; returns the status. Throws what it is refused with. */
-async function respond<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
-  const { operation, context } = steps;
-  const { requests } = context;
-  if (requests.underWay >= maxConcurrentRequests) {
-    throw serviceUnavailable('Too many requests are in progress; try again shortly');
-  }
-  requests.underWay++;
-  try {
-    const account = context.authenticate(request);
-    const isRead = operation.method === 'GET';
-    const served = isRead ? await read(steps, request, account) : await write(steps, request, account);
-    if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
-    send(response, served.status, served.body);
-    return served.status;
-  } finally {
-    requests.underWay--;
-  }
-}
-
-function traced(operation: Operation, request: Request, work: () => Promise<number>): Promise<number> {
-  const requestId = request.header('request-id');
-  const { traceparent, tracestate } = request.headers as Record<string, string | undefined>;
-  const parent = traceparent ? { traceparent, ...(tracestate ? { tracestate } : {}) } : undefined;
-  return withWorkContext(requestId ? { requestId } : {}, () =>
-    inSpan(
-      `${operation.method} ${operation.path}`,
-      {
-        kind: SpanKind.SERVER,
-        attributes: { 'platform.operation': operation.key, 'platform.request_id': requestId ?? '' },
-        parent,
-      },
-      async (span) => {
-        const status = await work();
-        span?.setAttribute('http.response.status_code', status);
-        return status;
-      },
-    ),
-  );
 }
 
 /** The response to send, made now or before under the same key. */
@@ -183,7 +91,7 @@ export class Steps<Resources> {
     return await implementation.handle(call);
   }
 
-  /** What a prefetch of an account's request gets. */
+  /** Resources of a prefetch, for an account's request. */
   prefetchCall(account: AccountContext): PrefetchCall {
     const { context } = this;
     return { account, sql: context.sql, ask: context.askFor(account), now: context.clock() };

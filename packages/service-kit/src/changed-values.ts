@@ -9,7 +9,7 @@ export function changedValues<Value extends object>(before: Value, after: Value)
   return changed.length === 0 ? undefined : (Object.fromEntries(changed) as Partial<Value>);
 }
 
-/** Whether JSON shows two values alike, in whatever order their keys are. */
+/** Returns whether two values are the same as JSON, in any order of their keys. */
 export function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other) || isDeepStrictEqual(one, other);
 }

@@ -1,7 +1,7 @@
 export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
+export { bindOperations } from './bind-operations.ts';
 export * from './bus.ts';
-export { bindOperations } from './call.ts';
 export * from './changed-values.ts';
 export * from './config.ts';
 export type { ReceivedEvent } from './consume-loop.ts';

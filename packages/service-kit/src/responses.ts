@@ -80,7 +80,7 @@ function toApiError(error: unknown, log: Logger): ApiError {
     return error;
   }
   if (isDatabaseAway(error)) {
-    log.warn({ err: error }, 'the database is away');
+    log.warn({ err: error }, 'the database is unavailable');
     return serviceUnavailable('The service cannot reach its database; try again shortly', error);
   }
   if (isTemporaryFailure(error)) {

@@ -6,8 +6,9 @@ import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } f
 import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
+import { bindOperations } from './bind-operations.ts';
 import { Bus } from './bus.ts';
-import { bindOperations, type RequestCount } from './call.ts';
+import type { RequestCount } from './call.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';

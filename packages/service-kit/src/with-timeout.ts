@@ -3,7 +3,7 @@ const lookEveryMs = 20;
 /** Work that did not end in time. */
 export class TimedOut extends Error {
   constructor(limitMs: number) {
-    super(`no answer within ${limitMs} ms`);
+    super(`no result within ${limitMs} ms`);
   }
 }
 

@@ -17,7 +17,7 @@ import { bodyFingerprint } from './request-body.ts';
 /** Attempts per write after deadlocks or serialization failures. */
 const maxAttempts = 3;
 
-/** What an attempt comes to. */
+/** Outcome of one attempt. */
 type Outcome =
   | ServedResponse
   | KnownKey
@@ -124,7 +124,7 @@ async function runIn<Resources>(tx: Sql, call: Write<Resources>, now: Date, even
 /** Another transaction stored a response under the key first: this one is rolled back and that one replayed. */
 class StoredElsewhere extends Error {}
 
-/** Whether the same request gets the same refusal: not where it may be sent again, or its key is at fault. */
+/** Returns whether the same request gets the same refusal: not where it may be sent again, or its key is at fault. */
 function isRepeated(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.headers['Retry-After']) return false;
   return [400, 404, 409].includes(error.status) && error.field !== 'Idempotency-Key';

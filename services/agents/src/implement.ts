@@ -1,7 +1,7 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
 import { implementer, type Worker } from '@customer-platform/service-kit';
 
-/** What this service's operations, consumers and jobs share. */
+/** Resources that this service's operations, consumers and jobs share. */
 export interface AgentsResources {
   secretKeys: SecretKeys;
   /** Keeps what customers name to addresses that are public or allowed. */

@@ -1,6 +1,6 @@
 import { implementer, type Worker } from '@customer-platform/service-kit';
 
-/** What this service's operations share. */
+/** Resources that this service's operations share. */
 export type CatalogueResources = { handover: Worker };
 
 /** The `implement` of this service. */

@@ -27,7 +27,7 @@ export const messagingConfig = baseConfig.extend({
   }),
   MESSAGING_MAX_PER_CHANNEL: z.coerce.number().int().min(1).max(500).default(32).meta({
     description:
-      'Calls under way at most of one account on one channel, in one process; a provider earns them by answering.',
+      'Calls under way at most of one account on one channel, in one process; a provider earns them by responding.',
   }),
   MESSAGING_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2_000).default(256).meta({
     description: 'Calls under way at most that began within the last second; four times as many in all.',

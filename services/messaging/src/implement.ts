@@ -2,7 +2,7 @@ import type { SecretKeys } from '@customer-platform/outbound';
 import { type Ask, implementer, type Worker } from '@customer-platform/service-kit';
 import type { ProviderTools } from './providers/provider.ts';
 
-/** What this service's operations, hooks, consumers and jobs share. */
+/** Resources that this service's operations, hooks, consumers and jobs share. */
 export interface MessagingResources {
   secretKeys: SecretKeys;
   tools: Omit<ProviderTools, 'hookUrl'>;

@@ -26,7 +26,7 @@ import { onConfirmationDue } from './templates/on-confirmation-due.ts';
 import { onReminderDue } from './templates/on-reminder-due.ts';
 import { updateTemplates } from './templates/update-templates.ts';
 
-/** Messages: sends what an account has to say on the first channel that reaches its customer, and takes what they answer. */
+/** Messages: sends what an account has to say on the first channel that reaches its customer, and takes what they write back. */
 export const messaging: ServiceDefinition<typeof contract, typeof messagingConfig, MessagingResources> = {
   name: 'messaging',
   config: messagingConfig,
@@ -53,7 +53,7 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
   resources: makeResources,
 };
 
-/** Answers longer than this are cut: a provider may repeat the whole message. */
+/** Longer responses are cut: a provider may repeat the whole message. */
 const keptBytes = 64 * 1024;
 
 /** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */

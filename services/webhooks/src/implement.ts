@@ -2,7 +2,7 @@ import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
 import { implementer, type Worker } from '@customer-platform/service-kit';
 import type { RetrySchedule } from './delivery/retry-schedule.ts';
 
-/** What this service's operations, consumers and jobs share. */
+/** Resources that this service's operations, consumers and jobs share. */
 export type WebhookResources = {
   guard: TargetGuard;
   secretKeys: SecretKeys;

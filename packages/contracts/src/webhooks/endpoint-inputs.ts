@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from '../core/fields.ts';
-import { eventFilter } from '../event-kinds.ts';
+import { eventFilter } from './event-kinds.ts';
 
 const events = z
   .array(eventFilter)

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { instant } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
-import { publicKind } from '../event-kinds.ts';
 import { EndpointChange, EndpointInput } from './endpoint-inputs.ts';
+import { publicKind } from './event-kinds.ts';
 import { webhookTest } from './events.ts';
 import {
   AnyEnvelope,

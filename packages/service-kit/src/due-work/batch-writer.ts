@@ -33,7 +33,7 @@ export class BatchWriter<Item> {
     this.#loop = new WakeLoop(name, { everyMs, slowestRetryMs, log }, () => this.#writeAll());
   }
 
-  /** How many wait to be written. */
+  /** Number of items that wait to be written. */
   get waiting(): number {
     return this.#waiting.length;
   }

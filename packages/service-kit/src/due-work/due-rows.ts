@@ -2,17 +2,17 @@ import type { PendingQuery, Row } from 'postgres';
 import type { Database, Sql } from '../database.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
 
-/** Where the rows of a queue are: a table whose column `due` holds when a row is to be run, or until when a process has it; null: never. */
+/** Table of a queue's rows. Its column `due` holds when a row is to be run, or until when a process has it; null: never. */
 export interface DueTable {
   name: string;
   /** The columns of its primary key with their types; rows are read with the same names. */
   key: Readonly<Record<string, 'uuid' | 'bigint' | 'smallint'>>;
-  /** Whether its lanes are the channels of accounts, in the column `channel`; an account is one lane otherwise. */
+  /** Lanes are the channels of accounts, in the column `channel`; otherwise an account is one lane. */
   hasChannels?: boolean;
   due: string;
   /** The column that counts attempts. */
   attempts: string;
-  /** What further makes a row one of this queue's. */
+  /** Condition that a row of this queue meets beside being due. */
   where?(sql: Sql): Fragment;
 }
 
@@ -25,7 +25,11 @@ const maxLookedAt = 200;
  * Selects the keys of rows to claim, firsts of their lanes before seconds and so on, at most what `room` says, and locks them, passing
  * over those that are locked. It looks at the 200 that have been due longest, whoever they belong to, or only at those of `room.lanes`.
  */
-export function dueRows(sql: Sql, table: DueTable, now: Date, room: Room, from: 'longest due' | 'lanes'): Fragment {
+export function dueRows(
+  sql: Sql,
+  table: DueTable,
+  { room, now, from }: { room: Room; now: Date; from: 'longest due' | 'lanes' },
+): Fragment {
   const key = Object.keys(table.key);
   const lane = laneColumns(table);
   const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestDue(sql, table, now);
@@ -48,7 +52,7 @@ function longestDue(sql: Sql, table: DueTable, now: Date): Fragment {
     where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${maxLookedAt}`;
 }
 
-/** What is due of each of the lanes, up to what it has free: nothing of others is read. */
+/** Selects what is due of each lane, up to what it has free: nothing of others is read. */
 function dueOfLanes(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
   const isOfLane = laneColumns(table).map((column) => sql`t.${sql(column)} = known.${sql(column)}`);
   return sql`
@@ -137,7 +141,7 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
     where ${isSame(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
 }
 
-/** How much of a queue waits. */
+/** Depth of a queue. */
 export interface QueueDepth {
   /** Rows that are due. */
   ready: number;

@@ -17,16 +17,16 @@ export interface Ended<Row, Result> {
   result: Result;
 }
 
-/** How a claim marks its rows. */
+/** One claim: which rows, and how they are marked. */
 export interface Claim {
   /** Selects and locks the keys of the rows to claim. */
   due: Fragment;
   now: Date;
-  /** What the rows' due column is set to. */
+  /** New value of the rows' due column. */
   leasedUntil: Date;
 }
 
-/** How long a row waits before its next attempt: `firstMs` after the first, twice as long each time, up to `longestMs`. */
+/** Wait before the next attempt: `firstMs` after the first, twice as long each time, up to `longestMs`. */
 export interface Backoff {
   firstMs: number;
   longestMs: number;
@@ -41,16 +41,16 @@ export interface DueWork<Row extends DueRow, Result> {
   queue: string;
   table: DueTable;
   concurrency: SlotBounds;
-  /** How long after its process died a row is claimed by another. */
+  /** Time after which a row is claimed by another process if its own died. */
   leaseMs: number;
   backoff: Backoff;
-  /** How often it looks for due rows that nothing woke it for. */
+  /** Poll interval for due rows that no wake told of. */
   everyMs: number;
-  /** How long it waits for more after a wake, so that what becomes due at once is one claim. */
+  /** Wait for more after a wake, so that what becomes due at once is one claim. */
   gatherMs?: number;
-  /** How long `stop` lets runs go on before their signals are aborted. */
+  /** Time that `stop` lets runs go on before their signals are aborted. */
   stopMs: number;
-  /** Whether rows need the bus: none is claimed while it is unavailable. */
+  /** Rows need the bus: none is claimed while it is unavailable. */
   needsBus?: boolean;
   /** Claims rows in one statement: sets their due column to the end of the lease and counts the attempt. */
   claim(sql: Database, claim: Claim): Promise<Row[]>;
@@ -61,7 +61,7 @@ export interface DueWork<Row extends DueRow, Result> {
   run(row: Row, signal: AbortSignal): Promise<Result>;
   /** Ends a row whose run threw, instead of another attempt; undefined lets it wait for that. */
   giveUp?(row: Row, error: unknown): Result | undefined;
-  /** How a run ended, for the limits of its lane; answered unless given. */
+  /** Returns how a run ended, for the limits of its lane; `responded` unless given. */
   endOf?(result: Result): RunEnd;
   /** Writes results in one transaction, of rows that are still as they were claimed. */
   settle(ended: readonly Ended<Row, Result>[]): Promise<void>;

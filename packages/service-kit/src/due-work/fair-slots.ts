@@ -1,11 +1,11 @@
-/** Whose work it is: an account's, or that of one of its channels where a queue keeps those apart. */
+/** Owner of work: an account, or one of its channels where a queue keeps those apart. */
 export interface Lane {
   readonly account_id: string;
   readonly channel?: string;
 }
 
-/** How a run ended, as far as it decides how many of its lane may run at once. */
-export type RunEnd = 'answered' | 'unanswered' | 'other';
+/** End of a run, as far as it decides how many of its lane may run at once. */
+export type RunEnd = 'responded' | 'timeout' | 'other';
 
 export interface SlotBounds {
   /** Most runs at once in this process. */
@@ -14,17 +14,17 @@ export interface SlotBounds {
   perLane: number;
   /** The limit of a lane of which nothing is known; `perLane` unless given. */
   firstPerLane?: number;
-  /** The limit of a lane after a run without an answer; 1 unless given. */
+  /** The limit of a lane after a run into a timeout; 1 unless given. */
   lowestPerLane?: number;
   /** Runs that are not slow yet hold at most a quarter of what the slow ones leave: many that hang at one moment do not take all slots. */
   keepsSlowApart?: boolean;
 }
 
-/** What one claim may begin. */
+/** Room for one claim. */
 export interface Room {
   /** Rows at most. */
   limit: number;
-  /** How many of `limit` only lanes with nothing running get; all of them where it is more. */
+  /** Rows of `limit` that only lanes with nothing running get; all of them where it is more. */
   kept: number;
   /** Rows at most of a lane that `lanes` does not name. */
   perLane: number;
@@ -39,9 +39,9 @@ export interface KnownLane {
 }
 
 /** Part of the free slots that one account may hold, so that some are always left for another; alone it gets a quarter of all. */
-const share = 1 / 3;
+const part = 1 / 3;
 /** The same of an account with slow runs, which takes nothing of the last eighth. */
-const slowShare = 1 / 8;
+const slowPart = 1 / 8;
 const keptFromSlow = 1 / 8;
 /** Part of all slots that only lanes with nothing running get. */
 const keptPart = 1 / 4;
@@ -55,8 +55,8 @@ interface LaneState {
 }
 
 /**
- * Shares the slots that one process has for one queue. As they fill up everybody's share falls, so that whoever comes next finds one
- * free. The limit of a lane doubles with each answer, and falls to the lowest after a run without one.
+ * Shares the slots that one process has for one queue. As they fill up everybody's part falls, so that whoever comes next finds one
+ * free. The limit of a lane doubles with each response, and falls to the lowest after a timeout.
  */
 export class FairSlots {
   readonly #bounds: Required<SlotBounds>;
@@ -85,7 +85,7 @@ export class FairSlots {
     if (limit <= 0) return undefined;
     const lanes = [...this.#lanes.values()].map((state) => {
       const { lane, running } = state;
-      return { lane, running, free: Math.max(0, Math.min(state.limit - running, this.#shareOf(lane.account_id))) };
+      return { lane, running, free: Math.max(0, Math.min(state.limit - running, this.#freeOf(lane.account_id))) };
     });
     const kept = Math.max(0, Math.floor(most * keptPart) - (free - limit));
     return { limit, kept, perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
@@ -124,20 +124,20 @@ export class FairSlots {
     }
     if (account.running === 0) this.#accounts.delete(lane.account_id);
     const { perLane, firstPerLane, lowestPerLane } = this.#bounds;
-    if (end === 'unanswered') state.limit = lowestPerLane;
-    else if (end === 'answered') state.limit = Math.min(state.limit * 2, perLane);
+    if (end === 'timeout') state.limit = lowestPerLane;
+    else if (end === 'responded') state.limit = Math.min(state.limit * 2, perLane);
     if (state.running === 0 && state.limit >= firstPerLane) this.#lanes.delete(name);
     else if (this.#lanes.size > maxRemembered) this.#forgetOne();
   }
 
-  /** How many more runs the account's share of the slots has room for. */
-  #shareOf(accountId: string): number {
+  /** Returns how many more runs the account's part of the slots has room for. */
+  #freeOf(accountId: string): number {
     const { most } = this.#bounds;
     const free = most - this.#running;
     const { running = 0, slow = 0 } = this.#accounts.get(accountId) ?? {};
-    // Each that begins leaves one slot less to share: `n` more may begin as long as running + n < (free - n) * share.
-    const [slots, part] = slow > 0 ? [free - most * keptFromSlow, slowShare] : [free, share];
-    return Math.ceil((slots * part - running) / (1 + part));
+    // Each that begins leaves one slot less to divide: `n` more may begin as long as running + n < (free - n) * part.
+    const [slots, fraction] = slow > 0 ? [free - most * keptFromSlow, slowPart] : [free, part];
+    return Math.ceil((slots * fraction - running) / (1 + fraction));
   }
 
   #forgetOne(): void {

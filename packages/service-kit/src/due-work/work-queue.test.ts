@@ -215,13 +215,13 @@ describe('the slots of a process', () => {
     for (const id of hanging) expect(begun.filter((one) => one === id).length).toBeLessThanOrEqual(4);
   });
 
-  it('give one to an account that has not answered, and more with each answer', async () => {
+  it('give one to an account that ran into a timeout, and more with each response', async () => {
     const account = await add(1, 'silent');
     const { begun, run, release } = held();
     start(
       ({ body, ...row }, signal) => (body === 'silent' ? Promise.resolve('unknown') : run({ body, ...row }, signal)),
       {
-        endOf: (result) => (result === 'unknown' ? 'unanswered' : 'answered'),
+        endOf: (result) => (result === 'unknown' ? 'timeout' : 'responded'),
       },
     );
     await allDone();

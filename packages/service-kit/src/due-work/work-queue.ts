@@ -10,7 +10,7 @@ import { dueRows, type Fragment, type LeasedRow, measureQueue, nextLanes, putBac
 import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
 import { FairSlots, type Lane, type Room, type RunEnd } from './fair-slots.ts';
 
-/** What a queue needs of its process. */
+/** Resources of its process that a queue needs. */
 export interface WorkFoundation {
   sql: Database;
   bus: Pick<Bus, 'isConnected'>;
@@ -24,7 +24,7 @@ const slowMs = 1_000;
 const sweepMs = 50;
 const maxUnwritten = 1_000;
 const maxBatch = 200;
-/** How often lanes are looked at one by one while others stand before them. */
+/** Minimum time between looks at lanes one by one, while the rows of others stand before them. */
 const lanesEveryMs = 20;
 /** After so many failures in a row the next one is logged. */
 const logEvery = 100;
@@ -88,7 +88,9 @@ export class WorkQueue<Row extends DueRow, Result> {
       this.#look.wake();
     });
     this.#writer = new BatchWriter({
-      ...{ name: `${queue}: results`, log, maxBatch },
+      name: `${queue}: results`,
+      log,
+      maxBatch,
       write: (ended) => this.#write(ended),
       refused: ([{ row }], error) => log.error({ err: error, row: this.#keyOf(row) }, 'a result cannot be stored'),
     });
@@ -142,14 +144,14 @@ export class WorkQueue<Row extends DueRow, Result> {
     const room = this.#slots.room();
     if (!room) return false;
     const { table } = this.#work;
-    const found = await this.#begin(dueRows(sql, table, clock(), room, 'longest due'));
+    const found = await this.#begin(dueRows(sql, table, { room, now: clock(), from: 'longest due' }));
     if (found > 0) return true;
     // Those that are at their bounds may stand before all others: these are found lane by lane.
     const isFull = room.lanes.some(({ free }) => free === 0);
     if (!isFull || performance.now() - this.#lanesAt < lanesEveryMs) return false;
     this.#lanesAt = performance.now();
     const ofLanes = await this.#roomOfNextLanes(room);
-    return (await this.#begin(dueRows(sql, table, clock(), ofLanes, 'lanes'))) > 0;
+    return (await this.#begin(dueRows(sql, table, { room: ofLanes, now: clock(), from: 'lanes' }))) > 0;
   }
 
   async #roomOfNextLanes(room: Room): Promise<Room> {
@@ -186,7 +188,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     run.isOver = true;
     this.#runs.delete(run);
     const { endOf } = this.#work;
-    const end: RunEnd = outcome.kind === 'done' ? (endOf?.(outcome.result) ?? 'answered') : 'other';
+    const end: RunEnd = outcome.kind === 'done' ? (endOf?.(outcome.result) ?? 'responded') : 'other';
     this.#slots.end(run.lane, run.isSlow, end);
     attempts.add(1, { queue: this.#work.queue, outcome: outcome.kind });
     if (outcome.kind !== 'lost') this.#writer.add([run, outcome]);

@@ -26,8 +26,7 @@ export async function selectCorpusStats(
   sql: Sql,
   accountId: string,
   configuration: string,
-  query: string,
-  marks: { question: string; collections: readonly number[] },
+  search: { query: string; question: string; collections: readonly number[] },
 ): Promise<{
   terms: SearchTerm[];
   /** Number of the account's passages. */
@@ -41,13 +40,13 @@ export async function selectCorpusStats(
       (select coalesce(json_agg(json_build_object(
           'key', search_key(${accountId}, lexeme), 'query', array_to_tsvector(array[lexeme])::text,
           'documentFrequency', coalesce(w.passages, 0)) order by coalesce(w.passages, 0), lexeme), '[]')
-        from unnest(to_tsvector(${configuration}::text::regconfig, normalize(${query}, NFKC)))
+        from unnest(to_tsvector(${configuration}::text::regconfig, normalize(${search.query}, NFKC)))
         left join words w on w.account_id = ${accountId} and w.word = lexeme) as terms,
       coalesce((select passages from libraries where account_id = ${accountId}), 0)::bigint as "corpusSize",
       array(select search_key(${accountId}, chr(1) || 'collection ' || id)
-        from unnest(${[...marks.collections]}::bigint[]) as id) as "collectionKeys",
+        from unnest(${[...search.collections]}::bigint[]) as id) as "collectionKeys",
       search_key(${accountId}, chr(1) || 'faq') as "faqKey",
-      search_key(${accountId}, chr(1) || 'question ' || ${marks.question}::text) as "questionKey"`;
+      search_key(${accountId}, chr(1) || 'question ' || ${search.question}::text) as "questionKey"`;
   return row as Awaited<ReturnType<typeof selectCorpusStats>>;
 }
 

@@ -25,7 +25,7 @@ export async function searchPassages(
 ): Promise<FoundPassage[]> {
   const configuration = textSearchConfiguration(account.language);
   const question = comparableQuestion(query);
-  const stats = await selectCorpusStats(sql, account.id, configuration, query, { question, collections });
+  const stats = await selectCorpusStats(sql, account.id, configuration, { query, question, collections });
   const terms = stats.terms.filter(({ documentFrequency }) => documentFrequency > 0).slice(0, maxTerms);
   const weights = terms.map(({ documentFrequency }) => weightOf(documentFrequency, stats.corpusSize));
   const hasAllTerms = terms.length > 0 && terms.length === stats.terms.length;

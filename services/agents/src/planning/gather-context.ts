@@ -47,7 +47,7 @@ export async function gatherContext(
   const { contact } = await ask(getContactProfile, { contact: claim.contact_id });
   if (!contact) return { agentId: agent.id, failure: 'The contact no longer exists' };
   const query = firstCodePoints(claim.trigger_text, searchedLength);
-  const [conversation, passages, places, blocks] = await Promise.all([
+  const [conversation, passages, staged, blocks] = await Promise.all([
     ask(getConversation, { contact: claim.contact_id, limit: conversationLength }),
     query.trim() === ''
       ? []
@@ -57,7 +57,7 @@ export async function gatherContext(
   ]);
   const { messages } = conversation;
   const channels = reachableChannels(account, contact, conversation.channels);
-  const stages = places?.pipelines[0]?.stages ?? [];
+  const stages = staged?.pipelines[0]?.stages ?? [];
   const facts = { claim, account, agent, contact, deal, messages, passages, channels, stages, now };
   return { agent, contact, deal, document: planningDocument({ ...facts, blocks: blocks ?? [] }) };
 }

@@ -162,16 +162,17 @@ describe('a call that nobody settles', () => {
     const { call } = await openLedger();
     const { accountId, agentId } = call;
     const request: PlanRequest = {
-      ...{
-        accountId,
-        agentId,
-        contactId: randomUUID(),
-        contactNumber: 1,
-        trigger: 'manual',
-        triggerText: '',
-        goal: '',
-      },
-      ...{ triggerChannel: null, triggerId: null, followUps: 0, trace: null },
+      accountId,
+      agentId,
+      contactId: randomUUID(),
+      contactNumber: 1,
+      trigger: 'manual',
+      triggerText: '',
+      triggerChannel: null,
+      triggerId: null,
+      goal: '',
+      followUps: 0,
+      trace: null,
     };
     const planId = (await inTransaction(database, (tx) =>
       insertPlanRequest(tx, request, new Date(Date.now() + 3_600_000)),

@@ -14,7 +14,7 @@ import { catalogue } from '../start.ts';
 
 let platform: Platform;
 let sql: Database;
-/** How long a message that is being handed over is its process's. */
+/** The lease of a message that is being handed over. */
 const leaseMs = 10_000;
 let messaging: Messaging | undefined;
 beforeAll(async () => {
@@ -97,8 +97,8 @@ describe('declining an order', () => {
     for (const reason of right) await decline(shop, (await shop.order()).id, reason);
     const { id } = await shop.order();
     for (const reason of [...right.map((text) => `${text}x`), 7]) {
-      const answer = await shop.account.request('POST', `/v1/catalogue/orders/${id}/decline`, { body: { reason } });
-      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'reason' } } });
+      const response = await shop.account.request('POST', `/v1/catalogue/orders/${id}/decline`, { body: { reason } });
+      expect(response).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'reason' } } });
     }
     expect((await shop.client.getOrder({ params: { order_id: id } })).status).toBe('new');
     expect((await handedFor(shop.account)).map(({ body }) => body).sort()).toEqual(right);

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import * as accountEvents from './accounts/events.ts';
-import * as agentEvents from './agents/events.ts';
-import * as calendarEvents from './calendar/events.ts';
-import * as catalogueEvents from './catalogue/events.ts';
-import * as cdpEvents from './cdp/events.ts';
-import type { EventDefinition } from './core/event.ts';
-import { isEvent } from './core/operation.ts';
-import * as crmEvents from './crm/events.ts';
-import * as messagingEvents from './messaging/events.ts';
-import * as webhookEvents from './webhooks/events.ts';
+import * as accountEvents from '../accounts/events.ts';
+import * as agentEvents from '../agents/events.ts';
+import * as calendarEvents from '../calendar/events.ts';
+import * as catalogueEvents from '../catalogue/events.ts';
+import * as cdpEvents from '../cdp/events.ts';
+import type { EventDefinition } from '../core/event.ts';
+import { isEvent } from '../core/operation.ts';
+import * as crmEvents from '../crm/events.ts';
+import * as messagingEvents from '../messaging/events.ts';
+import * as webhookEvents from './events.ts';
 
 /** Every event by its name, public and internal. */
 export const eventsByName = {
@@ -35,7 +35,7 @@ export const publicKind = z.enum(publicKinds, {
     `must be an event kind from GET /v1/events/kinds, such as order.declined, not ${shown(issue.input)}`,
 });
 
-/** What an endpoint asks for: a kind, a family such as `order.*`, or `*`. */
+/** Subscription of an endpoint: a kind, a family such as `order.*`, or `*`. */
 export const eventFilter = z.enum(['*', ...families, ...publicKinds], {
   error: (issue) =>
     `must be an event kind such as order.declined, a family such as order.*, or *, not ${shown(issue.input)}`,
