@@ -1,7 +1,7 @@
 import { contactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/agents';
 import { createNameResolver, createPoster, type Poster, type TargetGuard } from '@customer-platform/outbound';
-import type { Foundation, ServiceDefinition } from '@customer-platform/service-kit';
+import { type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
 import { createAgent } from './agents/create-agent.ts';
 import { deleteAgent } from './agents/delete-agent.ts';
 import { getAgent } from './agents/get-agent.ts';
@@ -34,7 +34,7 @@ import { listPlans } from './plans/list-plans.ts';
 import { onContactMerged } from './plans/on-contact-merged.ts';
 import { rejectPlan } from './plans/reject-plan.ts';
 import { rejectPlanStep } from './plans/reject-plan-step.ts';
-import { StepRunner } from './plans/step-runner.ts';
+import { stepRunning } from './plans/step-runner.ts';
 import { updatePlanStep } from './plans/update-plan-step.ts';
 import { SourceReader } from './reading/source-reader.ts';
 import { getAgentSettings } from './settings/get-agent-settings.ts';
@@ -115,7 +115,7 @@ async function makeResources(foundation: Foundation<AgentsConfig>) {
     neverResends: true,
   });
   const planner = new Planner({ ...foundation, secretKeys, poster }, () => stepRunner.wake());
-  const stepRunner = new StepRunner(foundation, planner);
+  const stepRunner = new WorkQueue(foundation, stepRunning(foundation, planner));
   const sourceReader = new SourceReader({ ...foundation, guard });
   return {
     secretKeys,

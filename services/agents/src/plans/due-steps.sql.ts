@@ -1,11 +1,17 @@
 import { joinContact } from '@customer-platform/contact-copy';
 import type { PlanStatus } from '@customer-platform/contracts/agents';
-import type { Sql, TraceHeaders } from '@customer-platform/service-kit';
+import type { Claim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
 import type { StepRow } from './plans.sql.ts';
 
+export const planSteps: DueTable = {
+  name: 'plan_steps',
+  key: { account_id: 'uuid', id: 'bigint' },
+  due: 'due_at',
+  attempts: 'tries',
+};
+
 /** A step that was claimed, with what it needs of its plan. */
-export interface ClaimedStep extends Pick<StepRow, 'id' | 'action' | 'params' | 'key' | 'tries'> {
-  account_id: string;
+export interface ClaimedStep extends DueRow, Pick<StepRow, 'id' | 'action' | 'params' | 'key'> {
   plan_id: number;
   began_at: Date;
   plan_status: PlanStatus;
@@ -17,41 +23,28 @@ export interface ClaimedStep extends Pick<StepRow, 'id' | 'action' | 'params' | 
   deal_id: string | null;
   /** The inbound message that the plan answers; null where something else led to it. */
   reply_to: string | null;
-  trace: TraceHeaders | null;
 }
 
-/**
- * Claims at most `limit` steps that are due, earliest first: nobody else gets them before `leasedUntil`. One whose plan is being
- * changed is passed over. A step that ran when its plan ended is among them once its lease is over.
- */
-export async function claimSteps(sql: Sql, now: Date, leasedUntil: Date, limit: number): Promise<ClaimedStep[]> {
+/** Claims steps that are due. One whose plan is being changed is passed over. */
+export async function claimSteps(sql: Sql, { due, now, leasedUntil }: Claim): Promise<ClaimedStep[]> {
   return await sql<ClaimedStep[]>`
-    with due as (
-      select account_id, id, plan_id from plan_steps where due_at <= ${now}
-      order by due_at limit ${limit} for update skip locked
-    ), held as (
+    with due as (${due}), held as (
       select due.id as step_id, p.*
       -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
       from due cross join lateral (
-        select account_id, status, agent_id, contact_id, deal_id, trigger, trigger_id, trace
-        from plans where account_id = due.account_id and id = due.plan_id
-        for update skip locked) as p
+        select p.account_id, p.status, p.agent_id, p.contact_id, p.deal_id, p.trigger, p.trigger_id, p.trace
+        from plan_steps s join plans p on p.account_id = s.account_id and p.id = s.plan_id
+        where s.account_id = due.account_id and s.id = due.id
+        for update of p skip locked) as p
     ), claimed as (
       update plan_steps s set status = 'running', due_at = ${leasedUntil}, tries = s.tries + 1,
         began_at = coalesce(s.began_at, ${now})
       from held where s.account_id = held.account_id and s.id = held.step_id
-      returning s.account_id, s.id, s.plan_id, s.action, s.params, s.key, s.tries, s.began_at
+      returning s.account_id, s.id, s.plan_id, s.action, s.params, s.key, s.tries as attempts, s.began_at
     )
     select s.*, p.status as plan_status, p.deal_id, p.trace,
       case when p.trigger = 'inbound_message' then p.trigger_id end as reply_to, coalesce(survivor.id, c.id, p.contact_id) as contact_id,
       coalesce(survivor.deleted, c.deleted, false) as is_contact_deleted, coalesce(s.action = any(a.actions), false) as is_switched_on
     from claimed s join held p on p.account_id = s.account_id and p.step_id = s.id
       left join agents a on a.account_id = p.account_id and a.id = p.agent_id ${joinContact(sql, 'p')}`;
-}
-
-/** Has a step that could not be done now wait, unless another process has taken it over. */
-export async function postponeStep(sql: Sql, { account_id, id, tries }: ClaimedStep, dueAt: Date): Promise<void> {
-  await sql`
-    update plan_steps set due_at = ${dueAt}
-    where account_id = ${account_id} and id = ${id} and status = 'running' and tries = ${tries}`;
 }

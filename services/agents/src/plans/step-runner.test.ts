@@ -10,7 +10,6 @@ import {
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { agents } from '../start.ts';
-import { claimSteps } from './due-steps.sql.ts';
 import { lockPlan } from './plans.sql.ts';
 import { type Agency, openAgency, statuses } from './plans-under-test.ts';
 
@@ -274,27 +273,20 @@ describe('steps of many plans', () => {
   });
 });
 
-describe('claims', () => {
-  it('at the same moment never get the same step, and leave those whose plans are being changed', async () => {
+describe('a due step', () => {
+  it('waits while its plan is being changed, and keeps no others from running', async () => {
     const due = in1h();
     const plans = await Promise.all(
-      Array.from({ length: 40 }, () => agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: due }] })),
+      Array.from({ length: 5 }, () => agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: due }] })),
     );
-    const claim = () => claimSteps(sql, due, new Date(due.getTime() + 30_000), 10);
-    const claimed = await inTransaction(sql, async (tx) => {
-      await lockPlan(tx, agency.id, plans[0]!.id);
-      const rounds = await Promise.all(Array.from({ length: 12 }, claim));
-      return [...rounds.flat(), ...(await claim())];
+    const [changed, ...others] = plans.map(({ id }) => id);
+    await inTransaction(sql, async (tx) => {
+      await lockPlan(tx, agency.id, changed!);
+      platform.clock.advance(3_600_000);
+      for (const id of others) await agency.until(id, 'completed');
+      expect(await sql`select tries from plan_steps where plan_id = ${changed!}`).toEqual([{ tries: 0 }]);
     });
-    const ofThese = claimed.filter(({ account_id }) => account_id === agency.id).map(({ plan_id }) => plan_id);
-    expect(ofThese.toSorted((one, other) => one - other)).toEqual(
-      plans
-        .slice(1)
-        .map(({ id }) => id)
-        .toSorted((one, other) => one - other),
-    );
-    expect((await claim()).map(({ plan_id }) => plan_id)).toEqual([plans[0]!.id]);
-    await sql`update plan_steps set status = 'cancelled', due_at = null where account_id = ${agency.id}`;
+    await agency.until(changed!, 'completed');
   });
 });
 

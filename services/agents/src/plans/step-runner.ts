@@ -1,133 +1,103 @@
 import type { FollowUpParams } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import {
+  type DueWork,
   type Foundation,
-  inSpan,
   inWorkTransaction,
   meter,
   type Sql,
   serviceUnavailable,
-  WakeLoop,
 } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { changePlans } from './change-plan.ts';
-import { type ClaimedStep, claimSteps, postponeStep } from './due-steps.sql.ts';
+import { type ClaimedStep, claimSteps, planSteps } from './due-steps.sql.ts';
 import { planEvents } from './plan-events.ts';
 import { insertPlanRequest } from './plan-requests.sql.ts';
 import { endStep, isRunning, type StepEnd } from './plan-state.ts';
 import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
 
-/** How late something is looked for that no wake told of. */
-const everyMs = 500;
-const slowestRetryMs = 10_000;
-/** Longer than a round takes: how late a step goes on that a killed process had claimed. */
-const leaseMs = 30_000;
-const batchSize = 50;
-const maxAtOnce = 16;
-const longestWaitMs = 60_000;
-/** How long a step is tried again that nobody answers. */
-const triedForMs = 24 * 3_600_000;
+/** Time that a step is attempted again to which nobody replies. */
+const attemptedForMs = 24 * 3_600_000;
+/** Steps of one set that end at the same time, each in a transaction of its own. */
+const endsAtOnce = 8;
 
 const steps = meter.createCounter('plans.steps', { description: 'Steps of plans that ended, by action and outcome.' });
 
+/** End of a step; undefined for a follow-up, which is done with its end. */
+type Result = { end: StepEnd | undefined };
+
 /**
- * Runs the steps of plans that are due. A step is claimed in its row; no transaction is open while others are asked to do what it says,
- * with its key; how it ended, what follows in its plan and the event commit together. Any number of processes may do so.
+ * Runs the due steps of plans: others are asked to do what a step says, under its key; its end, what follows in its plan and the event
+ * commit together. `planner` is woken for the plans that follow-ups lead to.
  */
-export class StepRunner {
-  readonly #foundation: Foundation;
-  readonly #planner: { wake(): void };
-  readonly #loop: WakeLoop;
-
-  /** `planner` is woken for the plans that follow-ups lead to. */
-  constructor(foundation: Foundation, planner: { wake(): void }) {
-    this.#foundation = foundation;
-    this.#planner = planner;
-    this.#loop = new WakeLoop('steps', { everyMs, slowestRetryMs, log: foundation.log }, () => this.#round());
-  }
-
-  /** Says that a step became due: after the commit of the transaction that made it so. */
-  wake(): void {
-    this.#loop.wake();
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop.stop();
-  }
-
-  async #round(): Promise<boolean> {
-    const { sql, bus, clock } = this.#foundation;
-    if (!bus.isConnected()) return false;
-    const now = clock();
-    const claimed = await claimSteps(sql, now, new Date(now.getTime() + leaseMs), batchSize);
-    const hasSome = claimed.length > 0;
-    await this.#learnAccounts(claimed);
-    const runOn = async () => {
-      for (let step = claimed.shift(); step; step = claimed.shift()) await this.#run(step);
-    };
-    await Promise.all(Array.from({ length: maxAtOnce }, runOn));
-    return hasSome;
-  }
-
-  /** A module that was switched off a moment ago is off: what is known of accounts is not enough, unless the gateway is away. */
-  async #learnAccounts(claimed: readonly ClaimedStep[]): Promise<void> {
-    const { accounts, log } = this.#foundation;
-    await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
-      log.warn({ err: error }, 'accounts could not be asked for; steps go by what is known of them');
-    });
-  }
-
-  /** Runs one and writes what came of it. What cannot be written is done again, under its key, when its lease is over. */
-  async #run(step: ClaimedStep): Promise<void> {
-    const { log } = this.#foundation;
-    try {
-      await inSpan('run a step', { parent: step.trace ?? undefined }, async () => {
-        const outcome = await this.#outcomeOf(step);
-        if (outcome !== 'waits') await this.#end(step, outcome);
-      });
-    } catch (error) {
-      log.error({ err: error, plan: step.plan_id, step: step.id }, 'a step could not be ended; it is run again');
-    }
-  }
-
-  async #outcomeOf(step: ClaimedStep): Promise<StepEnd | 'waits' | undefined> {
-    const { sql, bus, clock, log, accounts } = this.#foundation;
-    try {
+export function stepRunning(foundation: Foundation, planner: { wake(): void }): DueWork<ClaimedStep, Result> {
+  const { bus, clock, accounts } = foundation;
+  return {
+    queue: 'steps',
+    table: planSteps,
+    concurrency: { most: 64, perLane: 16 },
+    leaseMs: 30_000,
+    backoff: { firstMs: 1_000, longestMs: 60_000 },
+    everyMs: 500,
+    stopMs: 10_000,
+    needsBus: true,
+    async claim(sql, claim) {
+      const claimed = await claimSteps(sql, claim);
+      await learnAccounts(foundation, claimed);
+      return claimed;
+    },
+    async run(step) {
       const account = accounts.known(step.account_id);
       if (account === undefined) throw serviceUnavailable('The gateway does not respond');
       const refusal = refusalOfStep(step, account);
-      return refusal === undefined ? await runStep(bus, step) : { error: refusal };
-    } catch (error) {
-      const now = clock().getTime();
-      const reason = error instanceof ApiError ? error.message : 'an answer could not be read';
-      if (now >= step.began_at.getTime() + triedForMs) return { error: `It failed for a day: ${reason}` };
-      log.warn({ err: error, plan: step.plan_id, step: step.id }, 'a step had no answer; it is run again');
-      await postponeStep(sql, step, new Date(now + Math.min(1_000 * 2 ** (step.tries - 1), longestWaitMs)));
-      return 'waits';
-    }
-  }
+      return { end: refusal === undefined ? await runStep(bus, step) : { error: refusal } };
+    },
+    giveUp({ began_at }, error) {
+      if (clock().getTime() < began_at.getTime() + attemptedForMs) return undefined;
+      const reason = error instanceof ApiError ? error.message : 'the reply could not be read';
+      return { end: { error: `It failed for a day: ${reason}` } };
+    },
+    async settle(ended) {
+      for (let from = 0; from < ended.length; from += endsAtOnce) {
+        const some = ended.slice(from, from + endsAtOnce);
+        await Promise.all(some.map(({ row, result }) => writeEnd(foundation, planner, row, result.end)));
+      }
+    },
+  };
+}
 
-  /** Ends a step, unless another process has done so; without an outcome it is one that is done with its end. */
-  async #end(step: ClaimedStep, outcome: StepEnd | undefined): Promise<void> {
-    const { account_id, plan_id } = step;
-    const ended = await inWorkTransaction({ ...this.#foundation, resources: undefined }, async (call) => {
-      const { tx, now, emit, findAccounts } = call;
-      const account = findAccounts([account_id]).get(account_id);
-      const plan = await lockPlan(tx, account_id, plan_id);
-      const row = plan?.steps.find(({ id }) => id === step.id);
-      if (!plan || !row || !isRunning(row)) return undefined;
-      const end = outcome ?? (await requestFollowUp(tx, plan, row, now));
-      const change = (each: PlanRow) => endStep(each, row, end, now);
-      const [changed] = await changePlans(tx, [plan], change, () => account?.timezone ?? 'UTC');
-      const { outcome: became, plan: shown, previous } = changed!;
-      if (became && account) emit(planEvents[became], account, { plan: shown, previous }, plan.trace ?? undefined);
-      return end;
-    });
-    if (!ended) return;
-    steps.add(1, { action: step.action, outcome: 'error' in ended ? 'failed' : 'done' });
-    if (step.action === 'follow_up') this.#planner.wake();
-  }
+/** Asks for the accounts of claimed steps: a module may have been switched off a moment ago. What is known holds if the gateway is unavailable. */
+async function learnAccounts({ accounts, log }: Foundation, claimed: readonly ClaimedStep[]): Promise<void> {
+  if (claimed.length === 0) return;
+  await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
+    log.warn({ err: error }, 'accounts could not be asked for; steps go by what is known of them');
+  });
+}
+
+/** Ends a step, unless another process has done so. */
+async function writeEnd(
+  foundation: Foundation,
+  planner: { wake(): void },
+  { account_id, plan_id, id, action }: ClaimedStep,
+  outcome: StepEnd | undefined,
+): Promise<void> {
+  const ended = await inWorkTransaction({ ...foundation, resources: undefined }, async (call) => {
+    const { tx, now, emit, findAccounts } = call;
+    const account = findAccounts([account_id]).get(account_id);
+    const plan = await lockPlan(tx, account_id, plan_id);
+    const row = plan?.steps.find((step) => step.id === id);
+    if (!plan || !row || !isRunning(row)) return undefined;
+    const end = outcome ?? (await requestFollowUp(tx, plan, row, now));
+    const change = (each: PlanRow) => endStep(each, row, end, now);
+    const [changed] = await changePlans(tx, [plan], change, () => account?.timezone ?? 'UTC');
+    const { outcome: became, plan: shown, previous } = changed!;
+    if (became && account) emit(planEvents[became], account, { plan: shown, previous }, plan.trace ?? undefined);
+    return end;
+  });
+  if (!ended) return;
+  steps.add(1, { action, outcome: 'error' in ended ? 'failed' : 'done' });
+  if (action === 'follow_up') planner.wake();
 }
 
 /** Asks for the plan that a follow-up leads to: it is there once the step's end commits. */
