@@ -16,8 +16,7 @@ export async function aiProviderOf(
   const settings = await selectSettings(sql, account.id);
   const model = agent.model || settings.model;
   const missing = settings.base_url === '' ? 'base_url' : model === '' ? 'model' : undefined;
-  if (missing)
-    return { missing: `No AI provider is set up: set its ${missing} with PATCH /v1/agents/settings` };
+  if (missing) return { missing: `No AI provider is set up: set its ${missing} with PATCH /v1/agents/settings` };
   const apiKey = apiKeyOf(secretKeys, settings);
   const timeoutMs = config.AGENTS_AI_TIMEOUT_MS;
   const endpoint = { baseUrl: settings.base_url, apiKey, poolKey: account.id, poster, timeoutMs };
