@@ -199,5 +199,5 @@ async function publish(sql: postgres.Sql, customers: Customer[], count: number):
     from (
       select uuidv7() as id, (${ids}::uuid[])[1 + n % ${ids.length}] as account from generate_series(0, ${count - 1}::int) as n
     ) as e`;
-  await waitFor('the relay', async () => (await sql`select 1 from cdp.outbox limit 1`).length === 0, 30_000);
+  await waitFor('the relay', async () => (await sql`select 1 from cdp.outbox limit 1`).length === 0, 120_000);
 }

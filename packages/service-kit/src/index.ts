@@ -10,6 +10,7 @@ export * from './database.ts';
 export * from './deadline-watch.ts';
 export type { DueTable } from './due-work/due-rows.ts';
 export * from './due-work/due-work.ts';
+export type { RunEnd } from './due-work/fair-slots.ts';
 export * from './due-work/work-queue.ts';
 export { addHealth, type Health } from './health.ts';
 export type { Hook, HookAnswer, HookCall } from './hooks.ts';

@@ -23,7 +23,7 @@ import { searchKnowledge } from './knowledge/search-knowledge.ts';
 import { updateSource } from './knowledge/update-source.ts';
 import { uploadFile } from './knowledge/upload-file.ts';
 import { onMessageReceived } from './planning/on-message-received.ts';
-import { Planner } from './planning/planner.ts';
+import { planning } from './planning/planner.ts';
 import { requestPlan } from './planning/request-plan.ts';
 import { approvePlan } from './plans/approve-plan.ts';
 import { approvePlanStep } from './plans/approve-plan-step.ts';
@@ -114,7 +114,10 @@ async function makeResources(foundation: Foundation<AgentsConfig>) {
     keptBytes: 64 * 1024,
     neverResends: true,
   });
-  const planner = new Planner({ ...foundation, secretKeys, poster }, () => stepRunner.wake());
+  const planner = new WorkQueue(
+    foundation,
+    planning({ ...foundation, secretKeys, poster }, { wake: () => stepRunner.wake() }),
+  );
   const stepRunner = new WorkQueue(foundation, stepRunning(foundation, planner));
   const sourceReader = new SourceReader({ ...foundation, guard });
   return {

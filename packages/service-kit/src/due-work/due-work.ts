@@ -61,6 +61,8 @@ export interface DueWork<Row extends DueRow, Result> {
   run(row: Row, signal: AbortSignal): Promise<Result>;
   /** Ends a row whose run threw, instead of another attempt; undefined lets it wait for that. */
   giveUp?(row: Row, error: unknown): Result | undefined;
+  /** Returns whether a failed attempt counts; all count unless given. */
+  counts?(error: unknown): boolean;
   /** Returns how a run ended, for the limits of its lane; `responded` unless given. */
   endOf?(result: Result): RunEnd;
   /** Writes results in one transaction, of rows that are still as they were claimed. */

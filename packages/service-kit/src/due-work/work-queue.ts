@@ -19,6 +19,8 @@ export interface WorkFoundation {
 }
 
 const slowestRetryMs = 10_000;
+/** Time that aborted runs have to end. */
+const abortedMs = 1_000;
 /** A run counts as slow from here on. */
 const slowMs = 1_000;
 const sweepMs = 50;
@@ -130,7 +132,8 @@ export class WorkQueue<Row extends DueRow, Result> {
       pause(this.#work.stopMs, undefined, { signal: patience.signal }).catch(() => undefined),
     ]);
     for (const { stop } of this.#runs.keys()) stop.abort(new Stopped());
-    await ended;
+    // Whatever does not heed its signal is left to its lease.
+    await Promise.race([ended, pause(abortedMs)]);
     this.#slow.stop();
     await this.#leases.stop();
     await this.#writer.stop();
@@ -196,7 +199,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   }
 
   async #outcomeOf({ row, stop: { signal } }: Run<Row>): Promise<Outcome<Result>> {
-    const { queue, run, giveUp, backoff } = this.#work;
+    const { queue, run, giveUp, backoff, counts } = this.#work;
     const { clock } = this.#foundation;
     try {
       const result = await inSpan(queue, { parent: row.trace ?? undefined }, () => run(row, signal));
@@ -208,7 +211,8 @@ export class WorkQueue<Row extends DueRow, Result> {
       const result = giveUp?.(row, error);
       this.#note(row, error, result === undefined);
       if (result !== undefined) return { kind: 'done', result };
-      return { kind: 'again', dueAt: new Date(clock().getTime() + backoffMs(backoff, row.attempts)), counts: true };
+      const dueAt = new Date(clock().getTime() + backoffMs(backoff, row.attempts));
+      return { kind: 'again', dueAt, counts: counts?.(error) ?? true };
     }
   }
 

@@ -1,8 +1,8 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { isSuccess, type Poster, type PostResult } from '@customer-platform/outbound';
+import { LRUCache } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
-import { RecentSet } from './recent-set.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
 /** An account's AI. */
@@ -31,7 +31,7 @@ const maxErrorLength = 300;
 const maxReadLength = 2_000;
 
 /** Models, each with its base_url, that refused `max_tokens`. */
-const newerModels = new RecentSet(1_000);
+const newerModels = new LRUCache<string, true>({ max: 1_000 });
 
 /**
  * Asks for one completion, once: what may have been billed is never sent again here. A model that refuses `max_tokens`, as OpenAI's
@@ -48,7 +48,7 @@ export async function askAi({ model, endpoint }: AiProvider, prompt: Prompt): Pr
   }
   const result = await post(model, endpoint, prompt, 'max_completion_tokens');
   if (result.status === 400) newerModels.delete(pair);
-  else newerModels.add(pair);
+  else newerModels.set(pair, true);
   return resultOf(result, endpoint, prompt);
 }
 

@@ -4,7 +4,7 @@ import { askAi } from './ask-ai.ts';
 import { failPlan } from './fail-plan.ts';
 import { gatherContext } from './gather-context.ts';
 import { type Claim, dropPlan } from './planning.sql.ts';
-import type { PlanningTools } from './planning-tools.ts';
+import type { PlanningRun, PlanningTools } from './planning-tools.ts';
 import { planningPrompt, repairPrompt } from './prompt.ts';
 import { readCompletion } from './read-completion.ts';
 import { reserveBudget } from './reserve-budget.ts';
@@ -18,10 +18,10 @@ export const maxTries = 3;
  * Makes a claimed plan, step by step; the AI corrects a completion that cannot be used once. No transaction is open while others are
  * asked. Throws service_unavailable where a module does not reply; then nothing has changed.
  */
-export async function makePlan(claim: Claim, tools: PlanningTools): Promise<void> {
+export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> {
   const account = await currentAccount(claim.account_id, tools);
   if (!account?.modules.includes('agents')) return await failPlan(claim, tools, 'AI agents is switched off');
-  if (claim.planning_tries > maxTries)
+  if (claim.attempts > maxTries)
     return await failPlan(claim, tools, `It was started ${maxTries} times and interrupted each time`);
 
   const context = await gatherContext(claim, account, tools);
@@ -35,8 +35,8 @@ export async function makePlan(claim: Claim, tools: PlanningTools): Promise<void
     if (!reserved) return;
 
     const result = await askAi(reserved.provider, prompt);
-    tools.onCallEnded(account.id, result);
-    if (tools.isCutOff()) return;
+    tools.onCallEnded(result);
+    if (tools.signal.aborted) return;
     const completion = await settleAiCall(claim, reserved.call, result, tools);
     if (!completion) return;
 

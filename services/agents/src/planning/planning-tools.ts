@@ -7,8 +7,12 @@ import type { AiResult } from './ask-ai.ts';
 export interface PlanningTools extends Foundation<AgentsConfig> {
   secretKeys: SecretKeys;
   poster: Poster;
-  /** True once the process ends and cuts calls off: their results are not written, and another process makes the plan again. */
-  isCutOff(): boolean;
-  /** Called with the result of each call of an account's AI. */
-  onCallEnded(accountId: string, result: AiResult): void;
+}
+
+/** The tools of one run of planning. */
+export interface PlanningRun extends PlanningTools {
+  /** Aborted once the process ends or the plan is another's: results of calls are not written then, and the plan is made again. */
+  signal: AbortSignal;
+  /** Called with the result of each call of the AI. */
+  onCallEnded(result: AiResult): void;
 }

@@ -1,13 +1,19 @@
 import type { PlanTrigger } from '@customer-platform/contracts/agents';
 import type { Channel } from '@customer-platform/contracts/messaging';
-import type { Database, Sql, TraceHeaders } from '@customer-platform/service-kit';
+import type { Claim as DueClaim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
+
+export const plansToMake: DueTable = {
+  name: 'plans',
+  key: { account_id: 'uuid', id: 'bigint' },
+  due: 'planning_due_at',
+  attempts: 'planning_tries',
+};
 
 /**
- * A plan that is being made: nobody else makes it before `leased_until`, which `renewLeases` moves on. `planning_tries` tells this
- * claim from every other that goes on: each counts one up, and only the last one ever counts down, as its end.
+ * A plan that is being made. `attempts` tells this claim from every other that goes on: each counts one up, and only the last one ever
+ * counts down, as its end.
  */
-export interface Claim {
-  account_id: string;
+export interface Claim extends DueRow {
   id: number;
   agent_id: number | null;
   contact_id: string;
@@ -18,92 +24,24 @@ export interface Claim {
   follow_ups: number;
   goal: string;
   created_at: Date;
-  /** Attempts, with this one. */
-  planning_tries: number;
-  trace: TraceHeaders | null;
-  leased_until: Date;
 }
 
-/** Numbers of plans that can be begun. */
-export interface FreeSlots {
-  /** Of all accounts together. */
-  free: number;
-  /** Of these, kept for accounts without a plan in the making. */
-  kept: number;
-  /** Bound for one account, unless `accounts` has its own. */
-  perAccount: number;
-  accounts: readonly { account_id: string; running: number; most: number }[];
-}
-
-/** Most due plans that one statement looks at. */
-const maxLookedAt = 200;
-
-/**
- * Claims plans that are due, as many as `slots` has room for. Each counts as its account's first, second, … in the making: firsts
- * go before seconds, and so on, and among these what has been due longest. Only firsts get the slots that are kept. So one account's
- * many hold up no other's, however long each takes.
- */
-export async function claimPlans(
-  sql: Database,
-  now: Date,
-  leasedUntil: Date,
-  { free, kept, perAccount, accounts }: FreeSlots,
-): Promise<Claim[]> {
-  // Who can have no more is not looked at, so that its many do not hide what others wait for.
-  const isFull = ({ running, most }: FreeSlots['accounts'][number]) => running >= most || (running > 0 && free <= kept);
-  const full = accounts.filter(isFull).map(({ account_id }) => account_id);
-  const others = accounts.filter((account) => !isFull(account));
+/** Claims plans that are to be made. */
+export async function claimPlans(sql: Sql, { due, leasedUntil }: DueClaim): Promise<Claim[]> {
   return await sql<Claim[]>`
-    with due as materialized (
-      select account_id, id, planning_due_at from plans
-      where planning_due_at <= ${now} and account_id <> all(${full}::uuid[])
-      order by planning_due_at, id limit ${maxLookedAt}
-    ), counted as (
-      select due.*, coalesce(known.most, ${perAccount}) as most,
-        coalesce(known.running, 0) + row_number() over (partition by due.account_id order by due.planning_due_at, due.id) as nth
-      from due
-      left join unnest(${others.map(({ account_id }) => account_id)}::uuid[], ${others.map(({ running }) => running)}::integer[],
-        ${others.map(({ most }) => most)}::integer[]) as known (account_id, running, most) on known.account_id = due.account_id
-    ), ranked as (
-      select counted.*, row_number() over (order by nth, planning_due_at, id) as place from counted where nth <= most
-    ), picked as (
-      select p.account_id, p.id
-      from ranked r join plans p on p.account_id = r.account_id and p.id = r.id
-      where (r.nth = 1 or r.place <= ${free - kept}) and p.planning_due_at <= ${now}
-      order by r.place limit ${free} for update of p skip locked
-    ), claimed as (
+    with due as (${due}), claimed as (
       update plans p set planning_due_at = ${leasedUntil}, planning_tries = p.planning_tries + 1
-      from picked where p.account_id = picked.account_id and p.id = picked.id
+      from due where p.account_id = due.account_id and p.id = due.id
       returning p.*
     )
     select account_id, id, agent_id, contact_id, trigger, trigger_text, trigger_channel, trigger_id, follow_ups, goal, created_at,
-      planning_tries, trace, planning_due_at as leased_until
+      planning_tries as attempts, trace
     from claimed order by created_at, id`;
 }
 
-/**
- * Moves the leases of claims on to `leasedUntil`, but of those that have ended or were claimed by others. Waits for nobody: a plan
- * that is being written is passed over, and keeps the lease that it has.
- */
-export async function renewLeases(sql: Database, claims: readonly Claim[], leasedUntil: Date): Promise<void> {
-  const renewed = await sql<Pick<Claim, 'account_id' | 'id'>[]>`
-    with held as (
-      select p.account_id, p.id
-      from unnest(${claims.map(({ account_id }) => account_id)}::uuid[], ${claims.map(({ id }) => id)}::bigint[],
-        ${claims.map(({ leased_until }) => leased_until.toISOString())}::text[]::timestamptz[]) as claimed (account_id, id, leased_until)
-      join plans p on p.account_id = claimed.account_id and p.id = claimed.id and p.planning_due_at = claimed.leased_until
-      for update of p skip locked
-    )
-    update plans p set planning_due_at = ${leasedUntil}
-    from held where p.account_id = held.account_id and p.id = held.id
-    returning p.account_id, p.id`;
-  const keys = new Set(renewed.map(({ account_id, id }) => `${account_id} ${id}`));
-  for (const claim of claims) if (keys.has(`${claim.account_id} ${claim.id}`)) claim.leased_until = leasedUntil;
-}
-
-const isHeld = (sql: Sql, { account_id, id, planning_tries }: Claim) => sql`
+const isHeld = (sql: Sql, { account_id, id, attempts }: Claim) => sql`
   account_id = ${account_id} and id = ${id} and status = 'running' and planning_due_at is not null
-    and planning_tries = ${planning_tries}`;
+    and planning_tries = ${attempts}`;
 
 /**
  * Locks a plan that is still being made under this claim. Returns its agent, null where none was found yet; undefined where the plan was
@@ -145,11 +83,9 @@ export async function dropPlan(sql: Sql, claim: Claim): Promise<void> {
   await sql`delete from plans where ${isHeld(sql, claim)} and agent_id is null`;
 }
 
-/** Postpones a plan; without `countsAsTry` the attempt does not count. */
-export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date, countsAsTry: boolean): Promise<void> {
-  await sql`
-    update plans set planning_due_at = ${dueAt}, planning_tries = planning_tries - ${countsAsTry ? 0 : 1}
-    where ${isHeld(sql, claim)}`;
+/** Has a plan made again at `dueAt`. */
+export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date): Promise<void> {
+  await sql`update plans set planning_due_at = ${dueAt} where ${isHeld(sql, claim)}`;
 }
 
 /** The live agents of an account, each with the ids of its pipelines, by id. */

@@ -23,10 +23,10 @@ export async function settleAiCall(
     const { tx, now } = work;
     await settleCall(tx, { accountId: claim.account_id, planId: claim.id, id: call }, result, now);
     if (!('error' in result) || !(await planning.holdPlan(tx, claim))) return;
-    const pauseMs = retryAfterMs[claim.planning_tries - 1];
+    const pauseMs = retryAfterMs[claim.attempts - 1];
     if (!result.isTemporary || pauseMs === undefined) return await failHeldPlan(work, claim, result.error);
     const waitMs = Math.max(pauseMs, Math.min(result.retryAfterMs, longestRetryMs));
-    await planning.postponePlan(tx, claim, new Date(now.getTime() + waitMs), true);
+    await planning.postponePlan(tx, claim, new Date(now.getTime() + waitMs));
   });
   return 'error' in result ? undefined : result;
 }

@@ -1,2 +1,0 @@
--- Steps are claimed account by account where one that has very many stands before all others.
-create index plan_steps_due_of_account on plan_steps (account_id, due_at) where due_at is not null;
