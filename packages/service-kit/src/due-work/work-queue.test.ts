@@ -215,6 +215,25 @@ describe('the slots of a process', () => {
     for (const id of hanging) expect(begun.filter((one) => one === id).length).toBeLessThanOrEqual(4);
   });
 
+  it('are given to an account behind very many rows of another that are run as fast as it goes', async () => {
+    const many = await add(2_000);
+    nowMs += 1;
+    const other = await add(1);
+    start(async () => 'done');
+    const isDone = async () =>
+      (await sql`select from errands where account_id = ${other} and result = 'done'`).length === 1;
+    await waitFor('the other', isDone);
+    // Not since its turn came by age: the 200 that are due longest are still the other's.
+    expect((await sql`select from errands where account_id = ${many} and result is null`).length).toBeGreaterThan(
+      1_000,
+    );
+    await waitFor(
+      'the many',
+      async () => (await sql`select from errands where result is null limit 1`).length === 0,
+      60_000,
+    );
+  }, 90_000);
+
   it('give one to an account that ran into a timeout, and more with each response', async () => {
     const account = await add(1, 'silent');
     const { begun, run, release } = held();
