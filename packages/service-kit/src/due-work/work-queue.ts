@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '../bus.ts';
 import type { Database } from '../database.ts';
 import { DeadlineWatch, type Timed } from '../deadline-watch.ts';
 import type { Logger } from '../logging.ts';
 import { inSpan, meter } from '../telemetry.ts';
 import { WakeLoop } from '../wake-loop.ts';
+import { waitUntil } from '../with-timeout.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { dueRows, type Fragment, type LeasedRow, measureQueue, nextLanes, putBack, renewLeases } from './due-rows.ts';
 import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
@@ -67,7 +67,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #work: DueWork<Row, Result>;
   readonly #foundation: WorkFoundation;
   readonly #slots: FairSlots;
-  readonly #runs = new Map<Run<Row>, Promise<void>>();
+  readonly #runs = new Set<Run<Row>>();
   readonly #slow: DeadlineWatch<Run<Row>>;
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: WakeLoop;
@@ -125,15 +125,11 @@ export class WorkQueue<Row extends DueRow, Result> {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#look.stop();
-    const patience = new AbortController();
-    const ended = Promise.all(this.#runs.values()).finally(() => patience.abort());
-    await Promise.race([
-      ended,
-      pause(this.#work.stopMs, undefined, { signal: patience.signal }).catch(() => undefined),
-    ]);
-    for (const { stop } of this.#runs.keys()) stop.abort(new Stopped());
+    const hasEnded = () => this.#runs.size === 0;
+    await waitUntil(hasEnded, this.#work.stopMs);
+    for (const { stop } of this.#runs) stop.abort(new Stopped());
     // Whatever does not heed its signal is left to its lease.
-    await Promise.race([ended, pause(abortedMs)]);
+    await waitUntil(hasEnded, abortedMs);
     this.#slow.stop();
     await this.#leases.stop();
     await this.#writer.stop();
@@ -180,7 +176,8 @@ export class WorkQueue<Row extends DueRow, Result> {
       const run: Run<Row> = { ...begun, row: row as Run<Row>['row'], lane, leasedUntil, stop: new AbortController() };
       this.#slots.begin(lane);
       this.#slow.watch(run);
-      this.#runs.set(run, this.#run(run));
+      this.#runs.add(run);
+      void this.#run(run);
     }
     return rows.length;
   }
@@ -236,7 +233,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     const { sql, clock } = this.#foundation;
     const { leaseMs, table } = this.#work;
     const now = clock().getTime();
-    const ending = [...this.#runs.keys()].filter(({ leasedUntil }) => leasedUntil.getTime() <= now + (leaseMs * 2) / 3);
+    const ending = [...this.#runs].filter(({ leasedUntil }) => leasedUntil.getTime() <= now + (leaseMs * 2) / 3);
     if (ending.length === 0) return false;
     const kept = new Set(await renewLeases(sql, table, ending, new Date(now + leaseMs)));
     for (const run of ending) if (!kept.has(run)) run.stop.abort(new LeaseLost());
