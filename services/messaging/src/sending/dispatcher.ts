@@ -1,8 +1,16 @@
-import { type Database, DeadlineWatch, meter, type Timed, WakeLoop, waitUntil } from '@customer-platform/service-kit';
+import {
+  BatchWriter,
+  type Database,
+  DeadlineWatch,
+  meter,
+  type Timed,
+  WakeLoop,
+  waitUntil,
+} from '@customer-platform/service-kit';
 import { type Claim, claimTries, type Lane } from './claims.sql.ts';
 import { Lanes } from './lanes.ts';
-import { type EndedTry, ResultWriter } from './result-writer.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
+import type { EndedTry } from './write-results.ts';
 
 export interface DispatcherOptions extends SendContext {
   sql: Database;
@@ -14,7 +22,7 @@ export interface DispatcherOptions extends SendContext {
   /** Requests that the process works on. */
   requests: { readonly underWay: number };
   /** Writes what tries came to, with all that follows. */
-  write(ended: EndedTry[]): Promise<void>;
+  write(ended: readonly EndedTry[]): Promise<void>;
 }
 
 /** How often the database is looked at without a wake: bounds how late a retry, or another process's message, begins. */
@@ -26,6 +34,8 @@ const gatherMs = 5;
 const slowMs = 1_000;
 const sweepMs = 50;
 const maxUnwritten = 1_000;
+/** Results in one transaction. */
+const maxWritten = 200;
 const stopMs = 16_000;
 /** With so many requests under way the process is at its limit: taking messages goes before sending them, which then keeps to this pace. */
 const busyRequests = 4;
@@ -47,7 +57,7 @@ type RunningTry = Timed & { isSlow: boolean };
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #look: WakeLoop;
-  readonly #writer: ResultWriter;
+  readonly #writer: BatchWriter<EndedTry>;
   readonly #lanes: Lanes;
   readonly #running = new DeadlineWatch<RunningTry>(slowMs, sweepMs, (running) => {
     running.isSlow = true;
@@ -64,7 +74,14 @@ export class Dispatcher {
     this.#options = options;
     const { log, maxPerLane } = options;
     this.#lanes = new Lanes(maxPerLane);
-    this.#writer = new ResultWriter(options.write, log);
+    this.#writer = new BatchWriter({
+      name: 'results',
+      log,
+      maxBatch: maxWritten,
+      write: options.write,
+      refused: ({ claim }, error) =>
+        log.error({ err: error, message: claim.message_id }, 'what a try came to cannot be stored'),
+    });
     this.#look = new WakeLoop('send', { everyMs: lookEveryMs, slowestRetryMs, gatherMs, log }, () => this.#claim());
   }
 

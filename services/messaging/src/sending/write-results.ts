@@ -1,8 +1,15 @@
 import { type Foundation, inWorkTransaction } from '@customer-platform/service-kit';
 import { changeMessages } from '../messages/change-messages.ts';
+import type { TryResult } from '../messages/message-state.ts';
 import { takeResult } from '../messages/message-state.ts';
 import { insertReceipts, wakeReceipts } from '../receipts/receipts.sql.ts';
-import type { EndedTry } from './result-writer.ts';
+import type { Claim } from './claims.sql.ts';
+
+/** Result of one try. */
+export interface EndedTry {
+  claim: Claim;
+  result: TryResult;
+}
 
 /** Writes what tries came to; receipts that came before their provider's id are looked at again. */
 export async function writeResults(foundation: Foundation, ended: readonly EndedTry[]): Promise<void> {
