@@ -50,6 +50,7 @@ it('gives every service its own events, requests and inbox, and none a wildcard 
   expect(Object.keys(permissions)).toHaveLength(8);
   for (const [name, { publish, subscribe }] of Object.entries(permissions)) {
     expect(publish.filter((subject) => subject.startsWith('{prefix}.event.'))).toEqual([`{prefix}.event.*.${name}.>`]);
+    expect(publish.filter((subject) => /^_INBOX\.(?![a-z]+\.reply\.\*$)/.test(subject))).toEqual([]);
     expect(subscribe.slice(0, 2)).toEqual([`_INBOX.${name}.>`, `{prefix}.request.${name}.>`]);
     const heard = /^\{prefix\}\.(news\.[\w-]+|event\.(public|internal)\.[a-z]+\.[a-z._]+)$/;
     expect(subscribe.slice(2).filter((subject) => !heard.test(subject))).toEqual([]);

@@ -27,11 +27,11 @@ const names = ['gateway', ...services.map(({ name }) => name)] as ServiceName[];
 /** Returns each service's permissions, derived from its definition and the sources it runs. Throws where a news topic is no constant, or a followed event none of the contracts. */
 export async function busPermissions(): Promise<Record<string, BusPermissions>> {
   const { requests, events } = await declared();
-  const permissions: Record<string, BusPermissions> = {};
+  const uses = new Map<ServiceName, BusUse>();
   for (const name of names) {
     const module = (await import(`${scope}${name}`)) as Record<string, ConsumerNames>;
     const sources = sourcesOf(name);
-    permissions[name] = permissionsOf(name, {
+    uses.set(name, {
       consumers: module[name]?.consumers ?? [],
       asked: sources.flatMap(({ file, text }) => requestsNamedIn(text, requests).filter(isOthers(name, file))),
       announced: sources.flatMap((source) => topicsIn('announce', source, sources)),
@@ -39,19 +39,23 @@ export async function busPermissions(): Promise<Record<string, BusPermissions>> 
       followed: sources.flatMap((source) => eventsFollowedIn(source, events)),
     });
   }
-  return permissions;
+  const askersOf = (name: ServiceName) =>
+    names.filter(
+      (asker) => asker in askedOfEveryService || uses.get(asker)!.asked.some(({ service }) => service === name),
+    );
+  return Object.fromEntries([...uses].map(([name, use]) => [name, permissionsOf(name, use, askersOf(name))]));
 }
 
-function permissionsOf(
-  name: ServiceName,
-  used: {
-    consumers: NonNullable<ConsumerNames['consumers']>;
-    asked: InternalRequest[];
-    announced: string[];
-    heard: string[];
-    followed: EventDefinition[];
-  },
-): BusPermissions {
+/** What one service does on the bus. */
+interface BusUse {
+  consumers: NonNullable<ConsumerNames['consumers']>;
+  asked: InternalRequest[];
+  announced: string[];
+  heard: string[];
+  followed: EventDefinition[];
+}
+
+function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): BusPermissions {
   const asked = [
     ...used.asked.map(({ service, key }) => `{prefix}.request.${service}.${key}`),
     ...(askedOfEveryService[name] ?? []).map((key) => `{prefix}.request.*.${key}`),
@@ -69,10 +73,20 @@ function permissionsOf(
     ];
   });
   const stream = ['$JS.API.INFO', '$JS.API.STREAM.INFO.{prefix}', '$JS.API.STREAM.CREATE.{prefix}'];
+  // Where a reply goes is a secret of the one who asks: NATS' allow_responses would remember every event's place to be acknowledged too,
+  // and with some thousands of them the server searches them all for each event (2.9).
+  const replies = askers.map((asker) => `_INBOX.${asker}.reply.*`);
   const followed = used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`);
   const news = (topics: string[]) => topics.map((topic) => `{prefix}.news.${topic}`);
   return {
-    publish: [`{prefix}.event.*.${name}.>`, ...sorted(asked), ...sorted(news(used.announced)), ...stream, ...consumed],
+    publish: [
+      `{prefix}.event.*.${name}.>`,
+      ...sorted(asked),
+      ...sorted(replies),
+      ...sorted(news(used.announced)),
+      ...stream,
+      ...consumed,
+    ],
     subscribe: [`_INBOX.${name}.>`, `{prefix}.request.${name}.>`, ...sorted(news(used.heard)), ...sorted(followed)],
   };
 }

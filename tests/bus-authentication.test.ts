@@ -34,7 +34,7 @@ const isRefusal = /Permissions Violation|Authorization Violation/;
 
 /** Returns how the server took a message: the refusal, or the reply. */
 async function publishing(connection: NatsConnection, subject: string, payload = '{}'): Promise<string> {
-  return await connection.request(subject, payload, { timeout: 5_000 }).then(
+  return await connection.request(subject, payload, { timeout: 5_000, noMux: true }).then(
     (reply) => `replied to: ${subject} ${reply.string()}`,
     (error: Error) => (isRefusal.test(error.message) ? 'refused' : `accepted: ${subject} (${error.message})`),
   );
@@ -55,6 +55,7 @@ async function subscribing(connection: NatsConnection, subject: string): Promise
 const others = (service: string) => services.filter((name) => name !== service);
 const durablesOf = (service: string) =>
   permissions[service]!.publish.flatMap((subject) => /^\$JS\.ACK\.platform\.([\w-]+)\.>$/.exec(subject)?.[1] ?? []);
+const isRequestTo = (service: string) => (subject: string) => ['*', service].includes(subject.split('.')[2]!);
 const requestsOf = (service: string) =>
   permissions[service]!.publish.filter((subject) => subject.startsWith('platform.request.'));
 
@@ -139,10 +140,14 @@ describe.each(services)('the user %s', (service) => {
     );
   });
 
-  it('gives no news that only gateways give, and writes into no inbox', async () => {
+  it('gives no news that only gateways give, and writes into no inbox but for replies to those who ask it', async () => {
     const news = permissions.gateway!.publish.filter((subject) => subject.startsWith('platform.news.'));
     const forbidden = service === 'gateway' ? ['platform.news.invented'] : news;
-    const inboxes = services.map((name) => `_INBOX.${name}.guessed`);
+    const asking = services.filter((name) => requestsOf(name).some(isRequestTo(service)));
+    const inboxes = [
+      ...services.map((name) => `_INBOX.${name}.guessed`),
+      ...services.filter((name) => !asking.includes(name)).map((name) => `_INBOX.${name}.reply.guessed`),
+    ];
     await refusedAll([...forbidden, ...inboxes], (subject) => publishing(connection, subject));
   });
 });

@@ -1,14 +1,14 @@
 import type { ProcessPlatform } from '@customer-platform/testkit';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 
-/** Connects to a platform's bus as one of its services does, with its inbox. */
+/** Connects to a platform's bus as one of its services does: replies go to its reply inbox where a request is made with noMux. */
 export async function connectAs(platform: ProcessPlatform, service: string): Promise<NatsConnection> {
   const { hostname, port, username, password } = new URL(platform.natsUrl(service));
   return await connect({
     servers: `${hostname}:${port}`,
     user: username,
     pass: decodeURIComponent(password),
-    inboxPrefix: `_INBOX.${service}`,
+    inboxPrefix: `_INBOX.${service}.reply`,
     reconnect: false,
   });
 }

@@ -32,8 +32,6 @@ export function authorizationBlock(
 ${subjects(publish)}        ] }
         subscribe: { allow: [
 ${subjects(subscribe)}        ] }
-        # One reply to each request that reached it, to nobody else.
-        allow_responses: { max: 1, expires: "2m" }
       }
     }
 `;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type Msg, headers as newHeaders } from '@nats-io/transport-node';
@@ -176,7 +177,13 @@ export class Bus {
       const headers = newHeaders();
       for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
       const message = await this.#connection.current
-        .request(subject, JSON.stringify({ account_id: accountId, input }), { timeout: timeoutMs, headers })
+        .request(subject, JSON.stringify({ account_id: accountId, input }), {
+          timeout: timeoutMs,
+          headers,
+          // Whoever replies may write to every reply inbox of this service: only the one who was asked knows which.
+          noMux: true,
+          reply: replyInbox(this.#service),
+        })
         .catch((cause: unknown) => {
           throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
         });
@@ -194,7 +201,7 @@ export class Bus {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
     const take = (message: Msg) => {
       // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
-      if (message.reply?.startsWith('_INBOX.')) void this.#answerOne(request, message, handle);
+      if (isReplyInbox(message.reply)) void this.#answerOne(request, message, handle);
       else this.#log.warn({ subject }, 'a request without an inbox is ignored');
     };
     this.#subscribe(subject, take, this.#service);
@@ -259,3 +266,8 @@ export class Bus {
     await this.#connection.close();
   }
 }
+
+/** Where the reply to one request goes, which only the one who is asked knows. */
+const replyInbox = (service: string) => `_INBOX.${service}.reply.${randomUUID()}`;
+
+const isReplyInbox = (subject: string | undefined) => /^_INBOX\.[\w-]+\.reply\.[\w-]+$/.test(subject ?? '');
