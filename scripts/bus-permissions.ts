@@ -46,7 +46,7 @@ export async function busPermissions(): Promise<Record<string, BusPermissions>> 
   return Object.fromEntries([...uses].map(([name, use]) => [name, permissionsOf(name, use, askersOf(name))]));
 }
 
-/** What one service does on the bus. */
+/** One service's use of the bus. */
 interface BusUse {
   consumers: NonNullable<ConsumerNames['consumers']>;
   asked: InternalRequest[];

@@ -267,7 +267,7 @@ export class Bus {
   }
 }
 
-/** Where the reply to one request goes, which only the one who is asked knows. */
+/** A subject for the reply to one request, which only the one who is asked knows. */
 const replyInbox = (service: string) => `_INBOX.${service}.reply.${randomUUID()}`;
 
 const isReplyInbox = (subject: string | undefined) => /^_INBOX\.[\w-]+\.reply\.[\w-]+$/.test(subject ?? '');
