@@ -3,7 +3,7 @@ import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
 import { isDatabaseAway, type Sql } from './database.ts';
 import { deleteFailedEvent } from './failed-events.sql.ts';
-import { buryRubbish, retryFailedEvents, setAside } from './failed-events.ts';
+import { buryRubbish, type FailedMessage, retryFailedEvents, setAside } from './failed-events.ts';
 import { isUnavailable } from './failed-try.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
@@ -64,25 +64,23 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   };
   /** Where one after the other finds that something is unavailable, so will the rest: they stay with the bus for now. */
   const takeEach = async (batch: EventMessage[]): Promise<void> => {
+    const failures: FailedMessage[] = [];
     let unavailable = 0;
-    for (const [index, message] of batch.entries()) {
+    for (const message of batch) {
+      if (unavailable === maxUnavailable) {
+        message.giveBack(retryDelayMs);
+        continue;
+      }
       try {
         await takeOnce(consumer, context, [message]);
         message.acknowledge();
         unavailable = 0;
       } catch (error) {
-        const { id } = message.event;
-        context.log.warn(
-          { err: error, consumer: name, event_id: id },
-          'an event failed; it is set aside and tried again',
-        );
-        await setAside(context, name, message, error);
+        failures.push({ message, error });
         unavailable = isUnavailable(error) ? unavailable + 1 : 0;
       }
-      if (unavailable < maxUnavailable) continue;
-      for (const waiting of batch.slice(index + 1)) waiting.giveBack(retryDelayMs);
-      return;
     }
+    if (failures.length > 0) await setAside(context, name, failures);
   };
   /** While the database is unavailable events stay with the bus. */
   const orGiveBack = async (messages: ReceivedMessage[], work: () => Promise<void>) => {

@@ -24,21 +24,24 @@ export interface FailedTry {
 export async function insertFailedEvents(
   tx: Sql,
   queue: string,
-  messages: readonly ReceivedMessage[],
-  { reason, tries, dueAt }: FailedTry,
+  failures: readonly (FailedTry & { message: ReceivedMessage })[],
   now: Date,
 ): Promise<void> {
+  const messages = failures.map(({ message }) => message);
   await tx`
     insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, due_at, dead_at)
-    select account_id, ${queue}, subject, kind, headers::jsonb, decode(hex, 'hex'), ${reason}, ${tries}, ${now}, ${dueAt},
-      case when ${dueAt}::timestamptz is null then ${now}::timestamptz end
+    select account_id, ${queue}, subject, kind, headers::jsonb, decode(hex, 'hex'), reason, tries, ${now}, due_at,
+      case when due_at is null then ${now}::timestamptz end
     from unnest(
       ${messages.map(({ event }) => event?.account ?? noAccount)}::uuid[],
       ${messages.map(({ subject }) => storable(subject))}::text[],
       ${messages.map(({ event }) => (event ? storable(event.type) : null))}::text[],
       ${messages.map(({ headers }) => JSON.stringify(storableHeaders(headers)))}::text[],
-      ${messages.map(({ bytes }) => Buffer.from(bytes).toString('hex'))}::text[]
-    ) as failed (account_id, subject, kind, headers, hex)`;
+      ${messages.map(({ bytes }) => Buffer.from(bytes).toString('hex'))}::text[],
+      ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
+      ${failures.map(({ dueAt }) => dueAt?.toISOString() ?? null)}::text[]::timestamptz[]
+    ) with ordinality as failed (account_id, subject, kind, headers, hex, reason, tries, due_at, position)
+    order by position`;
 }
 
 /** Returns a text without what PostgreSQL cannot store of it. */

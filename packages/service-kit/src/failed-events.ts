@@ -27,23 +27,34 @@ export async function buryRubbish(
   messages: readonly ReceivedMessage[],
 ): Promise<void> {
   const reason = 'The message is no event: it is not the JSON of an envelope';
-  await insertFailedEvents(context.sql, queue, messages, { reason, tries: 1, dueAt: null }, context.clock());
+  const rubbish = messages.map((message) => ({ message, reason, tries: 1, dueAt: null }));
+  await insertFailedEvents(context.sql, queue, rubbish, context.clock());
   dead.add(messages.length, { queue });
   context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, reason);
   for (const message of messages) message.terminate();
 }
 
-/** Sets an event aside that could not be taken, to be tried again out of the others' way. Throws where it cannot be written. */
+/** A message that a consumer could not take, and why. */
+export interface FailedMessage {
+  message: ReceivedMessage;
+  error: unknown;
+}
+
+/** Sets events aside that could not be taken, to be tried again out of the others' way. Throws where they cannot be written. */
 export async function setAside(
   context: WorkContext<unknown>,
   queue: string,
-  message: ReceivedMessage,
-  error: unknown,
+  failures: readonly FailedMessage[],
 ): Promise<void> {
   const now = context.clock();
-  await insertFailedEvents(context.sql, queue, [message], failedTry(error, 1, now, now), now);
-  failed.add(1, { queue });
-  message.acknowledge();
+  const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
+  await insertFailedEvents(context.sql, queue, events, now);
+  failed.add(failures.length, { queue });
+  context.log.warn(
+    { err: failures[0]!.error, queue, events: failures.slice(0, 10).map(({ message }) => message.event?.id) },
+    `${failures.length} events failed; they are set aside and tried again`,
+  );
+  for (const { message } of failures) message.acknowledge();
 }
 
 /**
