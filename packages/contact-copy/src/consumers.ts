@@ -13,6 +13,7 @@ import { type ContactChange, keepContacts } from './contacts.sql.ts';
 export const contactConsumer: Consumer<unknown> = {
   name: 'contacts',
   filter: { service: 'cdp', kind: 'contact.*' },
+  events: [contactCreated, contactUpdated, contactMerged, contactDeleted],
   batchSize: 100,
   async take({ tx }, events) {
     await keepContacts(tx, events.flatMap(changesIn));

@@ -1,4 +1,5 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
+import { z } from 'zod';
 import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
 import { isDatabaseAway, type Sql } from './database.ts';
@@ -18,6 +19,8 @@ const maxUnavailable = 3;
 export interface Consumer<Resources> {
   name: string;
   filter: EventFilter;
+  /** Events whose data it reads: what is not of its kind's shape is found by that, once its batch failed, instead of by trying each. */
+  events?: readonly EventDefinition[];
   batchSize: number;
   /** Gets only events that this consumer has not taken before; order is the stream's. */
   take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<void>;
@@ -34,6 +37,7 @@ export function onEvent<Definition extends EventDefinition, Resources = undefine
   return {
     name: kind,
     filter: { audience, service, kind },
+    events: [definition],
     batchSize: 100,
     async take(call, events) {
       for (const event of events) await take(call, event as ReceivedEvent<EventData<Definition>>);
@@ -42,8 +46,9 @@ export function onEvent<Definition extends EventDefinition, Resources = undefine
 }
 
 /**
- * Starts a consumer on the bus. A batch that fails is taken again event by event; an event that fails alone is set aside in a row, where
- * it delays nobody, and tried again from there. What is no event is dead at once.
+ * Starts a consumer on the bus. Of a batch that fails the events with data of another shape are set aside, each in a row, where they delay
+ * nobody and are tried again; the rest is taken again, event by event if need be, and those that fail alone are set aside too. What is
+ * no event is dead at once.
  */
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: WorkContext<Resources>) {
   const { name } = consumer;
@@ -59,7 +64,13 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of batch) message.acknowledge();
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
-      await orGiveBack(batch, () => takeEach(batch));
+      const { fitting, misshapen } = byShape(consumer, batch);
+      if (misshapen.length === 0) return await orGiveBack(batch, () => takeEach(batch));
+      await orGiveBack(
+        misshapen.map(({ message }) => message),
+        () => setAside(context, name, misshapen),
+      );
+      if (fitting.length > 0) await orGiveBack(fitting, () => takeAll(fitting));
     }
   };
   /** Where one after the other finds that something is unavailable, so will the rest: they stay with the bus for now. */
@@ -115,6 +126,19 @@ type EventMessage = ReceivedMessage & { event: ReceivedEvent };
 
 function isEvent(message: ReceivedMessage): message is EventMessage {
   return message.event !== undefined;
+}
+
+/** Separates the events whose data is not what their kind's definition says. */
+function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventMessage[]) {
+  const fitting: EventMessage[] = [];
+  const misshapen: FailedMessage[] = [];
+  for (const message of batch) {
+    const { type, data } = message.event;
+    const { error } = events.find(({ kind }) => kind === type)?.data.safeParse(data) ?? {};
+    if (error) misshapen.push({ message, error: new Error(`data is no ${type}: ${z.prettifyError(error)}`) });
+    else fitting.push(message);
+  }
+  return { fitting, misshapen };
 }
 
 function gaugePending(consumer: string, pending: () => Promise<number>): () => void {

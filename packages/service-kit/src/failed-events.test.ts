@@ -3,6 +3,7 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
 import { AccountDirectory } from './account-context.ts';
 import { Bus } from './bus.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
@@ -50,6 +51,7 @@ async function withConsumer(
   kind: string,
   take: (events: ReceivedEvent<{ n: number }>[]) => void | Promise<void>,
   test: (tick: (ms: number) => void) => Promise<void>,
+  events: Consumer<undefined>['events'] = [],
 ) {
   let nowMs = Date.now();
   const { NATS_URL, BUS_PREFIX } = platform.env('crm');
@@ -57,6 +59,7 @@ async function withConsumer(
   const consumer: Consumer<undefined> = {
     name: kind,
     filter: { audience: 'internal', service: 'cdp', kind },
+    events,
     batchSize: 50,
     async take(_call, events) {
       await take(events as ReceivedEvent<{ n: number }>[]);
@@ -234,6 +237,32 @@ describe('an event that a consumer cannot take', () => {
       await waitFor('all of them set aside', async () => (await failedOf('many.failed')).length === many, 60_000);
     });
   }, 150_000);
+
+  it('is set aside by its shape alone, where its definition tells, and the rest of its batch is taken at once', async () => {
+    const kind = 'bad.shape';
+    const definition = { kind, service: 'cdp', audience: 'internal', data: z.object({ n: z.number() }) } as const;
+    const batches: unknown[][] = [];
+    const takeAll = (events: ReceivedEvent<{ n: number }>[]) => {
+      const values = events.map(({ data }) => data.n as unknown);
+      batches.push(values);
+      if (values.some((value) => typeof value !== 'number')) throw new Error('not a number');
+    };
+    const values = [...Array(25).keys()].flatMap((n) => [n, `text ${n}`]);
+    for (const n of values) await publish(kind, JSON.stringify(envelope(kind, { n })));
+    const test = async () => {
+      const rows = await waitFor('all that are no numbers', async () => {
+        const found = await failedOf(kind);
+        return found.length === 25 && found;
+      });
+      expect(rows[0]!.reason).toMatch(/data is no bad\.shape: .*expected number.*\n.*at n$/s);
+      const taken = () => batches.filter((batch) => batch.every((value) => typeof value === 'number')).flat();
+      await waitFor('all numbers', () => taken().includes(24));
+      expect(taken()).toEqual([...Array(25).keys()]);
+      const ofTexts = batches.filter((batch) => batch.length === 1 && typeof batch[0] === 'string');
+      expect(ofTexts.length).toBeLessThanOrEqual(1); // the first to come may be a batch of its own
+    };
+    await withConsumer(kind, takeAll, test, [definition]);
+  });
 
   it('is taken once, as soon as it can be', async () => {
     let works = false;
