@@ -16,6 +16,9 @@ const connections = 32;
 /** At a catalogue that responds to nothing for 10 s, none of them waits for a connection. */
 const catalogueConnections = 30;
 
+/** After that, what begins at one moment has begun. */
+const settledAfterMs = 5_000;
+
 /** A customer who uses several modules modestly and whose endpoint responds at once. */
 export interface HealthyCustomer {
   id: string;
@@ -27,6 +30,8 @@ export interface HealthyCustomer {
 /** Result of a round; times in ms. */
 export interface Round {
   latenciesMs: number[];
+  /** Those of responses that came after the first five seconds. */
+  settledMs: number[];
   statuses: Record<number, number>;
   /** The beginnings of bodies that came with something other than 2xx. */
   refusals: string[];
@@ -122,6 +127,7 @@ export async function steadyRound(
   const round: Round = {
     busy: 0,
     latenciesMs: [],
+    settledMs: [],
     statuses: {},
     refusals: [],
     delaysMs: [],
@@ -133,7 +139,8 @@ export async function steadyRound(
     if (hasEvent) withEvent.add(request);
     return request;
   };
-  const onResponse = ({ status, body }: LoadResponse, request: Buffer) => {
+  const onResponse = ({ status, body, ms }: LoadResponse, request: Buffer) => {
+    if (performance.now() - began > settledAfterMs) round.settledMs.push(ms);
     const isMade = status >= 200 && status < 300;
     if (!isMade) round.refusals.push(`${firstLine(request)}: ${status} ${body.toString('utf8', 0, 200)}`);
     else if (withEvent.has(request)) round.expected++;

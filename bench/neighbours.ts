@@ -130,6 +130,7 @@ function figuresOf(alone: Round, beside: Awaited<ReturnType<typeof hostileRound>
     told('processors busy meanwhile', 100 * alone.busy, '%'),
     told(`${what}, beside all that follows: p50`, p(round.latenciesMs, 0.5), 'ms'),
     atMost(`${what}, beside all that follows: p99`, p(round.latenciesMs, 0.99), 250, 'ms'),
+    told('from the fifth second on, when everything hostile has begun: p99', p(round.settledMs, 0.99), 'ms'),
     told('processors busy meanwhile, of all on the machine', 100 * round.busy, '%'),
     told('the slowest of them', Math.max(...round.latenciesMs), 'ms'),
     atMost(`of ${answers} requests, answered with a 5xx`, failed, 0),
