@@ -126,7 +126,7 @@ async function declared(): Promise<{ requests: Map<string, InternalRequest>; eve
       Partial<InternalRequest & EventDefinition> | null
     >;
     for (const [name, value] of Object.entries(exported)) {
-      if (value?.key && value.service && value.input && value.answer && !('method' in value))
+      if (value?.key && value.service && value.input && value.reply && !('method' in value))
         requests.set(name, value as InternalRequest);
       if (value?.kind && value.service && value.audience) events.set(name, value as EventDefinition);
     }

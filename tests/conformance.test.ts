@@ -201,7 +201,7 @@ each(
     const path = (await seed.path(operation.path)) + (requiresQuery(operation) ? await requiredQuery(operation) : '');
     const response = await owner.request('GET', path);
     expect(response.status).toBe(200);
-    operation.answer!.parse(response.body);
+    operation.response!.parse(response.body);
     for (const name of ['request-id', 'ratelimit', 'ratelimit-policy']) expect(response.headers.get(name)).toBeTruthy();
     const head = await owner.request('HEAD', path);
     expect([head.status, head.text, head.headers.get('content-length')]).toEqual([

@@ -110,7 +110,7 @@ it('what they are told: a confirmation that one channel refuses and the next one
   await platform.admin('POST', `/admin/accounts/${account.id}/members`, member);
   await client.putChannel({ params: { channel: 'whatsapp' }, body: whatsapp.settings });
   const { hook_url } = await client.putChannel({ params: { channel: 'sms' }, body: sms.settings });
-  whatsapp.answer = (_request, response) => response.writeHead(400).end('{"message":"No such number"}');
+  whatsapp.respond = (_request, response) => response.writeHead(400).end('{"message":"No such number"}');
   const endpoint = await client.createEndpoint({ body: { url: receiver.url, events: ['message.*'] } });
   const contact = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901821' } });
 

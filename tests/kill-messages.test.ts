@@ -54,7 +54,7 @@ let sends = 0;
 
 /** Has the provider take its time, and report every other message by WhatsApp as delivered; the others go on by SMS. */
 function respondSlowly(): void {
-  provider.answer = (request, response) => {
+  provider.respond = (request, response) => {
     const sent = sentBy(request);
     setTimeout(() => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: idOf(sent) }));

@@ -26,7 +26,7 @@ export async function startOwnAi(): Promise<OwnAi> {
     settings: { base_url: `${receiver.url}/v1`, api_key: 'own-key', model: 'own-model' },
     steps: [{ action: 'send_message', params: { channel: 'sms', body: 'We will see to it.' } }],
   });
-  receiver.answer = (_request, response) => {
+  receiver.respond = (_request, response) => {
     const steps = ai.steps.map((step) => ({ title: 'A step', reason: 'It was asked for', delay_minutes: 0, ...step }));
     const plan = { goal: 'Answer', rationale: 'Somebody asked', approval_reasons: [], steps };
     const completion = {

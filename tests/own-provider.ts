@@ -29,7 +29,7 @@ export const sentBy = ({ body }: Pick<Received, 'body'>): Sent => JSON.parse(bod
 export async function startOwnProvider(): Promise<OwnProvider> {
   const receiver = await startReceiver();
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  receiver.answer = (request, response) => {
+  receiver.respond = (request, response) => {
     const id = idOf(sentBy(request));
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id }));
   };

@@ -2,9 +2,9 @@ import { operations } from '@customer-platform/contracts';
 import type * as contract from '@customer-platform/contracts/accounts';
 import { republishEvents as republishEventsOf, type ServiceName } from '@customer-platform/contracts/core';
 import {
-  answerRequests,
   type Bus,
   type Foundation,
+  handleRequests,
   type Implements,
   type RepliesTo,
   type Running,
@@ -13,9 +13,9 @@ import {
   startFoundation,
   startJob,
 } from '@customer-platform/service-kit';
-import { answerAccountContext } from './accounts/answer-account-context.ts';
 import { createAccount } from './accounts/create-account.ts';
 import { getAccount } from './accounts/get-account.ts';
+import { handleAccountContext } from './accounts/handle-account-context.ts';
 import { listAccounts } from './accounts/list-accounts.ts';
 import { updateAccount } from './accounts/update-account.ts';
 import type { AdminResources } from './admin-operation.ts';
@@ -38,7 +38,7 @@ import { rotateKey } from './keys/rotate-key.ts';
 import { unblockAddress } from './keys/unblock-address.ts';
 import { UseLog } from './keys/use-log.ts';
 import { addMember } from './members/add-member.ts';
-import { answerMember } from './members/answer-member.ts';
+import { handleMember } from './members/handle-member.ts';
 import { listMembers } from './members/list-members.ts';
 import { removeMember } from './members/remove-member.ts';
 import { forwarder } from './proxy/forward.ts';
@@ -70,7 +70,7 @@ const adminOperations: Implements<typeof contract.adminOperations, AdminResource
 };
 
 /** The replies to other services. */
-const requests: RepliesTo<typeof contract> = { getAccountContext: answerAccountContext, getMember: answerMember };
+const requests: RepliesTo<typeof contract> = { getAccountContext: handleAccountContext, getMember: handleMember };
 
 const migrations = new URL('../migrations/', import.meta.url);
 
@@ -96,7 +96,7 @@ export async function startGateway(
   gateways.start();
   await changes.start();
   const work = { ...foundation, resources: undefined };
-  answerRequests(bus, Object.values(requests), work);
+  handleRequests(bus, Object.values(requests), work);
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
   // Ready is who takes requests. Without the database all gateways answer alike, and better than a balancer without any.
   let isStopping = false;

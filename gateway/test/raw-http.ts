@@ -5,7 +5,7 @@ export interface RawReply {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Everything that came, 100 Continue and further answers included. */
+  /** Everything that came, 100 Continue and further responses included. */
   all: string;
 }
 

@@ -27,7 +27,7 @@ export class SlowClient {
     return this.all.startsWith('HTTP/1.1 100');
   }
 
-  /** The status of the answer; undefined until it is there. */
+  /** The status of the response; undefined until it is there. */
   get status(): number | undefined {
     const status = /HTTP\/1\.1 ([2-5]\d\d)/.exec(this.all)?.[1];
     return status === undefined ? undefined : Number(status);
@@ -37,8 +37,8 @@ export class SlowClient {
     this.#socket.write(text);
   }
 
-  /** The status of the answer; rejects where it is not there within 20 s, or the connection closes without one. */
-  answer(): Promise<number> {
+  /** The status of the response; rejects where it is not there within 20 s, or the connection closes without one. */
+  responseStatus(): Promise<number> {
     return new Promise((resolve, reject) => {
       const look = () => {
         const { status } = this;
@@ -50,8 +50,8 @@ export class SlowClient {
         clearTimeout(timer);
         reject(new Error(`${why}; so far: ${this.all}`));
       };
-      const timer = setTimeout(() => fail('no answer within 20 s'), 20_000);
-      this.#socket.on('data', look).on('close', () => fail('closed without an answer'));
+      const timer = setTimeout(() => fail('no response within 20 s'), 20_000);
+      this.#socket.on('data', look).on('close', () => fail('closed without a response'));
       look();
     });
   }

@@ -9,11 +9,11 @@ export interface Seen {
   body: string;
 }
 
-/** A service behind the gateway: answers 200 with what it was sent, or as told by `answer`. */
+/** A service behind the gateway: responds 200 with what it was sent, or as told by `respond`. */
 export interface StandInService {
   url: string;
   seen: Seen[];
-  answer: (seen: Seen, response: ServerResponse) => void;
+  respond: (seen: Seen, response: ServerResponse) => void;
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export async function startStandIn(port = 0): Promise<StandInService> {
       const { method, url, headers } = request;
       const seen = { method: method!, url: url!, headers, body: Buffer.concat(chunks).toString() };
       service.seen.push(seen);
-      service.answer(seen, response);
+      service.respond(seen, response);
     });
   });
   // As services have it: else it may close a socket into which the gateway is sending just then.
@@ -38,7 +38,7 @@ export async function startStandIn(port = 0): Promise<StandInService> {
   const service: StandInService = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen: [],
-    answer: echo,
+    respond: echo,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

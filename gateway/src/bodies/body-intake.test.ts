@@ -71,7 +71,7 @@ describe('a body that does not come', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(service.seen.map(({ method }) => method)).toEqual(Array(20).fill('GET'));
     for (const client of slow) client.send('x'.repeat(99));
-    await Promise.all(slow.map((client) => client.answer()));
+    await Promise.all(slow.map((client) => client.responseStatus()));
     expect(slow.filter(({ status }) => status === 200)).toHaveLength(400);
   });
 
@@ -87,7 +87,7 @@ describe('a body that does not come', () => {
       ]) {
         clients.push(client);
         client.send('{');
-        expect(await client.answer()).toBe(408);
+        expect(await client.responseStatus()).toBe(408);
         expect(client.all).toMatch(/\r\nConnection: close\r\n/i);
         expect(client.all).toMatch(/\{"error":\{"code":"invalid_request","message":"[^"]+","field":"body"\}\}$/);
         await waitFor('the connection to be closed', () => client.isClosed);
@@ -99,7 +99,7 @@ describe('a body that does not come', () => {
   it('of a request that is refused anyway holds its connection no longer', async () => {
     await withGateway({ BODY_WINDOW_SECONDS: '0.1' }, async (url) => {
       const client = new SlowClient(url, `POST ${booking} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
-      expect(await client.answer()).toBe(401);
+      expect(await client.responseStatus()).toBe(401);
       await waitFor('the connection to be closed', () => client.isClosed);
     });
   });
@@ -121,7 +121,7 @@ describe('the memory for bodies', () => {
       expect((await send(neighbour.key)).status).toBe(200);
       expect((await get(account.key, url)).status).toBe(200);
       slow.send('x'.repeat(50_000));
-      expect(await slow.answer()).toBe(200);
+      expect(await slow.responseStatus()).toBe(200);
       await waitFor('the memory to be free again', async () => (await send(account.key)).status === 200);
     });
   });
@@ -147,7 +147,7 @@ describe('a body', () => {
     const head = `POST ${booking} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const client = new SlowClient(platform.gatewayUrl, `${head}${chunks}0\r\n\r\n`);
     clients.push(client);
-    expect(await client.answer()).toBe(200);
+    expect(await client.responseStatus()).toBe(200);
     const [seen] = service.seen;
     expect(seen!.body === text).toBe(true);
     expect([seen!.headers['content-length'], seen!.headers['transfer-encoding']]).toEqual([
@@ -168,7 +168,7 @@ describe('an upload', () => {
     expect(service.seen.map(({ url }) => url)).toEqual([path]);
     expect(readdirSync(directory)).toEqual([]);
     client.send(content.subarray(2 * mebibyte));
-    expect(await client.answer()).toBe(200);
+    expect(await client.responseStatus()).toBe(200);
     const seen = service.seen.at(-1)!;
     expect([seen.url, seen.body === content.toString()]).toEqual([upload, true]);
   });
@@ -184,7 +184,7 @@ describe('an upload', () => {
     first[0]!.end();
     await waitFor('the fifth to be taken in', () => fifth.isContinued);
     for (const client of [fifth, other]) client.send(content);
-    for (const client of [fifth, other]) expect(await client.answer()).toBe(200);
+    for (const client of [fifth, other]) expect(await client.responseStatus()).toBe(200);
   });
 
   it('ends alone where its file cannot be read', async () => {

@@ -45,23 +45,23 @@ async function expectNeighbourServed(): Promise<void> {
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
 }
 
-/** The service finds these tokens alone, and answers their POSTs as told. */
+/** The service finds these tokens alone, and responds to their POSTs as told. */
 function serve(tokens: Record<string, number>): void {
-  const { answer } = service;
-  service.answer = (seen, response) => {
+  const { respond } = service;
+  service.respond = (seen, response) => {
     const token = /^\/hooks\/messages\/([^?]+)/.exec(seen.url)?.[1];
-    if (token === undefined) return answer(seen, response);
+    if (token === undefined) return respond(seen, response);
     const status = tokens[token] ?? 404;
     response.writeHead(seen.method === 'HEAD' && status !== 404 ? 200 : status, { 'content-type': 'text/plain' }).end();
   };
 }
 
-/** The service takes POSTs of hooks and never answers them. */
+/** The service takes POSTs of hooks and never responds to them. */
 function hang(): void {
-  const { answer } = service;
-  service.answer = (seen, response) => {
+  const { respond } = service;
+  service.respond = (seen, response) => {
     if (seen.method === 'POST' && seen.url.startsWith('/hooks/')) return;
-    answer(seen, response);
+    respond(seen, response);
   };
 }
 
@@ -110,7 +110,7 @@ describe('hooks that take long', () => {
   it('are 408 where their body does not come', async () => {
     await start({ BODY_WINDOW_SECONDS: '0.1' });
     const client = open('POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
-    expect(await client.answer()).toBe(408);
+    expect(await client.responseStatus()).toBe(408);
     expect(client.all).toMatch(/\r\nConnection: close\r\n/i);
     expect(service.seen.map(({ method }) => method)).toEqual(['HEAD']);
   });
@@ -121,7 +121,7 @@ describe('a token', () => {
     serve({ known: 200 });
     await start();
     const client = open('POST /hooks/messages/none?a=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n');
-    expect(await client.answer()).toBe(404);
+    expect(await client.responseStatus()).toBe(404);
     expect(client.all).toContain('"code":"not_found"');
     expect(service.seen.map(({ method, url }) => `${method} ${url}`)).toEqual(['HEAD /hooks/messages/none']);
     expect((await hook(`${'x'.repeat(1_000)}`)).status).toBe(404);
@@ -170,7 +170,7 @@ describe('a token', () => {
   });
 
   it('is 503 where the service cannot say whether there is one', async () => {
-    service.answer = (_seen, response) => response.writeHead(500).end();
+    service.respond = (_seen, response) => response.writeHead(500).end();
     await start();
     const answer = await hook('any');
     expect([answer.status, answer.body.error.code, answer.headers.get('retry-after')]).toEqual([

@@ -23,11 +23,11 @@ let service: StandInService;
 let mute: { url: string; sockets: Set<Socket>; stop(): Promise<void> };
 let platform: Platform;
 let account: TestAccount;
-let echo: StandInService['answer'];
+let echo: StandInService['respond'];
 
 beforeAll(async () => {
   service = await startStandIn();
-  echo = service.answer;
+  echo = service.respond;
   mute = await startMute();
   const env = {
     CALENDAR_URL: service.url,
@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 afterEach(() => {
-  service.answer = echo;
+  service.respond = echo;
 });
 
 /** Takes connections and closes each at its first byte. */
@@ -190,7 +190,7 @@ describe('what a service gets', () => {
 
 describe('what a client gets back', () => {
   it("the service's status, headers and bytes, with our request id and without what belongs to the connection", async () => {
-    service.answer = (_seen, response) => {
+    service.respond = (_seen, response) => {
       response.writeHead(409, {
         'content-type': 'application/json',
         'idempotent-replayed': 'true',
@@ -218,13 +218,13 @@ describe('what a client gets back', () => {
   });
 
   it('a broken answer, never a whole one, where the service dies amid its own', async () => {
-    service.answer = (_seen, response) => {
+    service.respond = (_seen, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"half":');
       setImmediate(() => response.destroy());
     };
     await expect(account.request('GET', path)).rejects.toThrow();
-    service.answer = echo;
+    service.respond = echo;
     expect((await account.request('GET', path)).status).toBe(200);
   });
 
@@ -232,7 +232,7 @@ describe('what a client gets back', () => {
     const protectedBy = (answer: RawAnswer) =>
       ['cache-control', 'x-content-type-options'].map((name) => answer.headers.get(name));
     for (const status of [200, 204, 304, 404, 503]) {
-      service.answer = (_seen, response) => {
+      service.respond = (_seen, response) => {
         const headers = {
           'content-type': 'application/json',
           'cache-control': 'public',
@@ -256,7 +256,7 @@ describe('what a client gets back', () => {
       [504, {}],
       [500, { 'content-type': 'text/html', 'transfer-encoding': 'chunked' }],
     ] as [number, Record<string, string>][]) {
-      service.answer = (_seen, response) => response.writeHead(status, headers).end(page);
+      service.respond = (_seen, response) => response.writeHead(status, headers).end(page);
       for (const method of ['GET', 'HEAD']) {
         const answer = await account.request(method, path);
         expect([answer.status, answer.headers.get('retry-after'), answer.text.includes('html')]).toEqual([
@@ -267,7 +267,7 @@ describe('what a client gets back', () => {
         if (method === 'GET') expect(answer.body.error.code).toBe('service_unavailable');
       }
     }
-    service.answer = (_seen, response) => {
+    service.respond = (_seen, response) => {
       response.writeHead(500, { 'content-type': 'application/json; charset=utf-8' });
       response.end('{"error":{"code":"internal_error","message":"Ours."}}');
     };
@@ -284,7 +284,7 @@ describe('what a client gets back', () => {
 describe('the sockets of a service', () => {
   it('are shared: one account with its sandbox gets half of them and waits, a neighbour is answered', async () => {
     const held: ServerResponse[] = [];
-    service.answer = (seen, response) => (seen.url === `${path}?hold` ? held.push(response) : echo(seen, response));
+    service.respond = (seen, response) => (seen.url === `${path}?hold` ? held.push(response) : echo(seen, response));
     const gateway = await startGateway({ ...platform.env('gateway'), SERVICE_SOCKETS: '8', DRAIN_SECONDS: '0' });
     try {
       const neighbour = await platform.account();
@@ -307,7 +307,7 @@ describe('the sockets of a service', () => {
 
   it('that do not become free in time are 429 to whose requests take them up, and 503 to others', async () => {
     const held: ServerResponse[] = [];
-    service.answer = (_seen, response) => held.push(response);
+    service.respond = (_seen, response) => held.push(response);
     const way = forwarder(service.url, 'calendar', createLogger('test', 'silent'), {
       sockets: 2,
       waiting: 8,
@@ -334,7 +334,7 @@ describe('the sockets of a service', () => {
 
   it('are let go where a client does not read its answer', async () => {
     let letGo = false;
-    service.answer = (_seen, response) => {
+    service.respond = (_seen, response) => {
       response.once('close', () => (letGo = true));
       response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(64_000_000));
     };
@@ -358,7 +358,7 @@ describe('the sockets of a service', () => {
 describe('probes', () => {
   it('hold up no request, however many the service leaves without an answer', async () => {
     const held: ServerResponse[] = [];
-    service.answer = (seen, response) => (seen.method === 'HEAD' ? held.push(response) : echo(seen, response));
+    service.respond = (seen, response) => (seen.method === 'HEAD' ? held.push(response) : echo(seen, response));
     const way = forwarder(service.url, 'messaging', createLogger('test', 'silent'), { sockets: 2 });
     const { url, close } = await listen(
       (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, 'somebody'),
@@ -369,7 +369,7 @@ describe('probes', () => {
     await waitFor('the service to be asked', () => held.length >= 32);
     const asked = rawRequest(url, 'GET', '/');
     expect((await waitFor('the answer', () => Promise.race([asked, undefined]))).status).toBe(200);
-    service.answer = echo;
+    service.respond = echo;
     for (const response of held) response.end();
     expect(await probes).toEqual(Array(200).fill({ status: 'fulfilled', value: 200 }));
     await close(0);
@@ -380,7 +380,7 @@ describe('probes', () => {
 describe('a service that is silent', () => {
   it('is answered for with 503 once its time is over, and let go', async () => {
     let letGo = false;
-    service.answer = (_seen, response) => response.once('close', () => (letGo = true));
+    service.respond = (_seen, response) => response.once('close', () => (letGo = true));
     const log = createLogger('test', 'silent');
     const way = forwarder(service.url, 'calendar', log, { timeoutMs: 100 });
     const { url, close } = await listen(
@@ -420,7 +420,7 @@ describe('a client that goes away', () => {
   it('ends its request at the service', async () => {
     let hasBegun = false;
     const ended = new Promise<boolean>((resolve) => {
-      service.answer = (_seen, response) => {
+      service.respond = (_seen, response) => {
         hasBegun = true;
         response.once('close', () => resolve(response.writableFinished));
       };

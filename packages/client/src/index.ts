@@ -1,12 +1,12 @@
 import { operationsByKey } from '@customer-platform/contracts';
 import {
-  type Answer,
   type BodyInput,
   ErrorEnvelope,
   isOperation,
   type Operation,
   type ParamsInput,
   type QueryInput,
+  type ResponseOf,
 } from '@customer-platform/contracts/core';
 
 /** Address of the API and the key to it. */
@@ -49,8 +49,8 @@ type NeedsInput<O extends Operation> = Empty extends CallInput<O> ? false : true
 /** One method per operation, under its key: `client.bookAppointment({ body: { … } })`. */
 export type Client = {
   readonly [Key in keyof Operations]: NeedsInput<Operations[Key]> extends true
-    ? (input: CallInput<Operations[Key]>) => Promise<Answer<Operations[Key]>>
-    : (input?: CallInput<Operations[Key]>) => Promise<Answer<Operations[Key]>>;
+    ? (input: CallInput<Operations[Key]>) => Promise<ResponseOf<Operations[Key]>>
+    : (input?: CallInput<Operations[Key]>) => Promise<ResponseOf<Operations[Key]>>;
 };
 
 /** A refusal: its HTTP status, code, message, the input at fault, and the request's id. */

@@ -72,7 +72,7 @@ const keyHeader = z.object({
 });
 
 function describe(operation: Operation): ZodOpenApiOperationObject {
-  const { key, method, summary, description, scope, params, query, body, status, answer, gate } = operation;
+  const { key, method, summary, description, scope, params, query, body, status, response, gate } = operation;
   const bodyType = operation.bodyType === 'multipart' ? 'multipart/form-data' : 'application/json';
   const requestParams = {
     ...(params ? { path: params } : {}),
@@ -93,7 +93,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
       [status]: {
         description: 'Success.',
         headers: headersOf(status, method),
-        ...(answer ? { content: { 'application/json': { schema: answer } } } : {}),
+        ...(response ? { content: { 'application/json': { schema: response } } } : {}),
       },
       ...refusalsOf(operation),
     },

@@ -171,7 +171,7 @@ export class Bus {
     accountId: string,
     input: z.input<Request['input']>,
     timeoutMs = this.#requestTimeoutMs,
-  ): Promise<z.output<Request['answer']>> {
+  ): Promise<z.output<Request['reply']>> {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
     return await inSpan(`ask ${request.key}`, { kind: SpanKind.CLIENT }, async () => {
       const headers = newHeaders();
@@ -189,28 +189,28 @@ export class Bus {
         });
       if (message.headers?.get('Failed'))
         throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
-      return request.answer.parse(message.json()) as z.output<Request['answer']>;
+      return request.reply.parse(message.json()) as z.output<Request['reply']>;
     });
   }
 
-  /** Answers an internal request; the processes of one service share the work. */
-  answer<Request extends InternalRequest>(
+  /** Handles an internal request; the processes of one service share the work. */
+  handle<Request extends InternalRequest>(
     request: Request,
-    handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
+    handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
   ): void {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
     const take = (message: Msg) => {
       // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
-      if (isReplyInbox(message.reply)) void this.#answerOne(request, message, handle);
+      if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle);
       else this.#log.warn({ subject }, 'a request without an inbox is ignored');
     };
     this.#subscribe(subject, take, this.#service);
   }
 
-  async #answerOne<Request extends InternalRequest>(
+  async #handleOne<Request extends InternalRequest>(
     request: Request,
     message: Msg,
-    handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
+    handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
   ): Promise<void> {
     try {
       await inSpan(`answer ${request.key}`, { kind: SpanKind.SERVER, parent: traceOf(message.headers) }, async () => {

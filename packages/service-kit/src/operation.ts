@@ -1,6 +1,5 @@
 import type {
   AccountContext,
-  Answer,
   Body,
   ErrorsOf,
   EventsOf,
@@ -9,6 +8,7 @@ import type {
   OperationsIn,
   Params,
   Query,
+  ResponseOf,
 } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Database, Sql } from './database.ts';
@@ -19,7 +19,7 @@ import type { Emit } from './outbox.ts';
 export type Ask = <Request extends InternalRequest>(
   request: Request,
   input: z.input<Request['input']>,
-) => Promise<z.output<Request['answer']>>;
+) => Promise<z.output<Request['reply']>>;
 
 /** What a prefetch gets; it runs without a transaction. */
 export interface PrefetchCall {
@@ -67,7 +67,7 @@ export interface Implementation<O extends Operation, Found, Resources> {
   /** Finds what the path names, before body and query are looked at; undefined answers 404 not_found. */
   find?(call: Call<O, Resources>): Promise<Found | undefined>;
   /** Does it, and returns what the contract's answer says. */
-  handle(call: HandlerCall<O, Found, Resources>): Promise<Answer<O>>;
+  handle(call: HandlerCall<O, Found, Resources>): Promise<ResponseOf<O>>;
   /** Runs after the commit of a write that was not a replay: to wake work, never to change data. */
   committed?(resources: Resources): void;
   /**

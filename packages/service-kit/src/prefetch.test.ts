@@ -11,7 +11,7 @@ const makeNote = operationsOf('cdp', null)('makeNote', {
   scope: null,
   summary: 'Make a note',
   status: 201,
-  answer: z.object({ learned: z.boolean() }),
+  response: z.object({ learned: z.boolean() }),
   errors: [],
 });
 const account = {

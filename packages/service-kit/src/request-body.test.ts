@@ -17,7 +17,7 @@ const upload = operationsOf('agents', null)('upload', {
     active: z.boolean().default(true),
   }),
   status: 201,
-  answer: z.object({}),
+  response: z.object({}),
   errors: [],
 });
 const parseBody = bodyParser(upload);

@@ -24,15 +24,15 @@ export type RepliesTo<Contract, Resources = undefined> = {
 };
 
 /** Binds an internal request to what answers it. */
-export function answerRequest<Request extends InternalRequest, Resources = unknown>(
+export function handleRequest<Request extends InternalRequest, Resources = unknown>(
   request: Request,
-  handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['answer']>>,
+  handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
 ): BoundRequest<Resources, Request['key']> {
   return { request, handle: handle as BoundRequest<Resources>['handle'] };
 }
 
 /** Answers requests from the bus for as long as it is connected. */
-export function answerRequests<Resources>(
+export function handleRequests<Resources>(
   bus: Bus,
   requests: readonly BoundRequest<Resources>[],
   context: WorkContext<Resources>,
@@ -40,6 +40,6 @@ export function answerRequests<Resources>(
   const { sql, resources } = context;
   const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
   for (const { request, handle } of requests) {
-    bus.answer(request, (accountId, input) => handle({ sql, accountId, resources, change }, input as never) as never);
+    bus.handle(request, (accountId, input) => handle({ sql, accountId, resources, change }, input as never) as never);
   }
 }

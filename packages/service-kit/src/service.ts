@@ -19,10 +19,10 @@ import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
 import { OutboxRelay } from './outbox.ts';
-import { answerRequests, type BoundRequest, type RepliesTo } from './requests.ts';
+import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
 import { endWithEnvelopes } from './responses.ts';
 import { startTelemetry } from './telemetry.ts';
-import { answerRepublishEvents, forgetOldRecords, sendAgain } from './upkeep.ts';
+import { forgetOldRecords, handleRepublishEvents, sendAgain } from './upkeep.ts';
 
 /** What a process is made of before its own parts come in. */
 export interface Foundation<Config extends BaseConfig = BaseConfig> {
@@ -121,7 +121,7 @@ export async function startFoundation<Config extends BaseConfig>(
     health,
   };
   const work = { ...foundation, resources: undefined };
-  answerRequests(bus, [answerRepublishEvents(name)], work);
+  handleRequests(bus, [handleRepublishEvents(name)], work);
   const upkeep = [forgetOldRecords, sendAgain].map((job) => startJob(job, work));
   const stop = async () => {
     await Promise.all([...upkeep, relay].map((running) => running.stop()));
@@ -162,7 +162,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   });
   bindHooks(app, definition.hooks ?? [], work);
   endWithEnvelopes(app, log);
-  answerRequests(bus, Object.values(definition.requests), work);
+  handleRequests(bus, Object.values(definition.requests), work);
   const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
   const retries = startRetries(definition.consumers ?? [], work);
   const patientSql = openPatientDatabase(definition.jobs ?? [], config.DATABASE_URL, definition.name) ?? sql;

@@ -17,7 +17,7 @@ const upload = operationsOf('agents', null)('upload', {
   bodyLimit: 8 * mebibyte,
   body: z.object({ file: z.file() }),
   status: 201,
-  answer: z.object({}),
+  response: z.object({}),
   errors: [],
 });
 let server: Awaited<ReturnType<typeof listen>>;

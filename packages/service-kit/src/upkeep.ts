@@ -3,7 +3,7 @@ import { forgetDeadEvents } from './failed-events.sql.ts';
 import { forgetResponses } from './idempotency.ts';
 import type { Job } from './jobs.ts';
 import { forgetPublished, republishSome, requestRepublication } from './outbox.sql.ts';
-import { answerRequest } from './requests.ts';
+import { handleRequest } from './requests.ts';
 import { dayMs } from './zoned-time.ts';
 
 /** How long published events are kept, to be sent again. */
@@ -44,7 +44,7 @@ export const sendAgain: Job<unknown> = {
 };
 
 /** Takes the gateway's request to publish events of one service again. */
-export const answerRepublishEvents = (service: ServiceName) =>
-  answerRequest(republishEvents(service), async ({ change }, { since }) => {
+export const handleRepublishEvents = (service: ServiceName) =>
+  handleRequest(republishEvents(service), async ({ change }, { since }) => {
     return { matched: await change(({ tx }) => requestRepublication(tx, new Date(since))) };
   });

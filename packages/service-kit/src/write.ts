@@ -71,7 +71,7 @@ function claimOf<Resources>({ operation, context }: Steps<Resources>, request: R
   const { method, path } = request;
   const key = method === 'PUT' ? undefined : idempotencyKey(request.header('idempotency-key'));
   if (key === undefined) return undefined;
-  const seal = operation.answersSecret ? context.seal : undefined;
+  const seal = operation.respondsWithSecret ? context.seal : undefined;
   return { accountId: account.id, method, path, key, fingerprint: bodyFingerprint(request), seal };
 }
 

@@ -1,8 +1,8 @@
 import { internalRequest, operationsOf } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import {
-  answerRequest,
   baseConfig,
+  handleRequest,
   type Implements,
   implementer,
   type RepliesTo,
@@ -28,8 +28,8 @@ const handle = async () => undefined;
 const openDoor = implement(contract.openDoor, { handle });
 const shutDoor = implement(contract.shutDoor, { handle });
 const openWindow = implement(otherContract.openWindow, { handle });
-const countDoors = answerRequest(contract.countDoors, async () => ({ doors: 1 }));
-const countWindows = answerRequest(otherContract.countWindows, async () => ({ windows: 1 }));
+const countDoors = handleRequest(contract.countDoors, async () => ({ doors: 1 }));
+const countWindows = handleRequest(otherContract.countWindows, async () => ({ windows: 1 }));
 
 type Operations = Implements<typeof contract>;
 export const complete: Operations = { openDoor, shutDoor };

@@ -196,9 +196,9 @@ function checkedClient(baseUrl: string, apiKey: string): Client {
   const methods = Object.entries(client).map(([key, call]) => {
     const operation = operationsByKey[key as keyof typeof operationsByKey] as Operation;
     const checked = async (input: never) => {
-      const answer = await (call as (input: never) => Promise<unknown>)(input);
-      if (operation.answer) assertExact(operation.answer.parse(answer), answer, key);
-      return answer;
+      const response = await (call as (input: never) => Promise<unknown>)(input);
+      if (operation.response) assertExact(operation.response.parse(response), response, key);
+      return response;
     };
     return [key, checked];
   });

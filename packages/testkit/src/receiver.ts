@@ -15,7 +15,7 @@ export interface Receiver {
   url: string;
   received: Received[];
   /** Responds to each request from now on; default 204. */
-  answer: (request: Received, response: ServerResponse) => void;
+  respond: (request: Received, response: ServerResponse) => void;
   /** Waits for the first request that `matches`. */
   next(matches?: (request: Received) => boolean, timeoutMs?: number): Promise<Received>;
   stop(): Promise<void>;
@@ -34,14 +34,14 @@ export async function startReceiver(): Promise<Receiver> {
         at: Date.now(),
       };
       received.push(got);
-      receiver.answer(got, response);
+      receiver.respond(got, response);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    answer: (_request, response) => response.writeHead(204).end(),
+    respond: (_request, response) => response.writeHead(204).end(),
     next: (matches = () => true, timeoutMs) =>
       waitFor('a request at the receiver', () => received.find(matches), timeoutMs),
     stop: async () => {

@@ -54,7 +54,7 @@ export async function startMessaging(
 ): Promise<Messaging> {
   const bus = await busOf(platform, 'messaging');
   const handed: HandedMessage[] = [];
-  bus.answer(takeMessage, async (account, input) => {
+  bus.handle(takeMessage, async (account, input) => {
     const message = { account, ...input };
     handed.push(message);
     if (!isAnswered(message)) await new Promise<never>(() => undefined);

@@ -16,13 +16,13 @@ import { listConsents } from './consents/list-consents.ts';
 import { recordConsent } from './consents/record-consent.ts';
 import { onDomainEvent } from './contact-events/on-domain-event.ts';
 import { recordEvents } from './contact-events/record-events.ts';
-import { answerFindOrCreateContact } from './contacts/answer-find-or-create-contact.ts';
-import { answerGetContactProfile } from './contacts/answer-get-contact-profile.ts';
-import { answerGetContactReach } from './contacts/answer-get-contact-reach.ts';
-import { answerGetContactSummary } from './contacts/answer-get-contact-summary.ts';
 import { createContact } from './contacts/create-contact.ts';
 import { deleteContact } from './contacts/delete-contact.ts';
 import { getContact } from './contacts/get-contact.ts';
+import { handleFindOrCreateContact } from './contacts/handle-find-or-create-contact.ts';
+import { handleGetContactProfile } from './contacts/handle-get-contact-profile.ts';
+import { handleGetContactReach } from './contacts/handle-get-contact-reach.ts';
+import { handleGetContactSummary } from './contacts/handle-get-contact-summary.ts';
 import { listContacts } from './contacts/list-contacts.ts';
 import { putContactByExternalId } from './contacts/put-contact-by-external-id.ts';
 import { updateContact } from './contacts/update-contact.ts';
@@ -63,10 +63,10 @@ export const cdp: ServiceDefinition<typeof contract> = {
     listAudienceMembers,
   },
   requests: {
-    getContactSummary: answerGetContactSummary,
-    getContactProfile: answerGetContactProfile,
-    getContactReach: answerGetContactReach,
-    findOrCreateContact: answerFindOrCreateContact,
+    getContactSummary: handleGetContactSummary,
+    getContactProfile: handleGetContactProfile,
+    getContactReach: handleGetContactReach,
+    findOrCreateContact: handleFindOrCreateContact,
   },
   consumers: [onDomainEvent],
   jobs: [

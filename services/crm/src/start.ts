@@ -1,24 +1,24 @@
 import { contactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/crm';
 import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
-import { answerAddDealNote } from './deals/answer-add-deal-note.ts';
-import { answerFindOpenDeal } from './deals/answer-find-open-deal.ts';
-import { answerGetDealSummary } from './deals/answer-get-deal-summary.ts';
-import { answerMoveDealToStage } from './deals/answer-move-deal-to-stage.ts';
 import { createDeal } from './deals/create-deal.ts';
 import { deleteDeal } from './deals/delete-deal.ts';
 import { forgetTakenKeys } from './deals/forget-taken-keys.ts';
 import { getDeal } from './deals/get-deal.ts';
+import { handleAddDealNote } from './deals/handle-add-deal-note.ts';
+import { handleFindOpenDeal } from './deals/handle-find-open-deal.ts';
+import { handleGetDealSummary } from './deals/handle-get-deal-summary.ts';
+import { handleMoveDealToStage } from './deals/handle-move-deal-to-stage.ts';
 import { listDeals } from './deals/list-deals.ts';
 import { loseDeal } from './deals/lose-deal.ts';
 import { moveDeal } from './deals/move-deal.ts';
 import { reopenDeal } from './deals/reopen-deal.ts';
 import { updateDeal } from './deals/update-deal.ts';
 import { winDeal } from './deals/win-deal.ts';
-import { answerFindPlaces } from './pipelines/answer-find-places.ts';
 import { createPipeline } from './pipelines/create-pipeline.ts';
 import { deletePipeline } from './pipelines/delete-pipeline.ts';
 import { getPipeline } from './pipelines/get-pipeline.ts';
+import { handleFindStages } from './pipelines/handle-find-stages.ts';
 import { listPipelines } from './pipelines/list-pipelines.ts';
 import { updatePipeline } from './pipelines/update-pipeline.ts';
 
@@ -44,11 +44,11 @@ export const crm: ServiceDefinition<typeof contract> = {
     reopenDeal,
   },
   requests: {
-    getDealSummary: answerGetDealSummary,
-    findOpenDeal: answerFindOpenDeal,
-    addDealNote: answerAddDealNote,
-    moveDealToStage: answerMoveDealToStage,
-    findPlaces: answerFindPlaces,
+    getDealSummary: handleGetDealSummary,
+    findOpenDeal: handleFindOpenDeal,
+    addDealNote: handleAddDealNote,
+    moveDealToStage: handleMoveDealToStage,
+    findStages: handleFindStages,
   },
   consumers: [contactConsumer],
   jobs: [forgetTakenKeys],

@@ -30,7 +30,7 @@ export interface HttpProvider extends Receiver {
 
 export async function startHttpProvider(): Promise<HttpProvider> {
   const receiver = await startReceiver();
-  receiver.answer = (request, response) => {
+  receiver.respond = (request, response) => {
     const { attempt } = JSON.parse(request.body) as Sent;
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: `p-${attempt}` }));
   };

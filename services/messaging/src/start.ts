@@ -7,10 +7,10 @@ import { listChannels } from './channels/list-channels.ts';
 import { putChannel } from './channels/put-channel.ts';
 import { type MessagingConfig, messagingConfig } from './config.ts';
 import type { MessagingResources } from './implement.ts';
-import { answerGetConversation } from './messages/answer-get-conversation.ts';
-import { answerTakeMessage } from './messages/answer-take-message.ts';
 import { cancelMessage } from './messages/cancel-message.ts';
 import { getMessage } from './messages/get-message.ts';
+import { handleGetConversation } from './messages/handle-get-conversation.ts';
+import { handleTakeMessage } from './messages/handle-take-message.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { releaseScheduledMessages } from './messages/release-scheduled-messages.ts';
 import { sendMessage } from './messages/send-message.ts';
@@ -44,8 +44,8 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     cancelMessage,
   },
   requests: {
-    takeMessage: answerTakeMessage,
-    getConversation: answerGetConversation,
+    takeMessage: handleTakeMessage,
+    getConversation: handleGetConversation,
   },
   hooks: [takeHook],
   consumers: [contactConsumer, onConfirmationDue, onReminderDue],

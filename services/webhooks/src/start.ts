@@ -3,9 +3,9 @@ import { deliveryStatus } from '@customer-platform/contracts/webhooks';
 import { createNameResolver, createPoster, type TargetGuard } from '@customer-platform/outbound';
 import { type Foundation, meter, type ServiceDefinition } from '@customer-platform/service-kit';
 import { type WebhooksConfig, webhooksConfig } from './config.ts';
-import { answerFindDeliveries } from './deliveries/answer-find-deliveries.ts';
 import { getDelivery } from './deliveries/get-delivery.ts';
 import { getReplay } from './deliveries/get-replay.ts';
+import { handleFindDeliveries } from './deliveries/handle-find-deliveries.ts';
 import { listDeliveries } from './deliveries/list-deliveries.ts';
 import { redeliver } from './deliveries/redeliver.ts';
 import { replayDeliveries } from './deliveries/replay-deliveries.ts';
@@ -50,7 +50,7 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
     getEvent,
   },
   requests: {
-    findDeliveries: answerFindDeliveries,
+    findDeliveries: handleFindDeliveries,
   },
   consumers: [onPublicEvent],
   jobs: [announceDisabled, runReplays, forgetOldEvents],

@@ -63,7 +63,7 @@ export async function openEndpoint(
   const receiver = await startReceiver();
   receivers.push(receiver);
   const answer = (next: number) => {
-    receiver.answer = (_, response) => response.writeHead(next, headers).end(body);
+    receiver.respond = (_, response) => response.writeHead(next, headers).end(body);
   };
   answer(status);
   const endpoint = await register(account, receiver.url);

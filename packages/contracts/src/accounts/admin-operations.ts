@@ -32,7 +32,7 @@ export const adminOperations = {
     description: 'Creates its sandbox twin too.',
     body: AccountInput,
     status: 201,
-    answer: Account,
+    response: Account,
     errors: [],
   }),
   listAccounts: operation('listAccounts', {
@@ -43,7 +43,7 @@ export const adminOperations = {
     description: 'Newest first, without sandboxes.',
     query: list,
     status: 200,
-    answer: pageOf(Account),
+    response: pageOf(Account),
     errors: [],
   }),
   getAccount: operation('getAccount', {
@@ -54,7 +54,7 @@ export const adminOperations = {
     description: 'Takes the id of a sandbox too.',
     params: accountPath,
     status: 200,
-    answer: Account,
+    response: Account,
     errors: ['not_found'],
   }),
   updateAccount: operation('updateAccount', {
@@ -66,7 +66,7 @@ export const adminOperations = {
     params: accountPath,
     body: AccountChange,
     status: 200,
-    answer: Account,
+    response: Account,
     errors: ['not_found', 'invalid_state'],
   }),
   createKey: operation('createKey', {
@@ -78,8 +78,8 @@ export const adminOperations = {
     params: accountPath,
     body: KeyInput,
     status: 201,
-    answer: KeyWithSecret,
-    answersSecret: true,
+    response: KeyWithSecret,
+    respondsWithSecret: true,
     errors: ['not_found', 'invalid_state'],
   }),
   listKeys: operation('listKeys', {
@@ -91,7 +91,7 @@ export const adminOperations = {
     params: accountPath,
     query: list,
     status: 200,
-    answer: pageOf(Key),
+    response: pageOf(Key),
     errors: ['not_found'],
   }),
   rotateKey: operation('rotateKey', {
@@ -104,8 +104,8 @@ export const adminOperations = {
     params: keyPath,
     body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
     status: 201,
-    answer: KeyWithSecret,
-    answersSecret: true,
+    response: KeyWithSecret,
+    respondsWithSecret: true,
     errors: ['not_found', 'invalid_state'],
   }),
   revokeKey: operation('revokeKey', {
@@ -127,7 +127,7 @@ export const adminOperations = {
     params: accountPath,
     body: MemberInput,
     status: 201,
-    answer: Member,
+    response: Member,
     errors: ['not_found'],
   }),
   listMembers: operation('listMembers', {
@@ -139,7 +139,7 @@ export const adminOperations = {
     params: accountPath,
     query: list,
     status: 200,
-    answer: pageOf(Member),
+    response: pageOf(Member),
     errors: ['not_found'],
   }),
   removeMember: operation('removeMember', {
@@ -160,7 +160,7 @@ export const adminOperations = {
     description: 'Client addresses that are refused after too many invalid keys, the block that ends last first.',
     query: list,
     status: 200,
-    answer: pageOf(BlockedAddress),
+    response: pageOf(BlockedAddress),
     errors: [],
   }),
   unblockAddress: operation('unblockAddress', {
@@ -189,7 +189,7 @@ export const adminOperations = {
         .meta({ description: 'The service whose events are published again; default: all.' }),
     }),
     status: 202,
-    answer: z.object({ matched: z.int().meta({ description: 'Number of events to publish again.' }) }),
+    response: z.object({ matched: z.int().meta({ description: 'Number of events to publish again.' }) }),
     errors: [],
   }),
 } as const;

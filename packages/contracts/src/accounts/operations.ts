@@ -11,6 +11,6 @@ export const getMe = operation('getMe', {
   description:
     'Returns the account, scopes, modules and rate limit of the key. Any key may call it; a test key returns the sandbox account.',
   status: 200,
-  answer: Me,
+  response: Me,
   errors: [],
 });

@@ -29,7 +29,7 @@ export const listSources = operation('listSources', {
   description: 'Newest first.',
   query: z.object({ kind: sourceKind.optional(), collection: integerId.optional(), ...pageQuery }),
   status: 200,
-  answer: pageOf(KnowledgeSource),
+  response: pageOf(KnowledgeSource),
   errors: [],
 });
 
@@ -41,7 +41,7 @@ export const createSource = operation('createSource', {
   description: 'Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds.',
   body: SourceInput,
   status: 201,
-  answer: KnowledgeSource,
+  response: KnowledgeSource,
   errors: [],
 });
 
@@ -52,7 +52,7 @@ export const getSource = operation('getSource', {
   summary: 'Retrieve a knowledge source',
   params: sourcePath,
   status: 200,
-  answer: KnowledgeSource,
+  response: KnowledgeSource,
   errors: ['not_found'],
 });
 
@@ -65,7 +65,7 @@ export const updateSource = operation('updateSource', {
   params: sourcePath,
   body: SourceChange,
   status: 200,
-  answer: KnowledgeSource,
+  response: KnowledgeSource,
   errors: ['not_found'],
 });
 
@@ -88,7 +88,7 @@ export const refreshSource = operation('refreshSource', {
   params: sourcePath,
   body: z.object({}),
   status: 202,
-  answer: KnowledgeSource,
+  response: KnowledgeSource,
   errors: ['not_found'],
 });
 
@@ -102,7 +102,7 @@ export const uploadFile = operation('uploadFile', {
   bodyType: 'multipart',
   bodyLimit: maxFileBytes + 65_536,
   status: 201,
-  answer: KnowledgeSource,
+  response: KnowledgeSource,
   errors: [],
 });
 
@@ -114,7 +114,7 @@ export const listCollections = operation('listCollections', {
   description: 'Oldest first; the first is General.',
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(Collection),
+  response: pageOf(Collection),
   errors: [],
 });
 
@@ -126,7 +126,7 @@ export const createCollection = operation('createCollection', {
   description: 'The name must be unique, ignoring case.',
   body: CollectionInput,
   status: 201,
-  answer: Collection,
+  response: Collection,
   errors: [],
 });
 
@@ -149,6 +149,6 @@ export const searchKnowledge = operation('searchKnowledge', {
   description: 'Returns the passages that agents would use, best match first.',
   body: SearchInput,
   status: 200,
-  answer: z.object({ data: z.array(SearchResult) }),
+  response: z.object({ data: z.array(SearchResult) }),
   errors: [],
 });

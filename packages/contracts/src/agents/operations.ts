@@ -24,7 +24,7 @@ export const listAgents = operation('listAgents', {
   description: 'Newest first, without deleted and archived agents.',
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(Agent),
+  response: pageOf(Agent),
   errors: [],
 });
 
@@ -36,7 +36,7 @@ export const createAgent = operation('createAgent', {
   description: 'A new agent is a draft.',
   body: AgentInput,
   status: 201,
-  answer: Agent,
+  response: Agent,
   errors: [],
 });
 
@@ -47,7 +47,7 @@ export const getAgentSettings = operation('getAgentSettings', {
   summary: 'Retrieve the agent settings',
   description: 'AI provider, budgets and prices of the account.',
   status: 200,
-  answer: AgentSettings,
+  response: AgentSettings,
   errors: [],
 });
 
@@ -59,7 +59,7 @@ export const updateAgentSettings = operation('updateAgentSettings', {
   description: 'AI provider, budgets and prices of the account.',
   body: AgentSettingsChange,
   status: 200,
-  answer: AgentSettings,
+  response: AgentSettings,
   errors: [],
 });
 
@@ -70,7 +70,7 @@ export const getAgentUsage = operation('getAgentUsage', {
   summary: 'Report AI token usage',
   query: z.object({ days: usageDays.default(14).meta({ description: 'Number of days up to today: 7, 14 or 30.' }) }),
   status: 200,
-  answer: AgentUsage,
+  response: AgentUsage,
   errors: [],
 });
 
@@ -82,7 +82,7 @@ export const getAgent = operation('getAgent', {
   description: 'Returns archived agents too.',
   params: agentPath,
   status: 200,
-  answer: Agent,
+  response: Agent,
   errors: ['not_found'],
 });
 
@@ -94,7 +94,7 @@ export const updateAgent = operation('updateAgent', {
   params: agentPath,
   body: AgentChange,
   status: 200,
-  answer: Agent,
+  response: Agent,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -107,7 +107,7 @@ export const deleteAgent = operation('deleteAgent', {
     'An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable.',
   params: agentPath,
   status: 200,
-  answer: z.object({ outcome: z.enum(['deleted', 'archived']) }),
+  response: z.object({ outcome: z.enum(['deleted', 'archived']) }),
   errors: ['not_found'],
 });
 
@@ -120,7 +120,7 @@ export const goLiveAgent = operation('goLiveAgent', {
   params: agentPath,
   body: z.object({}),
   status: 200,
-  answer: Agent,
+  response: Agent,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -133,7 +133,7 @@ export const pauseAgent = operation('pauseAgent', {
   params: agentPath,
   body: z.object({}),
   status: 200,
-  answer: Agent,
+  response: Agent,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -145,7 +145,7 @@ export const getWorkflowDraft = operation('getWorkflowDraft', {
   description: 'Returns 404 if the agent has no draft.',
   params: agentPath,
   status: 200,
-  answer: WorkflowDraft,
+  response: WorkflowDraft,
   errors: ['not_found'],
 });
 
@@ -157,7 +157,7 @@ export const putWorkflowDraft = operation('putWorkflowDraft', {
   params: agentPath,
   body: WorkflowDraftInput,
   status: 200,
-  answer: WorkflowDraft,
+  response: WorkflowDraft,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -170,7 +170,7 @@ export const publishWorkflow = operation('publishWorkflow', {
   params: agentPath,
   body: PublishInput,
   status: 201,
-  answer: WorkflowVersion,
+  response: WorkflowVersion,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -183,7 +183,7 @@ export const listWorkflowVersions = operation('listWorkflowVersions', {
   params: agentPath,
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(WorkflowVersion),
+  response: pageOf(WorkflowVersion),
   errors: ['not_found'],
 });
 
@@ -195,7 +195,7 @@ export const getWorkflowVersion = operation('getWorkflowVersion', {
   description: 'Returns the version with its blocks.',
   params: versionPath,
   status: 200,
-  answer: WorkflowVersionDetail,
+  response: WorkflowVersionDetail,
   errors: ['not_found'],
 });
 
@@ -207,6 +207,6 @@ export const rollBackWorkflow = operation('rollBackWorkflow', {
   description: 'Publishes an earlier version as the next one. The draft does not change.',
   params: versionPath,
   status: 201,
-  answer: WorkflowVersion,
+  response: WorkflowVersion,
   errors: ['not_found', 'invalid_state'],
 });

@@ -25,7 +25,7 @@ export const listPlans = operation('listPlans', {
     ...pageQuery,
   }),
   status: 200,
-  answer: pageOf(Plan),
+  response: pageOf(Plan),
   errors: [],
 });
 
@@ -36,7 +36,7 @@ export const getPlan = operation('getPlan', {
   summary: 'Retrieve a plan',
   params: planPath,
   status: 200,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found'],
 });
 
@@ -50,7 +50,7 @@ export const requestPlan = operation('requestPlan', {
   params: agentPath,
   body: PlanInput,
   status: 202,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -63,7 +63,7 @@ export const approvePlan = operation('approvePlan', {
   params: planPath,
   body: Decision,
   status: 200,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found', 'invalid_state'],
   emits: [planApproved],
 });
@@ -77,7 +77,7 @@ export const rejectPlan = operation('rejectPlan', {
   params: planPath,
   body: Decision,
   status: 200,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found', 'invalid_state'],
   emits: [planRejected],
 });
@@ -91,7 +91,7 @@ export const cancelPlan = operation('cancelPlan', {
   params: planPath,
   body: Decision,
   status: 200,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -104,7 +104,7 @@ export const approvePlanStep = operation('approvePlanStep', {
   params: stepPath,
   body: Decision,
   status: 200,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found', 'invalid_state'],
   emits: [planApproved],
 });
@@ -118,7 +118,7 @@ export const rejectPlanStep = operation('rejectPlanStep', {
   params: stepPath,
   body: Decision,
   status: 200,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found', 'invalid_state'],
   emits: [planRejected, planCompleted],
 });
@@ -132,6 +132,6 @@ export const updatePlanStep = operation('updatePlanStep', {
   params: stepPath,
   body: StepChange,
   status: 200,
-  answer: Plan,
+  response: Plan,
   errors: ['not_found', 'invalid_state'],
 });

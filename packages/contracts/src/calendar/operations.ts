@@ -37,7 +37,7 @@ export const bookAppointment = operation('bookAppointment', {
     'Books a contact into a free time. A teammate has one appointment at a time, prep time included. The appointment gets source `api`.',
   body: AppointmentInput,
   status: 201,
-  answer: Appointment,
+  response: Appointment,
   errors: ['slot_taken', 'invalid_state'],
   emits: [appointmentBooked, confirmationDue],
 });
@@ -58,7 +58,7 @@ export const listAppointments = operation('listAppointments', {
     ...pageQuery,
   }),
   status: 200,
-  answer: pageOf(Appointment),
+  response: pageOf(Appointment),
   errors: [],
 });
 
@@ -70,7 +70,7 @@ export const getAppointment = operation('getAppointment', {
   description: 'Returns the appointment with its history.',
   params: appointmentPath,
   status: 200,
-  answer: AppointmentWithHistory,
+  response: AppointmentWithHistory,
   errors: ['not_found'],
 });
 
@@ -84,7 +84,7 @@ export const updateAppointment = operation('updateAppointment', {
   params: appointmentPath,
   body: AppointmentChange,
   status: 200,
-  answer: Appointment,
+  response: Appointment,
   errors: ['not_found'],
   emits: [appointmentUpdated],
 });
@@ -103,7 +103,7 @@ export const rescheduleAppointment = operation('rescheduleAppointment', {
       .meta({ description: 'Email address of a teammate who takes the booking type, to hand the appointment to.' }),
   }),
   status: 200,
-  answer: Appointment,
+  response: Appointment,
   errors: ['not_found', 'slot_taken', 'invalid_state'],
   emits: [appointmentRescheduled, confirmationDue],
 });
@@ -116,7 +116,7 @@ export const confirmAppointment = operation('confirmAppointment', {
   params: appointmentPath,
   body: z.object({}),
   status: 200,
-  answer: Appointment,
+  response: Appointment,
   errors: ['not_found', 'invalid_state'],
   emits: [appointmentConfirmed],
 });
@@ -130,7 +130,7 @@ export const completeAppointment = operation('completeAppointment', {
   params: appointmentPath,
   body: z.object({ note: text(200).default('').meta({ description: 'Added to the history.' }) }),
   status: 200,
-  answer: Appointment,
+  response: Appointment,
   errors: ['not_found', 'invalid_state'],
   emits: [appointmentCompleted],
 });
@@ -144,7 +144,7 @@ export const cancelAppointment = operation('cancelAppointment', {
   params: appointmentPath,
   body: z.object({ reason: text(200).default('').meta({ description: 'Added to the history.' }) }),
   status: 200,
-  answer: Appointment,
+  response: Appointment,
   errors: ['not_found', 'invalid_state'],
   emits: [appointmentCancelled],
 });
@@ -158,7 +158,7 @@ export const markNoShow = operation('markNoShow', {
   params: appointmentPath,
   body: z.object({ note: text(200).default('').meta({ description: 'Added to the history.' }) }),
   status: 200,
-  answer: Appointment,
+  response: Appointment,
   errors: ['not_found', 'invalid_state'],
   emits: [appointmentNoShow],
 });
@@ -183,7 +183,7 @@ export const listFreeTimes = operation('listFreeTimes', {
       .meta({ description: 'The `next` of the previous page, which is its last starts_at.' }),
   }),
   status: 200,
-  answer: FreeTimes,
+  response: FreeTimes,
   errors: ['invalid_state'],
 });
 
@@ -195,6 +195,6 @@ export const explainFreeTime = operation('explainFreeTime', {
   description: 'Returns why a start is free or not, by teammate.',
   query: z.object({ booking_type: integerId, starts_at: instant, staff: email.optional() }),
   status: 200,
-  answer: Explanation,
+  response: Explanation,
   errors: [],
 });

@@ -30,7 +30,7 @@ export const listBookingTypes = operation('listBookingTypes', {
   description: 'Newest first.',
   query: list,
   status: 200,
-  answer: pageOf(BookingType),
+  response: pageOf(BookingType),
   errors: [],
 });
 
@@ -41,7 +41,7 @@ export const createBookingType = operation('createBookingType', {
   summary: 'Create a booking type',
   body: BookingTypeInput,
   status: 201,
-  answer: BookingType,
+  response: BookingType,
   errors: [],
 });
 
@@ -52,7 +52,7 @@ export const getBookingType = operation('getBookingType', {
   summary: 'Retrieve a booking type',
   params: bookingTypePath,
   status: 200,
-  answer: BookingType,
+  response: BookingType,
   errors: ['not_found'],
 });
 
@@ -65,7 +65,7 @@ export const updateBookingType = operation('updateBookingType', {
   params: bookingTypePath,
   body: BookingTypeChange,
   status: 200,
-  answer: BookingType,
+  response: BookingType,
   errors: ['not_found'],
 });
 
@@ -88,7 +88,7 @@ export const listStaff = operation('listStaff', {
   description: 'Newest first. The cursor is an email address.',
   query: list,
   status: 200,
-  answer: pageOf(Staff),
+  response: pageOf(Staff),
   errors: [],
 });
 
@@ -100,7 +100,7 @@ export const createStaff = operation('createStaff', {
   description: 'Makes a team member a teammate who takes bookings.',
   body: StaffInput,
   status: 201,
-  answer: Staff,
+  response: Staff,
   errors: ['invalid_state'],
 });
 
@@ -111,7 +111,7 @@ export const getStaff = operation('getStaff', {
   summary: 'Retrieve a staff profile',
   params: staffPath,
   status: 200,
-  answer: Staff,
+  response: Staff,
   errors: ['not_found'],
 });
 
@@ -124,7 +124,7 @@ export const updateStaff = operation('updateStaff', {
   params: staffPath,
   body: StaffChange,
   status: 200,
-  answer: Staff,
+  response: Staff,
   errors: ['not_found'],
 });
 
@@ -137,7 +137,7 @@ export const listTimeOff = operation('listTimeOff', {
   params: staffPath,
   query: list,
   status: 200,
-  answer: pageOf(TimeOff),
+  response: pageOf(TimeOff),
   errors: ['not_found'],
 });
 
@@ -150,7 +150,7 @@ export const createTimeOff = operation('createTimeOff', {
   params: staffPath,
   body: TimeOffInput,
   status: 201,
-  answer: TimeOff,
+  response: TimeOff,
   errors: ['not_found'],
 });
 
@@ -170,7 +170,7 @@ export const getSettings = operation('getSettings', {
   scope: read,
   summary: 'Retrieve the Calendar settings',
   status: 200,
-  answer: Settings,
+  response: Settings,
   errors: [],
 });
 
@@ -181,6 +181,6 @@ export const updateSettings = operation('updateSettings', {
   summary: 'Update the Calendar settings',
   body: SettingsChange,
   status: 200,
-  answer: Settings,
+  response: Settings,
   errors: [],
 });

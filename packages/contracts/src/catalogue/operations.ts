@@ -29,7 +29,7 @@ export const listProducts = operation('listProducts', {
   description: 'Newest first.',
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(Product),
+  response: pageOf(Product),
   errors: [],
 });
 
@@ -40,7 +40,7 @@ export const createProduct = operation('createProduct', {
   summary: 'Create a product',
   body: ProductInput,
   status: 201,
-  answer: Product,
+  response: Product,
   errors: [],
 });
 
@@ -51,7 +51,7 @@ export const getProduct = operation('getProduct', {
   summary: 'Retrieve a product',
   params: productPath,
   status: 200,
-  answer: Product,
+  response: Product,
   errors: ['not_found'],
 });
 
@@ -64,7 +64,7 @@ export const updateProduct = operation('updateProduct', {
   params: productPath,
   body: ProductChange,
   status: 200,
-  answer: Product,
+  response: Product,
   errors: ['not_found'],
 });
 
@@ -92,7 +92,7 @@ export const listOrders = operation('listOrders', {
     ...pageQuery,
   }),
   status: 200,
-  answer: pageOf(Order),
+  response: pageOf(Order),
   errors: [],
 });
 
@@ -103,7 +103,7 @@ export const createOrder = operation('createOrder', {
   summary: 'Create an order',
   body: OrderInput,
   status: 201,
-  answer: Order,
+  response: Order,
   errors: [],
   emits: [orderCreated],
 });
@@ -115,7 +115,7 @@ export const getOrder = operation('getOrder', {
   summary: 'Retrieve an order',
   params: orderPath,
   status: 200,
-  answer: Order,
+  response: Order,
   errors: ['not_found'],
 });
 
@@ -127,7 +127,7 @@ export const confirmOrder = operation('confirmOrder', {
   params: orderPath,
   body: z.object({}),
   status: 200,
-  answer: Order,
+  response: Order,
   errors: ['not_found', 'invalid_state'],
   emits: [orderConfirmed],
 });
@@ -141,7 +141,7 @@ export const declineOrder = operation('declineOrder', {
   params: orderPath,
   body: z.object({ reason: text(1_000).default('') }),
   status: 200,
-  answer: Order,
+  response: Order,
   errors: ['not_found', 'invalid_state'],
   emits: [orderDeclined],
 });
@@ -154,7 +154,7 @@ export const fulfilOrder = operation('fulfilOrder', {
   params: orderPath,
   body: z.object({}),
   status: 200,
-  answer: Order,
+  response: Order,
   errors: ['not_found', 'invalid_state'],
   emits: [orderFulfilled],
 });
@@ -168,7 +168,7 @@ export const cancelOrder = operation('cancelOrder', {
   params: orderPath,
   body: z.object({}),
   status: 200,
-  answer: Order,
+  response: Order,
   errors: ['not_found', 'invalid_state'],
   emits: [orderCancelled],
 });

@@ -25,7 +25,7 @@ export const listAudiences = operation('listAudiences', {
   description: 'Newest first.',
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(Audience),
+  response: pageOf(Audience),
   errors: [],
 });
 
@@ -37,7 +37,7 @@ export const createAudience = operation('createAudience', {
   description: 'Its members are computed in the background and kept up to date.',
   body: AudienceInput,
   status: 201,
-  answer: Audience,
+  response: Audience,
   errors: [],
 });
 
@@ -48,7 +48,7 @@ export const getAudience = operation('getAudience', {
   summary: 'Retrieve an audience',
   params: audiencePath,
   status: 200,
-  answer: Audience,
+  response: Audience,
   errors: ['not_found'],
 });
 
@@ -61,7 +61,7 @@ export const updateAudience = operation('updateAudience', {
   params: audiencePath,
   body: AudienceChange,
   status: 200,
-  answer: Audience,
+  response: Audience,
   errors: ['not_found'],
 });
 
@@ -84,7 +84,7 @@ export const refreshAudience = operation('refreshAudience', {
   params: audiencePath,
   body: z.object({}),
   status: 202,
-  answer: Audience,
+  response: Audience,
   errors: ['not_found'],
 });
 
@@ -96,7 +96,7 @@ export const previewAudience = operation('previewAudience', {
   description: 'Returns how many contacts match the rules, with up to ten of them.',
   body: z.object({ rules: AudienceRules }),
   status: 200,
-  answer: z.object({ members: z.int(), sample: z.array(ContactSummary) }),
+  response: z.object({ members: z.int(), sample: z.array(ContactSummary) }),
   errors: [],
 });
 
@@ -109,7 +109,7 @@ export const explainAudience = operation('explainAudience', {
   params: audiencePath,
   query: z.object({ contact: uuid }),
   status: 200,
-  answer: AudienceExplanation,
+  response: AudienceExplanation,
   errors: ['not_found'],
 });
 
@@ -122,6 +122,6 @@ export const listAudienceMembers = operation('listAudienceMembers', {
   params: audiencePath,
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(AudienceMember),
+  response: pageOf(AudienceMember),
   errors: ['not_found'],
 });

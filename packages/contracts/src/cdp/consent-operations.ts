@@ -16,7 +16,7 @@ export const listConsents = operation('listConsents', {
   params: contactPath,
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(Consent),
+  response: pageOf(Consent),
   errors: ['not_found'],
 });
 
@@ -30,7 +30,7 @@ export const recordConsent = operation('recordConsent', {
   params: contactPath,
   body: ConsentInput,
   status: 201,
-  answer: Consent,
+  response: Consent,
   errors: ['not_found'],
 });
 
@@ -50,6 +50,6 @@ export const recordEvents = operation('recordEvents', {
       .max(500),
   }),
   status: 202,
-  answer: EventIntake,
+  response: EventIntake,
   errors: [],
 });

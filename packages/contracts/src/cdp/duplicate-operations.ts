@@ -18,7 +18,7 @@ export const listDuplicates = operation('listDuplicates', {
   description: 'Pairs of contacts that appear to be the same person, newest first.',
   query: z.object({ reason: duplicateReason.optional(), ...pageQuery }),
   status: 200,
-  answer: pageOf(DuplicatePair),
+  response: pageOf(DuplicatePair),
   errors: [],
 });
 
@@ -30,7 +30,7 @@ export const findDuplicates = operation('findDuplicates', {
   description: 'Starts the search that otherwise runs every night.',
   body: z.object({}),
   status: 202,
-  answer: z.object({}),
+  response: z.object({}),
   errors: [],
 });
 
@@ -44,7 +44,7 @@ export const mergeDuplicate = operation('mergeDuplicate', {
   params: duplicatePath,
   body: z.object({ keep: uuid.meta({ description: 'Id of the contact to keep, one of the pair.' }) }),
   status: 200,
-  answer: Contact,
+  response: Contact,
   errors: ['not_found', 'invalid_state'],
   emits: [contactMerged],
 });
@@ -58,6 +58,6 @@ export const dismissDuplicate = operation('dismissDuplicate', {
   params: duplicatePath,
   body: z.object({}),
   status: 200,
-  answer: DuplicatePair,
+  response: DuplicatePair,
   errors: ['not_found', 'invalid_state'],
 });

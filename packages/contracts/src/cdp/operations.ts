@@ -14,7 +14,7 @@ export const createContact = operation('createContact', {
   summary: 'Create a contact',
   body: ContactInput,
   status: 201,
-  answer: Contact,
+  response: Contact,
   errors: [],
   emits: [contactCreated],
 });
@@ -34,7 +34,7 @@ export const listContacts = operation('listContacts', {
     ...pageQuery,
   }),
   status: 200,
-  answer: pageOf(Contact),
+  response: pageOf(Contact),
   errors: [],
 });
 
@@ -45,7 +45,7 @@ export const getContact = operation('getContact', {
   summary: 'Retrieve a contact',
   params: contactPath,
   status: 200,
-  answer: Contact,
+  response: Contact,
   errors: ['not_found'],
 });
 
@@ -58,7 +58,7 @@ export const updateContact = operation('updateContact', {
   params: contactPath,
   body: ContactChange,
   status: 200,
-  answer: Contact,
+  response: Contact,
   errors: ['not_found'],
   emits: [contactUpdated],
 });
@@ -83,7 +83,7 @@ export const putContactByExternalId = operation('putContactByExternalId', {
   params: z.object({ external_id: text(200, 1) }),
   body: ContactByExternalId,
   status: 200,
-  answer: Contact,
+  response: Contact,
   errors: [],
   emits: [contactCreated, contactUpdated],
 });

@@ -22,13 +22,13 @@ export interface OperationSpec {
   /** How the body comes, where it is not JSON: as multipart/form-data, one part a field. */
   readonly bodyType?: 'multipart';
   readonly status: 200 | 201 | 202 | 204;
-  /** The answer's schema; left out for 204. */
-  readonly answer?: z.ZodType;
-  /** The answer shows a secret once: what is stored of it for an Idempotency-Key is encrypted. */
-  readonly answersSecret?: true;
+  /** The response's schema; left out for 204. */
+  readonly response?: z.ZodType;
+  /** The response shows a secret once: what is stored of it for an Idempotency-Key is encrypted. */
+  readonly respondsWithSecret?: true;
   /** The largest body in bytes, where it is not 1 MiB. */
   readonly bodyLimit?: number;
-  /** The errors that this operation can answer beyond those of every request. */
+  /** The errors that this operation can respond with beyond those of every request. */
   readonly errors: readonly DomainErrorCode[];
   /** The events that it can emit. */
   readonly emits?: readonly EventDefinition[];
@@ -38,7 +38,7 @@ export interface Operation extends OperationSpec {
   readonly key: string;
   /** The deployable that serves it. */
   readonly service: ServiceName;
-  /** The module whose absence answers 404 module_off; null where there is no gate. */
+  /** The module whose absence leads to 404 module_off; null where there is no gate. */
   readonly gate: ModuleName | null;
 }
 
@@ -90,7 +90,7 @@ export type QueryInput<O extends OperationSpec> = Given<O['query']>;
 export type BodyInput<O extends OperationSpec> = Given<O['body']>;
 
 /** What a handler returns, which is also what a caller gets. */
-export type Answer<O extends OperationSpec> = O['answer'] extends z.ZodType ? z.output<O['answer']> : undefined;
+export type ResponseOf<O extends OperationSpec> = O['response'] extends z.ZodType ? z.output<O['response']> : undefined;
 
 /** The errors and events that its handler may use; anything else does not compile. */
 export type ErrorsOf<O extends OperationSpec> = O['errors'][number];

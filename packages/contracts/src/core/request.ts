@@ -5,12 +5,12 @@ import type { ServiceName } from './modules.ts';
 export interface InternalRequest<
   Key extends string = string,
   Input extends z.ZodType = z.ZodType,
-  Answer extends z.ZodType = z.ZodType,
+  Reply extends z.ZodType = z.ZodType,
 > {
   readonly key: Key;
   readonly service: ServiceName;
   readonly input: Input;
-  readonly answer: Answer;
+  readonly reply: Reply;
 }
 
 /** The internal requests among a contract's exports, each under its key. */
@@ -20,14 +20,14 @@ export type RequestsIn<Contract> = {
     : never]: Contract[Name] & { readonly key: Name };
 };
 
-/** Declares one internal request. Callers wait at most 500 ms; fields of `answer` are nullable if the resource may not exist. */
-export function internalRequest<const Key extends string, Input extends z.ZodType, Answer extends z.ZodType>(
+/** Declares one internal request. Callers wait at most 500 ms; fields of `reply` are nullable if the resource may not exist. */
+export function internalRequest<const Key extends string, Input extends z.ZodType, Reply extends z.ZodType>(
   key: Key,
   service: ServiceName,
   input: Input,
-  answer: Answer,
-): InternalRequest<Key, Input, Answer> {
-  return Object.freeze({ key, service, input, answer });
+  reply: Reply,
+): InternalRequest<Key, Input, Reply> {
+  return Object.freeze({ key, service, input, reply });
 }
 
 /** Has one service publish its events since an instant again, in batches; returns how many there are. */

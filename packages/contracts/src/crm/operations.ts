@@ -28,7 +28,7 @@ export const listPipelines = operation('listPipelines', {
     'Oldest first; the first is the default for new deals. Every account starts with Sales: New, Qualified, Proposal.',
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(Pipeline),
+  response: pageOf(Pipeline),
   errors: [],
 });
 
@@ -39,7 +39,7 @@ export const createPipeline = operation('createPipeline', {
   summary: 'Create a pipeline',
   body: PipelineInput,
   status: 201,
-  answer: Pipeline,
+  response: Pipeline,
   errors: [],
 });
 
@@ -50,7 +50,7 @@ export const getPipeline = operation('getPipeline', {
   summary: 'Retrieve a pipeline',
   params: pipelinePath,
   status: 200,
-  answer: Pipeline,
+  response: Pipeline,
   errors: ['not_found'],
 });
 
@@ -63,7 +63,7 @@ export const updatePipeline = operation('updatePipeline', {
   params: pipelinePath,
   body: PipelineChange,
   status: 200,
-  answer: Pipeline,
+  response: Pipeline,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -92,7 +92,7 @@ export const listDeals = operation('listDeals', {
     ...pageQuery,
   }),
   status: 200,
-  answer: pageOf(Deal),
+  response: pageOf(Deal),
   errors: [],
 });
 
@@ -103,7 +103,7 @@ export const createDeal = operation('createDeal', {
   summary: 'Create a deal',
   body: DealInput,
   status: 201,
-  answer: Deal,
+  response: Deal,
   errors: [],
   emits: [dealCreated],
 });
@@ -115,7 +115,7 @@ export const getDeal = operation('getDeal', {
   summary: 'Retrieve a deal',
   params: dealPath,
   status: 200,
-  answer: Deal,
+  response: Deal,
   errors: ['not_found'],
 });
 
@@ -127,7 +127,7 @@ export const updateDeal = operation('updateDeal', {
   params: dealPath,
   body: DealChange,
   status: 200,
-  answer: Deal,
+  response: Deal,
   errors: ['not_found'],
   emits: [dealUpdated],
 });
@@ -152,7 +152,7 @@ export const moveDeal = operation('moveDeal', {
   params: dealPath,
   body: z.object({ stage: integerId }),
   status: 200,
-  answer: Deal,
+  response: Deal,
   errors: ['not_found', 'invalid_state'],
   emits: [dealStageChanged],
 });
@@ -165,7 +165,7 @@ export const winDeal = operation('winDeal', {
   params: dealPath,
   body: z.object({}),
   status: 200,
-  answer: Deal,
+  response: Deal,
   errors: ['not_found', 'invalid_state'],
   emits: [dealWon],
 });
@@ -179,7 +179,7 @@ export const loseDeal = operation('loseDeal', {
   params: dealPath,
   body: z.object({ reason: text(500).default('') }),
   status: 200,
-  answer: Deal,
+  response: Deal,
   errors: ['not_found', 'invalid_state'],
   emits: [dealLost],
 });
@@ -193,7 +193,7 @@ export const reopenDeal = operation('reopenDeal', {
   params: dealPath,
   body: z.object({}),
   status: 200,
-  answer: Deal,
+  response: Deal,
   errors: ['not_found'],
   emits: [dealReopened],
 });

@@ -24,8 +24,8 @@ export const findOpenDeal = internalRequest(
 );
 
 /** Returns which of these pipelines (with all their stages) and which of these stages exist. */
-export const findPlaces = internalRequest(
-  'findPlaces',
+export const findStages = internalRequest(
+  'findStages',
   'crm',
   z.object({ pipelines: z.array(integerId), stages: z.array(integerId) }),
   z.object({

@@ -29,7 +29,7 @@ export const listMessages = operation('listMessages', {
       .meta({ description: "Part of a reference, a number or the contact's name, ignoring case." }),
   }),
   status: 200,
-  answer: pageOf(Message),
+  response: pageOf(Message),
   errors: [],
 });
 
@@ -42,7 +42,7 @@ export const sendMessage = operation('sendMessage', {
     'Responds once the message is stored; it is sent immediately or at `send_at`. If a channel fails or does not reach anyone in time, the next one is tried.',
   body: MessageInput,
   status: 202,
-  answer: Message,
+  response: Message,
   errors: [],
 });
 
@@ -54,7 +54,7 @@ export const listChannels = operation('listChannels', {
   description: 'Returns the channels that are set up.',
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(MessageChannel),
+  response: pageOf(MessageChannel),
   errors: [],
 });
 
@@ -67,8 +67,8 @@ export const putChannel = operation('putChannel', {
   params: channelPath,
   body: ChannelInput,
   status: 200,
-  answer: MessageChannel,
-  answersSecret: true,
+  response: MessageChannel,
+  respondsWithSecret: true,
   errors: [],
 });
 
@@ -90,7 +90,7 @@ export const getTemplates = operation('getTemplates', {
   summary: 'Retrieve the message templates',
   description: 'The texts of messages that the platform sends on its own.',
   status: 200,
-  answer: Templates,
+  response: Templates,
   errors: [],
 });
 
@@ -102,7 +102,7 @@ export const updateTemplates = operation('updateTemplates', {
   description: 'null restores the default text.',
   body: TemplatesChange,
   status: 200,
-  answer: Templates,
+  response: Templates,
   errors: [],
 });
 
@@ -114,7 +114,7 @@ export const getMessage = operation('getMessage', {
   description: 'Returns the message with every attempt and the webhook deliveries about it.',
   params: messagePath,
   status: 200,
-  answer: MessageDetail,
+  response: MessageDetail,
   errors: ['not_found'],
 });
 
@@ -126,6 +126,6 @@ export const cancelMessage = operation('cancelMessage', {
   description: 'The message must be scheduled or queued.',
   params: messagePath,
   status: 200,
-  answer: Message,
+  response: Message,
   errors: ['not_found', 'invalid_state'],
 });

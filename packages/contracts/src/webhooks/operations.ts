@@ -31,8 +31,8 @@ export const createEndpoint = operation('createEndpoint', {
     'Its signing secret is shown only in this response. An account has at most 20 endpoints; one more is refused with 409 invalid_state.',
   body: EndpointInput,
   status: 201,
-  answer: EndpointWithSecret,
-  answersSecret: true,
+  response: EndpointWithSecret,
+  respondsWithSecret: true,
   errors: ['invalid_state'],
 });
 
@@ -44,7 +44,7 @@ export const listEndpoints = operation('listEndpoints', {
   description: 'Newest first.',
   query: z.object(pageQuery),
   status: 200,
-  answer: pageOf(Endpoint),
+  response: pageOf(Endpoint),
   errors: [],
 });
 
@@ -55,7 +55,7 @@ export const getEndpoint = operation('getEndpoint', {
   summary: 'Retrieve a webhook endpoint',
   params: endpointPath,
   status: 200,
-  answer: Endpoint,
+  response: Endpoint,
   errors: ['not_found'],
 });
 
@@ -68,7 +68,7 @@ export const updateEndpoint = operation('updateEndpoint', {
   params: endpointPath,
   body: EndpointChange,
   status: 200,
-  answer: Endpoint,
+  response: Endpoint,
   errors: ['not_found'],
 });
 
@@ -93,8 +93,8 @@ export const rotateEndpointSecret = operation('rotateEndpointSecret', {
   params: endpointPath,
   body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
   status: 200,
-  answer: z.object({ secret: z.string() }),
-  answersSecret: true,
+  response: z.object({ secret: z.string() }),
+  respondsWithSecret: true,
   errors: ['not_found'],
 });
 
@@ -107,7 +107,7 @@ export const testEndpoint = operation('testEndpoint', {
   params: endpointPath,
   body: z.object({}),
   status: 202,
-  answer: Delivery,
+  response: Delivery,
   errors: ['not_found'],
   emits: [webhookTest],
 });
@@ -125,7 +125,7 @@ export const listDeliveries = operation('listDeliveries', {
     ...pageQuery,
   }),
   status: 200,
-  answer: pageOf(Delivery),
+  response: pageOf(Delivery),
   errors: ['not_found'],
 });
 
@@ -136,7 +136,7 @@ export const getDelivery = operation('getDelivery', {
   summary: 'Retrieve a webhook delivery',
   params: deliveryPath,
   status: 200,
-  answer: Delivery,
+  response: Delivery,
   errors: ['not_found'],
 });
 
@@ -149,7 +149,7 @@ export const redeliver = operation('redeliver', {
   params: deliveryPath,
   body: z.object({}),
   status: 202,
-  answer: Delivery,
+  response: Delivery,
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -168,7 +168,7 @@ export const replayDeliveries = operation('replayDeliveries', {
     }),
   }),
   status: 202,
-  answer: Replay.pick({ id: true, matched: true }),
+  response: Replay.pick({ id: true, matched: true }),
   errors: ['not_found', 'invalid_state'],
 });
 
@@ -180,7 +180,7 @@ export const getReplay = operation('getReplay', {
   description: "Returns a replay's status and progress.",
   params: replayPath,
   status: 200,
-  answer: Replay,
+  response: Replay,
   errors: ['not_found'],
 });
 
@@ -195,7 +195,7 @@ export const listEvents = operation('listEvents', {
     ...pageQuery,
   }),
   status: 200,
-  answer: z.object({ data: z.array(AnyEnvelope), has_more: z.boolean(), next: z.string().nullable() }),
+  response: z.object({ data: z.array(AnyEnvelope), has_more: z.boolean(), next: z.string().nullable() }),
   errors: [],
 });
 
@@ -206,7 +206,7 @@ export const listEventKinds = operation('listEventKinds', {
   summary: 'List event kinds',
   description: 'Returns every kind with the JSON Schema of its envelope.',
   status: 200,
-  answer: z.object({ data: z.array(z.object({ kind: z.string(), schema: z.record(z.string(), z.unknown()) })) }),
+  response: z.object({ data: z.array(z.object({ kind: z.string(), schema: z.record(z.string(), z.unknown()) })) }),
   errors: [],
 });
 
@@ -218,6 +218,6 @@ export const getEvent = operation('getEvent', {
   description: 'Returns the event as it is sent.',
   params: eventPath,
   status: 200,
-  answer: AnyEnvelope,
+  response: AnyEnvelope,
   errors: ['not_found'],
 });

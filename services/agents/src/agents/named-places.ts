@@ -1,5 +1,5 @@
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import { findPlaces } from '@customer-platform/contracts/crm';
+import { findStages } from '@customer-platform/contracts/crm';
 import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
 import { noPipelines, refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { type AgentPipeline, selectCollectionIds } from './agents.sql.ts';
@@ -23,7 +23,7 @@ export function namedPipelines(
   if (unknown.length === 0) return wanted.map((id) => known.find((pipeline) => pipeline.id === id)!);
   refuseWithoutPipelines(account, 'pipelines');
   const found = prefetch(async ({ ask }) => {
-    return (await ask(findPlaces, { pipelines: unknown, stages: [] })).pipelines;
+    return (await ask(findStages, { pipelines: unknown, stages: [] })).pipelines;
   });
   return wanted.map((id) => {
     const pipeline = [...known, ...found].find((each) => each.id === id);

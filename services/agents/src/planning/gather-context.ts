@@ -1,7 +1,7 @@
 import { type Contact, getContactProfile } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { firstCodePoints } from '@customer-platform/contracts/core';
-import { findOpenDeal, findPlaces, type NumberedDeal } from '@customer-platform/contracts/crm';
+import { findOpenDeal, findStages, type NumberedDeal } from '@customer-platform/contracts/crm';
 import { getConversation } from '@customer-platform/contracts/messaging';
 import { type Ask, askAs, type Sql } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
@@ -52,7 +52,7 @@ export async function gatherContext(
     query.trim() === ''
       ? []
       : searchPassages(sql, account, { query, collections: agent.collections, limit: maxPassages }),
-    deal ? ask(findPlaces, { pipelines: [deal.pipeline.id], stages: [] }) : undefined,
+    deal ? ask(findStages, { pipelines: [deal.pipeline.id], stages: [] }) : undefined,
     agent.live_version === null ? [] : selectBlocks(sql, account.id, agent.id, agent.live_version),
   ]);
   const { messages } = conversation;

@@ -27,7 +27,7 @@ beforeAll(async () => {
     service: 'messaging',
     log: createLogger('agents', 'fatal'),
   });
-  bus.answer(takeMessage, async (account, { key }) => {
+  bus.handle(takeMessage, async (account, { key }) => {
     if (account !== agency.id) return silence();
     keys.push(key);
     handedAt.push(platform.clock.now().getTime());

@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { getContactProfile } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import { findPlaces } from '@customer-platform/contracts/crm';
+import { findStages } from '@customer-platform/contracts/crm';
 import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
 import type { PrefetchCall } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
@@ -59,7 +59,7 @@ interface StepCall {
 /** The name of a stage. Throws invalid_request, field stage, where the pipeline has none with this id. */
 function stageName({ account, prefetch }: StepCall, pipeline: number | null, stage: number): string {
   refuseWithoutPipelines(account, 'stage');
-  const { stages } = prefetch(({ ask }) => ask(findPlaces, { pipelines: [], stages: [stage] }));
+  const { stages } = prefetch(({ ask }) => ask(findStages, { pipelines: [], stages: [stage] }));
   const found = stages.find((each) => each.id === stage && each.pipeline === pipeline);
   if (found) return found.name;
   throw new ApiError('invalid_request', "stage must be the id of a stage of the plan's pipeline", { field: 'stage' });

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
-import { findPlaces } from '@customer-platform/contracts/crm';
+import { findStages } from '@customer-platform/contracts/crm';
 import { refusePrivateTarget } from '@customer-platform/outbound';
 import type { PrefetchCall } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
@@ -76,7 +76,7 @@ function merged<Value>(
 }
 
 async function refuseUnknownPipelines(ask: PrefetchCall['ask'], ids: number[]): Promise<void> {
-  const { pipelines } = await ask(findPlaces, { pipelines: ids, stages: [] });
+  const { pipelines } = await ask(findStages, { pipelines: ids, stages: [] });
   const missing = ids.filter((id) => !pipelines.some((pipeline) => pipeline.id === id));
   if (missing.length > 0) throw noPipelines('pipeline_budgets', missing);
 }

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import { findPlaces } from '@customer-platform/contracts/crm';
+import { findStages } from '@customer-platform/contracts/crm';
 import { type Ask, dayOf, instantOf, type Sql } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgentsFor } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
@@ -52,7 +52,7 @@ async function listedPipelines(tx: Sql, { account, agents, usage, since, ask }: 
 async function currentNames(ids: number[], ask: Ask): Promise<Map<number, string>> {
   if (ids.length === 0) return new Map();
   try {
-    const { pipelines } = await ask(findPlaces, { pipelines: ids, stages: [] });
+    const { pipelines } = await ask(findStages, { pipelines: ids, stages: [] });
     return new Map(pipelines.map(({ id, name }) => [id, name]));
   } catch (error) {
     if (error instanceof ApiError && error.code === 'service_unavailable') return new Map();

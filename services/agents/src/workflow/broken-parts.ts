@@ -1,6 +1,6 @@
 import { getMember } from '@customer-platform/contracts/accounts';
 import type { AgentAction, WorkflowBlock } from '@customer-platform/contracts/agents';
-import { findPlaces } from '@customer-platform/contracts/crm';
+import { findStages } from '@customer-platform/contracts/crm';
 import type { Ask } from '@customer-platform/service-kit';
 
 /** Resources that blocks reference, each once. */
@@ -46,7 +46,7 @@ export async function askForParts(
   const asksForPlaces = pipelines.length + stages.length > 0;
   const [members, places] = await Promise.all([
     Promise.all(teammates.map(async (email) => (await ask(getMember, { email })).member)),
-    asksForPlaces ? ask(findPlaces, { pipelines, stages }) : { pipelines: [], stages: [] },
+    asksForPlaces ? ask(findStages, { pipelines, stages }) : { pipelines: [], stages: [] },
   ]);
   const active = teammates.filter((_email, index) => members[index]?.active);
   return {

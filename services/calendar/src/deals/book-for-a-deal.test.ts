@@ -115,7 +115,7 @@ describe('while Pipelines is away or late', () => {
     const [known, unknown] = [randomUUID(), randomUUID()];
     const crm = await connectCrm();
     let asked = 0;
-    crm.answer(getDealSummary, async (_account, { deal }) => {
+    crm.handle(getDealSummary, async (_account, { deal }) => {
       asked++;
       return { deal: dealWith(deal) };
     });
@@ -142,7 +142,7 @@ describe('while Pipelines is away or late', () => {
   it('a deletion waits for the booking that names the deal, and takes it from the appointment', async () => {
     const desk = await openDesk(platform);
     const crm = await connectCrm();
-    crm.answer(getDealSummary, async (_account, { deal }) => ({ deal: dealWith(deal) }));
+    crm.handle(getDealSummary, async (_account, { deal }) => ({ deal: dealWith(deal) }));
     const deal = randomUUID();
     const sql = platform.database('calendar');
     try {
@@ -175,7 +175,7 @@ describe('while Pipelines is away or late', () => {
     const crm = await connectCrm();
     const [marker, late] = [randomUUID(), randomUUID()];
     let marked = '';
-    crm.answer(getDealSummary, async (_account, { deal }) => {
+    crm.handle(getDealSummary, async (_account, { deal }) => {
       if (deal === late) {
         await remove(crm, desk.account.id, late, 1);
         await remove(crm, desk.account.id, marker, 2);

@@ -1,10 +1,10 @@
 import type { dismissDuplicate } from '@customer-platform/contracts/cdp';
-import type { Answer } from '@customer-platform/contracts/core';
+import type { ResponseOf } from '@customer-platform/contracts/core';
 import { toSummary } from '../contacts/contact.ts';
 import type { DuplicateRow } from './duplicates.sql.ts';
 
 /** A pair as the API shows it. */
-export function toDuplicatePair(row: DuplicateRow): Answer<typeof dismissDuplicate> {
+export function toDuplicatePair(row: DuplicateRow): ResponseOf<typeof dismissDuplicate> {
   const { id, reason, detail, score } = row;
   const older = toSummary({ id: row.older_id, name: row.older_name, phone: row.older_phone });
   const newer = toSummary({ id: row.newer_id, name: row.newer_name, phone: row.newer_phone });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { addDealNote, findOpenDeal, findPlaces, moveDealToStage } from '@customer-platform/contracts/crm';
+import { addDealNote, findOpenDeal, findStages, moveDealToStage } from '@customer-platform/contracts/crm';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -54,11 +54,11 @@ describe('pipelines and stages', () => {
   it('are those that there are, pipelines with all their stages', async () => {
     const { accountId, pipeline, stages } = await openDeal();
     const asked = { pipelines: [pipeline.id, 999_999], stages: [stages[1]!, 999_999] };
-    const found = await bus.ask(findPlaces, accountId, asked);
+    const found = await bus.ask(findStages, accountId, asked);
     expect(found.pipelines).toMatchObject([{ id: pipeline.id, name: 'Sales', stages: stages.map((id) => ({ id })) }]);
     expect(found.stages).toEqual([{ id: stages[1], name: 'Qualified', pipeline: pipeline.id }]);
     const other = await platform.account();
-    expect(await bus.ask(findPlaces, other.id, asked)).toEqual({ pipelines: [], stages: [] });
+    expect(await bus.ask(findStages, other.id, asked)).toEqual({ pipelines: [], stages: [] });
   });
 });
 

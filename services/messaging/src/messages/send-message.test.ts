@@ -72,7 +72,7 @@ describe('a message', () => {
   });
 
   it('that a channel refuses for good goes on by the next at once', async () => {
-    whatsapp.answer = refuse(400);
+    whatsapp.respond = refuse(400);
     const { id } = await send({ to, channels: steps });
     const sent = await message(shop.account, id, withStatus('sent'));
     expect(sent).toMatchObject({ channel: 'sms', body: 'Hello by SMS' });
@@ -83,7 +83,7 @@ describe('a message', () => {
   });
 
   it('that fails on every channel has failed, with the last reason, and one event says so', async () => {
-    for (const provider of [whatsapp, sms]) provider.answer = refuse(422);
+    for (const provider of [whatsapp, sms]) provider.respond = refuse(422);
     const { id } = await send({ to, channels: steps });
     const failed = await message(shop.account, id, withStatus('failed'));
     expect([failed.error?.code, failed.failed_at === null]).toEqual(['rejected', false]);
@@ -103,7 +103,7 @@ describe('a message', () => {
   });
 
   it('shows the channel and body that got furthest, in lists and events too', async () => {
-    sms.answer = refuse(400);
+    sms.respond = refuse(400);
     const { id } = await send({ to, channels: steps });
     await message(shop.account, id, withStatus('sent'));
     platform.clock.advance(60_000);
@@ -234,7 +234,7 @@ describe('what webhooks were told', () => {
   it('is shown in the message', async () => {
     const endpoint = await startHttpProvider();
     await shop.account.client.createEndpoint({ body: { url: endpoint.url, events: ['message.*'] } });
-    endpoint.answer = (_request, response) => response.writeHead(204).end();
+    endpoint.respond = (_request, response) => response.writeHead(204).end();
     const { id } = await send({ to, channels: steps });
     const told = await message(shop.account, id, ({ webhooks }) => webhooks[0]?.status === 'delivered');
     expect(told.webhooks).toMatchObject([{ event: 'message.sent', status: 'delivered', response_status: 204 }]);

@@ -13,7 +13,7 @@ import { claimInbound, endInbound, type InboundRow, inboundMessages } from './in
 
 /** Whom an inbound message is from: null for a sender who has no address. */
 type Sender = { contact: Contact | null };
-type Contact = z.output<(typeof findOrCreateContact)['answer']>['contact'];
+type Contact = z.output<(typeof findOrCreateContact)['reply']>['contact'];
 
 /**
  * Announces what customers wrote: customer data says whose it is, and creates a contact for a new sender; then the event is emitted. An

@@ -72,7 +72,7 @@ describe('what a customer writes', () => {
 describe('a receipt', () => {
   it('that comes before the provider has answered is applied when it has', async () => {
     const held = Promise.withResolvers<undefined>();
-    provider.answer = async (request, response) => {
+    provider.respond = async (request, response) => {
       await held.promise;
       response.end(JSON.stringify({ id: `p-${(JSON.parse(request.body) as Sent).attempt}` }));
     };

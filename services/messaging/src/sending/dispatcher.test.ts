@@ -42,7 +42,7 @@ it('what waits of one account does not go before all that waits of another: lane
 it('a channel that is set up again while its calls hang gets no more calls', async () => {
   const shop = await openShop(platform, { sms, email });
   const held: (() => void)[] = [];
-  sms.answer = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
+  sms.respond = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
   for (let index = 10; index < 14; index++) await send(shop, `+49309018${index}`);
   await waitFor('the call', () => held.length === 1);
   const params = { channel: 'sms' as const };
@@ -55,6 +55,6 @@ it('a channel that is set up again while its calls hang gets no more calls', asy
     expect(sms.received).toHaveLength(1);
   }
   held[0]!();
-  sms.answer = (_, response) => void response.writeHead(200).end('{"id":"q"}');
+  sms.respond = (_, response) => void response.writeHead(200).end('{"id":"q"}');
   await waitFor('the others', () => sms.received.length === 4);
 });

@@ -84,19 +84,19 @@ describe('of a suspended account', () => {
   });
 
   it('a try that waits to be made again has failed', async () => {
-    whatsapp.answer = (_, response) => void response.writeHead(503, { 'retry-after': '13' }).end('{}');
+    whatsapp.respond = (_, response) => void response.writeHead(503, { 'retry-after': '13' }).end('{}');
     const id = await send();
     await waitFor('the first try', () => whatsapp.received.length > 0);
     await setStatus('suspended');
     const attempts = [{ status: 'failed', reason: 'account_suspended' }];
     expect(await failure(id)).toMatchObject({ ...suspended, attempts });
-    whatsapp.answer = (_, response) => void response.writeHead(200).end('{"id":"p"}');
+    whatsapp.respond = (_, response) => void response.writeHead(200).end('{"id":"p"}');
     await expectNothingComesBack(id);
   });
 
   it('what waits for its turn has failed while a call still runs, and that call ends as it ends', async () => {
     const held: (() => void)[] = [];
-    whatsapp.answer = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
+    whatsapp.respond = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
     const running = await send();
     await waitFor('the call', () => held.length === 1);
     const waiting = await send();

@@ -167,7 +167,7 @@ describe('a failed try', () => {
     receivers.push(receiver);
     const bye = createServer((socket) => socket.resume().end('220 mail.example ESMTP\r\n')).listen(0, '127.0.0.1');
     await new Promise((done) => bye.once('listening', done));
-    receiver.answer = ({ path }, response) => {
+    receiver.respond = ({ path }, response) => {
       if (path === '/large') response.end('x'.repeat(64 * 1024 + 1));
     };
     const urls = {
@@ -239,7 +239,7 @@ describe('an endpoint is switched off', () => {
     receivers.push(next);
     await earnCap(account, endpoint.id);
     const { promise: moved, resolve: goOn } = Promise.withResolvers<void>();
-    receiver.answer = (_, response) => void moved.then(() => response.writeHead(410).end());
+    receiver.respond = (_, response) => void moved.then(() => response.writeHead(410).end());
     await emitContactCreated(account);
     await waitFor('the try under way', () => receiver.received.length === 5);
     await account.client.updateEndpoint({ params, body: { url: next.url } });
@@ -291,7 +291,7 @@ describe('redelivering', () => {
   it.each([200, 500])('leads to another try when it is asked for during one that answers %s', async (status) => {
     const { account, receiver, endpoint, params } = await endpointAnswering(status);
     const held: (() => void)[] = [];
-    receiver.answer = (_, response) => held.push(() => response.writeHead(status).end());
+    receiver.respond = (_, response) => held.push(() => response.writeHead(status).end());
     const sent = await account.client.testEndpoint({ params });
     await waitFor('the first try to be under way', () => held.length === 1);
     for (let asked = 0; asked < 3; asked++) {
@@ -299,7 +299,7 @@ describe('redelivering', () => {
     }
     // A look that passes the delivery over, for it is under way, must not leave it forgotten.
     await account.client.listDeliveries({ params });
-    receiver.answer = (_, response) => response.writeHead(200).end();
+    receiver.respond = (_, response) => response.writeHead(200).end();
     held[0]!();
     await waitFor('the try that was asked for', () => receiver.received.length >= 2);
     const done = await delivery(account, endpoint.id);
@@ -339,12 +339,12 @@ describe('redelivering', () => {
   it('during a try leads to another one', async () => {
     const { account, endpoint, params, receiver } = await endpointAnswering(200);
     const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
-    receiver.answer = (_, response) => void asked.then(() => response.writeHead(500).end());
+    receiver.respond = (_, response) => void asked.then(() => response.writeHead(500).end());
     await emitContactCreated(account);
     await receiver.next();
     const pending = await delivery(account, endpoint.id, (one) => one.status === 'pending');
     await account.client.redeliver({ params: { ...params, delivery_id: pending.id } });
-    receiver.answer = (_, response) => response.writeHead(204).end();
+    receiver.respond = (_, response) => response.writeHead(204).end();
     goOn();
     const done = await delivery(account, endpoint.id, (one) => one.status === 'delivered');
     expect(done.tries.map((made) => [made.status, made.trigger])).toEqual([

@@ -86,7 +86,7 @@ describe('replaying', () => {
   it('counts what waits for its first try where all are asked for, and sends it once', async () => {
     const { account, endpoint, params, receiver } = await endpointAnswering(200);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    receiver.answer = (_, response) => void released.then(() => response.writeHead(204).end());
+    receiver.respond = (_, response) => void released.then(() => response.writeHead(204).end());
     await emitContactCreated(account, 'Under way');
     await receiver.next();
     await emitContactCreated(account, 'Waits');

@@ -26,10 +26,10 @@ afterAll(async () => {
   await platform.stop();
 });
 
-async function receiverThat(answer?: Receiver['answer']): Promise<Receiver> {
+async function receiverThat(respond?: Receiver['respond']): Promise<Receiver> {
   const receiver = await startReceiver();
   receivers.push(receiver);
-  if (answer) receiver.answer = answer;
+  if (respond) receiver.respond = respond;
   return receiver;
 }
 
@@ -63,7 +63,7 @@ describe('the dispatcher', () => {
     const receiver = await receiverThat();
     const { id } = await register(account, receiver.url);
     await earnCap(account, id);
-    receiver.answer = (_, response) => {
+    receiver.respond = (_, response) => {
       most = Math.max(most, ++underWay);
       void released.then(() => {
         underWay--;
@@ -181,7 +181,7 @@ describe('the dispatcher', () => {
     });
     const some = await states(account.id);
     expect([some.pending! > 0, some.delivered! > 0, some.pending! + some.delivered!]).toEqual([true, true, 90]);
-    flaky.answer = (_, response) => response.writeHead(200).end();
+    flaky.respond = (_, response) => response.writeHead(200).end();
     platform.clock.advance(4_000_000);
     await waitFor('all to be delivered', async () => (await states(account.id)).delivered === 90);
     const balance = await countUnaccounted(sql, from, platform.clock.now());

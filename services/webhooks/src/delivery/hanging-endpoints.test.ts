@@ -35,7 +35,7 @@ async function newReceiver(): Promise<Receiver> {
 async function hangingReceiver() {
   const receiver = await newReceiver();
   const open = { now: 0 };
-  receiver.answer = (_, response) => {
+  receiver.respond = (_, response) => {
     open.now++;
     response.on('close', () => open.now--);
   };
@@ -86,7 +86,7 @@ describe('endpoints that hang', () => {
     for (const other of others) await registerMany(other, hanging.url);
     await Promise.all(others.map((other) => emitContactCreated(other)));
     await waitFor('all to have answered', () => hanging.received.length === 600, 20_000);
-    hanging.answer = () => undefined;
+    hanging.respond = () => undefined;
     await Promise.all(others.map((other) => emitMany(other, 3)));
     await waitFor('the others to hang', () => hanging.received.length >= 700, 20_000);
     await expectHealthyServed(known!, healthy, others);
@@ -161,7 +161,7 @@ describe('the tries of an endpoint', () => {
     expect([ended.reason, ended.tries[0]]).toMatchObject(['endpoint_disabled', { status: null, error: 'http' }]);
     const [row] = await sql`select failing_since, disabled_reason from endpoints where id = ${endpoint.id}`;
     expect(row).toEqual({ failing_since: null, disabled_reason: null });
-    receiver.answer = (_, response) => response.writeHead(204).end();
+    receiver.respond = (_, response) => response.writeHead(204).end();
     await account.client.updateEndpoint({ params, body: { active: true } });
     await account.client.redeliver({ params: { ...params, delivery_id: sent.id } });
     const done = await delivery(account, endpoint.id, (one) => one.status === 'delivered');

@@ -35,10 +35,10 @@ it('nothing of a suspended account is sent, nothing of it fails, and all of it i
   const [account, other] = [await platform.account(), await platform.account()];
   const endpoint = await register(account, receiver.url, { events: ['contact.created'] });
   const { id: witnessId } = await register(other, witness.url, { events: ['webhook.test'] });
-  receiver.answer = (_, response) => response.writeHead(500).end();
+  receiver.respond = (_, response) => response.writeHead(500).end();
   await emitContactCreated(account);
   await delivery(account, endpoint.id, (one) => one.tries.length === 1);
-  receiver.answer = (_, response) => response.writeHead(204).end();
+  receiver.respond = (_, response) => response.writeHead(204).end();
   const setStatus = (status: string) => platform.admin('PATCH', `/admin/accounts/${account.id}`, { status });
   expect((await setStatus('suspended')).status).toBe(200);
 

@@ -24,7 +24,7 @@ describe('tracing', () => {
   it('carries one trace from the request to the last try', async () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
-    receiver.answer = (_, response) => response.writeHead(500).end();
+    receiver.respond = (_, response) => response.writeHead(500).end();
     await emitContactCreated(account);
     await delivery(account, endpoint.id, (one) => one.tries.length === 1);
     platform.clock.advance(6000);

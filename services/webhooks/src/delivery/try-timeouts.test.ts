@@ -15,7 +15,7 @@ afterAll(async () => {
 
 it('a try without an answer in time is a timeout, and the delivery waits for its next one', async () => {
   const account = await platform.account();
-  receiver.answer = () => undefined;
+  receiver.respond = () => undefined;
   const endpoint = await register(account, receiver.url);
   await account.client.testEndpoint({ params: { endpoint_id: endpoint.id } });
   const failed = await delivery(account, endpoint.id, (one) => one.tries.length === 1);

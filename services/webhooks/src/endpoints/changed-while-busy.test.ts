@@ -28,7 +28,7 @@ async function busyEndpoint() {
   const params = { endpoint_id: endpoint.id };
   await earnCap(account, endpoint.id);
   receiver.received.length = 0;
-  receiver.answer = (_, response) => void released.then(() => response.writeHead(204).end());
+  receiver.respond = (_, response) => void released.then(() => response.writeHead(204).end());
   await Promise.all(Array.from({ length: 50 }, (_, i) => emitContactCreated(account, `Contact ${i}`)));
   await waitFor('ten tries under way', () => receiver.received.length === 10);
   const witness = await register(account, other.url, { events: ['webhook.test'] });

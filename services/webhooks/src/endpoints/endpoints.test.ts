@@ -152,7 +152,7 @@ describe('reading and changing', () => {
   it('deleting answers 204, then 404, and what was pending ends as failed, endpoint_deleted', async () => {
     const account = await platform.account();
     const receiver = await receiverOf();
-    receiver.answer = (_, response) => response.writeHead(500).end();
+    receiver.respond = (_, response) => response.writeHead(500).end();
     const { id } = await register(account, receiver.url);
     await emitContactCreated(account);
     await delivery(account, id, (one) => one.tries.length === 1);

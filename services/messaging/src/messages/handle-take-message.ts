@@ -1,13 +1,13 @@
 import { knownContact, learnContact } from '@customer-platform/contact-copy';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Channel, takeMessage } from '@customer-platform/contracts/messaging';
-import { activeTrace, answerRequest } from '@customer-platform/service-kit';
+import { activeTrace, handleRequest } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { insertMessages, selectIdByKey, selectSender } from './messages.sql.ts';
 import { addressOfSender } from './sender-address.ts';
 
 /** Stores what another service has to tell a contact, once for each key. Throws where the account does not exist. */
-export const answerTakeMessage = answerRequest<typeof takeMessage, MessagingResources>(
+export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingResources>(
   takeMessage,
   async (
     { sql, accountId, resources, change },

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { email as emailAddress, firstCodePoints } from '@customer-platform/contracts/core';
-import { answerRequest } from '@customer-platform/service-kit';
+import { handleRequest } from '@customer-platform/service-kit';
 import { applyValues, toContact, toSummary } from './contact.ts';
 import { findOldestByAddress, insertContact } from './contacts.sql.ts';
 import { holdIdentities } from './identities.sql.ts';
@@ -10,7 +10,7 @@ const e164 = /^\+[1-9]\d{1,14}$/;
 const maxName = 200;
 
 /** Who is found stays as it is, even without a name. Throws where not exactly one of phone and email is given, in its form. */
-export const answerFindOrCreateContact = answerRequest(
+export const handleFindOrCreateContact = handleRequest(
   contract.findOrCreateContact,
   async ({ accountId, change }, asked) => {
     const [column, address] = addressOf(asked);

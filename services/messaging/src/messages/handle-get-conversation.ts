@@ -1,6 +1,6 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { getConversation } from '@customer-platform/contracts/messaging';
-import { answerRequest } from '@customer-platform/service-kit';
+import { handleRequest } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
 import { type ConversationRow, selectConversation } from './conversation.sql.ts';
 import { furthestAttempt } from './furthest-attempt.ts';
@@ -8,7 +8,7 @@ import { furthestAttempt } from './furthest-attempt.ts';
 /** Fifty texts of so many characters fit into a reply on the bus, however they are escaped. */
 const maxCharacters = 2_000;
 
-export const answerGetConversation = answerRequest(getConversation, async ({ sql, accountId }, { contact, limit }) => {
+export const handleGetConversation = handleRequest(getConversation, async ({ sql, accountId }, { contact, limit }) => {
   const [rows, channels] = await Promise.all([
     selectConversation(sql, accountId, contact, limit),
     channelsOf(sql, accountId),

@@ -1,8 +1,8 @@
 import { getContactReach } from '@customer-platform/contracts/cdp';
-import { answerRequest } from '@customer-platform/service-kit';
+import { handleRequest } from '@customer-platform/service-kit';
 import { findReach } from './reach.sql.ts';
 
-export const answerGetContactReach = answerRequest(getContactReach, async ({ sql, accountId }, asked) => {
+export const handleGetContactReach = handleRequest(getContactReach, async ({ sql, accountId }, asked) => {
   const reach = await findReach(sql, accountId, asked.contact, asked.channel, asked.purpose);
   return reach ?? { address: null, consent: null };
 });

@@ -75,14 +75,14 @@ describe('what endpoints were told of an event', () => {
   });
 
   it('keeps the last answer where a later try got none, and says when that was', async () => {
-    receiver.answer = (_, response) => response.writeHead(500).end();
+    receiver.respond = (_, response) => response.writeHead(500).end();
     const endpoint = await register(account, receiver.url);
     const event = await eventOfNewContact();
     const first = await delivery(account, endpoint.id, ({ tries }) => tries.length === 1);
     expect(await ask([event])).toMatchObject([
       { status: 'pending', at: utc(first.tries[0]!.at), response_status: 500 },
     ]);
-    receiver.answer = (_, response) => response.destroy();
+    receiver.respond = (_, response) => response.destroy();
     platform.clock.advance(12_000);
     const second = await delivery(account, endpoint.id, ({ tries }) => tries.length === 2);
     expect(second.tries[1]!.status).toBeNull();

@@ -1,9 +1,9 @@
 import { dealStageChanged, moveDealToStage } from '@customer-platform/contracts/crm';
-import { answerRequest } from '@customer-platform/service-kit';
+import { handleRequest } from '@customer-platform/service-kit';
 import { holdPlace } from '../pipelines/pipelines.sql.ts';
 import { changeWhenAsked } from './change-when-asked.ts';
 
-export const answerMoveDealToStage = answerRequest(moveDealToStage, (call, asked) =>
+export const handleMoveDealToStage = handleRequest(moveDealToStage, (call, asked) =>
   changeWhenAsked(call, asked, dealStageChanged, async (deal, tx, now) => {
     if (deal.status !== 'open') return `The deal is ${deal.status}`;
     const place = await holdPlace(tx, call.accountId, { pipeline: deal.pipeline_id, stage: asked.stage });
