@@ -110,7 +110,7 @@ function sourcesOf(name: string): Source[] {
   }
   folders.delete('packages/contracts'); // declares every request and asks none
   return [...folders].flatMap((folder) =>
-    globSync(`${folder}/src/**/*.ts`, { cwd: root, exclude: (file) => /(\.test|-under-test)\.ts$/.test(file) })
+    globSync(`${folder}/src/**/*.ts`, { cwd: root, exclude: (file) => /\.test\.ts$/.test(file) })
       .sort()
       .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') })),
   );

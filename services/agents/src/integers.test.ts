@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { blocks, type Crew, openCrew } from './agents/agents-under-test.ts';
+import { blocks, type Crew, openCrew } from '../test/agents.ts';
 
 let platform: Platform;
 let crew: Crew;

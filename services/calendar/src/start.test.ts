@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addMember, emailOf, openDesk } from './calendar-under-test.ts';
+import { addMember, emailOf, openDesk } from '../test/calendar.ts';
 
 let platform: Platform;
 beforeAll(async () => {

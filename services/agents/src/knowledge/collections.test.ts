@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { invalid, openLibrary } from './knowledge-under-test.ts';
+import { invalid, openLibrary } from '../../test/knowledge.ts';
 
 let platform: Platform;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Library, openLibrary } from '../../test/knowledge.ts';
 import { comparableQuestion, hasSymbolsOf } from './comparable-question.ts';
-import { type Library, openLibrary } from './knowledge-under-test.ts';
 import { searchPassages } from './search.ts';
 
 let platform: Platform;

@@ -1,7 +1,7 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { invalid, openLibrary } from '../../test/knowledge.ts';
 import { candidateQueries } from './candidate-queries.ts';
-import { invalid, openLibrary } from './knowledge-under-test.ts';
 import { searchPassages } from './search.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Desk, type FakeAi, openDesk, startFakeAi } from '../../test/planning.ts';
 import { type InboundRequest, insertInboundRequests } from '../plans/plan-requests.sql.ts';
-import { type Desk, type FakeAi, openDesk, startFakeAi } from './planning-under-test.ts';
 
 let platform: Platform;
 let ai: FakeAi;

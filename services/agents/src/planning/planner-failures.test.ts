@@ -13,7 +13,7 @@ import {
   replies,
   says,
   startFakeAi,
-} from './planning-under-test.ts';
+} from '../../test/planning.ts';
 
 let platform: Platform;
 let ai: FakeAi;

@@ -1,10 +1,10 @@
 import { inTransaction, startService } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { billed, type Desk, type FakeAi, openDesk, planOf, says, startFakeAi } from '../../test/planning.ts';
 import { insertPlanRequest, type PlanRequest } from '../plans/plan-requests.sql.ts';
 import { agents } from '../start.ts';
 import { reserveCall } from '../usage/ledger.ts';
-import { billed, type Desk, type FakeAi, openDesk, planOf, says, startFakeAi } from './planning-under-test.ts';
 
 let platform: Platform;
 let ai: FakeAi;

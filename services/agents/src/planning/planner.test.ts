@@ -10,7 +10,7 @@ import {
   planOf,
   says,
   startFakeAi,
-} from './planning-under-test.ts';
+} from '../../test/planning.ts';
 
 let platform: Platform;
 let ai: FakeAi;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { documentOf, message, planOf } from './planning-under-test.ts';
+import { documentOf, message, planOf } from '../../test/planning.ts';
 import type { PlanningDocument } from './prompt.ts';
 import { maxFollowUps, readCompletion } from './read-completion.ts';
 

@@ -1,6 +1,6 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Desk, type FakeAi, openDesk, startFakeAi } from './planning-under-test.ts';
+import { type Desk, type FakeAi, openDesk, startFakeAi } from '../../test/planning.ts';
 
 let platform: Platform;
 let ai: FakeAi;

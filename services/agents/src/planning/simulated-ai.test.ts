@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { documentOf } from './planning-under-test.ts';
+import { documentOf } from '../../test/planning.ts';
 import { type PlanningDocument, planningPrompt, repairPrompt } from './prompt.ts';
 import { readCompletion } from './read-completion.ts';
 import { shortened, simulatedCompletion } from './simulated-ai.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Agency, crossing, openAgency, statuses } from './plans-under-test.ts';
+import { type Agency, crossing, openAgency, statuses } from '../../test/plans.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Agency, invalid, openAgency } from './plans-under-test.ts';
+import { type Agency, invalid, openAgency } from '../../test/plans.ts';
 
 let platform: Platform;
 let sql: Database;

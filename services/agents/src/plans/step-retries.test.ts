@@ -3,7 +3,7 @@ import { takeMessage } from '@customer-platform/contracts/messaging';
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Agency, openAgency, statuses } from './plans-under-test.ts';
+import { type Agency, openAgency, statuses } from '../../test/plans.ts';
 
 /** A platform without messaging: in its place stands what a test says. */
 let platform: Platform;

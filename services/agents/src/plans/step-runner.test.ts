@@ -9,9 +9,9 @@ import {
 } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Agency, openAgency, statuses } from '../../test/plans.ts';
 import { agents } from '../start.ts';
 import { lockPlan } from './plans.sql.ts';
-import { type Agency, openAgency, statuses } from './plans-under-test.ts';
 
 let platform: Platform;
 let sql: Database;

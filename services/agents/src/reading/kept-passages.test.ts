@@ -2,7 +2,7 @@ import { maxPieceLength } from '@customer-platform/documents';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { docxOf } from '@customer-platform/testkit/documents';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
+import { type Library, openLibrary } from '../../test/knowledge.ts';
 
 let platform: Platform;
 let library: Library;

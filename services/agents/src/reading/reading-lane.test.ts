@@ -2,8 +2,8 @@ import type { KnowledgeSource } from '@customer-platform/contracts/agents';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { pdfOf } from '@customer-platform/testkit/documents';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
-import { drip, htmlPage, type Site, type SiteAnswer, startSite } from './reading-under-test.ts';
+import { type Library, openLibrary } from '../../test/knowledge.ts';
+import { drip, htmlPage, type Site, type SiteAnswer, startSite } from '../../test/reading.ts';
 
 let platform: Platform;
 let site: Site;

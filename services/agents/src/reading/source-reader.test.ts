@@ -4,10 +4,10 @@ import { type Database, type Running, startService } from '@customer-platform/se
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { docxOf, pdfOf } from '@customer-platform/testkit/documents';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Library, openLibrary } from '../knowledge/knowledge-under-test.ts';
+import { type Library, openLibrary } from '../../test/knowledge.ts';
+import { htmlPage, type Site, startSite } from '../../test/reading.ts';
 import { agents } from '../start.ts';
 import { claimSource } from './reading.sql.ts';
-import { htmlPage, type Site, startSite } from './reading-under-test.ts';
 
 let platform: Platform;
 let database: Database;

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { createGetter, type Getter, parseAddressRanges } from '@customer-platform/outbound';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { drip, htmlPage, type Site, type SiteAnswer, startSite } from '../../test/reading.ts';
 import { Extractors } from './extractors.ts';
-import { drip, htmlPage, type Site, type SiteAnswer, startSite } from './reading-under-test.ts';
 import { agentName } from './robots.ts';
 import { Turns } from './turns.ts';
 import { type KnownPage, readWebsite, type WebsiteReading } from './website.ts';

@@ -1,7 +1,7 @@
 import { parseSecretKeys } from '@customer-platform/outbound';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Crew, invalid, openCrew } from '../agents/agents-under-test.ts';
+import { type Crew, invalid, openCrew } from '../../test/agents.ts';
 import { apiKeyOf } from './api-key.ts';
 import { selectSettings } from './settings.sql.ts';
 

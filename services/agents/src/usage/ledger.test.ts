@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openCrew } from '../agents/agents-under-test.ts';
+import { openCrew } from '../../test/agents.ts';
+import { reserve, settle, usual } from '../../test/usage.ts';
 import { insertPlanRequest, type PlanRequest } from '../plans/plan-requests.sql.ts';
 import { settleCall, settleOpenCalls } from './ledger.sql.ts';
 import { reserveCall } from './ledger.ts';
 import { settleLostCalls } from './settle-lost-calls.ts';
-import { reserve, settle, usual } from './usage-under-test.ts';
 
 let platform: Platform;
 let database: ReturnType<Platform['database']>;

@@ -1,9 +1,9 @@
 import { instantOf } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addPlan, invalid, openCrew } from '../agents/agents-under-test.ts';
+import { addPlan, invalid, openCrew } from '../../test/agents.ts';
+import { reserve, use } from '../../test/usage.ts';
 import { dayBefore } from './day.ts';
-import { reserve, use } from './usage-under-test.ts';
 
 let platform: Platform;
 let database: ReturnType<Platform['database']>;

@@ -1,6 +1,6 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addPlan, blocks, type Crew, conflict, invalid, missing, openCrew } from '../agents/agents-under-test.ts';
+import { addPlan, blocks, type Crew, conflict, invalid, missing, openCrew } from '../../test/agents.ts';
 
 let platform: Platform;
 let database: ReturnType<Platform['database']>;

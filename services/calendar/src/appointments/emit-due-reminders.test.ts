@@ -1,6 +1,6 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Desk, openDesk } from '../calendar-under-test.ts';
+import { type Desk, openDesk } from '../../test/calendar.ts';
 
 let platform: Platform;
 beforeAll(async () => {

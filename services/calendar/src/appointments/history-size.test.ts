@@ -1,6 +1,6 @@
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openDesk } from '../calendar-under-test.ts';
+import { openDesk } from '../../test/calendar.ts';
 
 let platform: Platform;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Desk, emailOf, openDesk } from '../calendar-under-test.ts';
+import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
 
 let platform: Platform;
 let desk: Desk;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Database, Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Desk, emailOf, openDesk } from '../calendar-under-test.ts';
+import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
 
 let platform: Platform;
 let sql: Database;

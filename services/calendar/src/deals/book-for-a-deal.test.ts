@@ -3,7 +3,7 @@ import { type Deal, getDealSummary } from '@customer-platform/contracts/crm';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Desk, openDesk } from '../calendar-under-test.ts';
+import { type Desk, openDesk } from '../../test/calendar.ts';
 
 const at = (hour: number) => `2026-06-02T${String(hour).padStart(2, '0')}:00:00+02:00`;
 const refused = { status: 400, body: { error: { code: 'invalid_request', field: 'deal' } } };

@@ -1,7 +1,7 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Desk, emailOf, openDesk, weekOf } from '../calendar-under-test.ts';
+import { type Desk, emailOf, openDesk, weekOf } from '../../test/calendar.ts';
 
 let platform: Platform;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addMember, type Desk, emailOf, nineToFive, openDesk } from '../calendar-under-test.ts';
+import { addMember, type Desk, emailOf, nineToFive, openDesk } from '../../test/calendar.ts';
 
 let platform: Platform;
 let desk: Desk;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { OrderStatus } from '@customer-platform/contracts/catalogue';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openShop, type Shop } from '../catalogue-under-test.ts';
+import { openShop, type Shop } from '../../test/catalogue.ts';
 
 let platform: Platform;
 beforeAll(async () => {

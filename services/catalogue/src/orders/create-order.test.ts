@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openShop, something } from '../catalogue-under-test.ts';
+import { openShop, something } from '../../test/catalogue.ts';
 
 let platform: Platform;
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import {
   openShop,
   type Shop,
   startMessaging,
-} from '../catalogue-under-test.ts';
+} from '../../test/catalogue.ts';
 import { catalogue } from '../start.ts';
 
 let platform: Platform;

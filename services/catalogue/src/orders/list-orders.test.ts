@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Order } from '@customer-platform/contracts/catalogue';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { busOf, mergeContact, openShop, type Shop, something } from '../catalogue-under-test.ts';
+import { busOf, mergeContact, openShop, type Shop, something } from '../../test/catalogue.ts';
 
 let platform: Platform;
 beforeAll(async () => {

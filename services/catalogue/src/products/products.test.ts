@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openShop } from '../catalogue-under-test.ts';
+import { openShop } from '../../test/catalogue.ts';
 
 let platform: Platform;
 beforeAll(async () => {

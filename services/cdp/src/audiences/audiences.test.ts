@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { audiencesOf, tagged, visited } from './audiences-under-test.ts';
+import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 
 let platform: Platform;
 let account: TestAccount;

@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { audiencesOf, type RulesInput, tagged } from './audiences-under-test.ts';
+import { audiencesOf, type RulesInput, tagged } from '../../test/audiences.ts';
 
 let platform: Platform;
 

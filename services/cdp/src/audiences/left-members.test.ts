@@ -1,9 +1,9 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { mergeInto, refusal } from '../cdp-under-test.ts';
+import { audiencesOf, tagged } from '../../test/audiences.ts';
+import { mergeInto, refusal } from '../../test/cdp.ts';
 import { deleteLeavers } from '../leavers/leavers.sql.ts';
-import { audiencesOf, tagged } from './audiences-under-test.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -1,9 +1,9 @@
 import type { Database, Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { settle } from '../cdp-under-test.ts';
+import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
+import { settle } from '../../test/cdp.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
-import { audiencesOf, tagged, visited } from './audiences-under-test.ts';
 import { takeAccount } from './refresh-membership.ts';
 
 const dayMs = 86_400_000;

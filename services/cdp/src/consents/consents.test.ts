@@ -3,7 +3,7 @@ import { eachOf } from '@customer-platform/client';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, keepChanged, refusal, settle, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, keepChanged, refusal, settle, takeChanged } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -3,7 +3,7 @@ import { ownerOf } from '@customer-platform/contracts/core';
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, keepChanged, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, keepChanged, takeChanged } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -1,7 +1,7 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, keepChanged, settle, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, keepChanged, settle, takeChanged } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;

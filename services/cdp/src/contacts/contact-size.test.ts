@@ -2,7 +2,7 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { mergeInto, refusal } from '../cdp-under-test.ts';
+import { mergeInto, refusal } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -1,7 +1,7 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { addAudience, refusal } from '../cdp-under-test.ts';
+import { addAudience, refusal } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -2,7 +2,7 @@ import { findOrCreateContact } from '@customer-platform/contracts/cdp';
 import type { Bus, Database, Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, connectMessages, keepChanged, mergeInto, refusal, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, connectMessages, keepChanged, mergeInto, refusal, takeChanged } from '../../test/cdp.ts';
 import { deleteContactRow } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';
 

@@ -3,7 +3,7 @@ import { getContactReach } from '@customer-platform/contracts/cdp';
 import type { Bus, Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { connectMessages, mergeInto } from '../cdp-under-test.ts';
+import { connectMessages, mergeInto } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -2,7 +2,7 @@ import { eachOf } from '@customer-platform/client';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { lookForDuplicates, refusal } from '../cdp-under-test.ts';
+import { lookForDuplicates, refusal } from '../../test/cdp.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 
 let platform: Platform;

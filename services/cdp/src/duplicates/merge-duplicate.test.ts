@@ -3,7 +3,7 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, keepChanged, lookForDuplicates, refusal, takeChanged } from '../cdp-under-test.ts';
+import { addAudience, keepChanged, lookForDuplicates, refusal, takeChanged } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;

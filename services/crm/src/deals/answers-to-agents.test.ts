@@ -3,7 +3,7 @@ import { addDealNote, findOpenDeal, findStages, moveDealToStage } from '@custome
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openSales } from '../crm-under-test.ts';
+import { openSales } from '../../test/crm.ts';
 
 let platform: Platform;
 let bus: Bus;

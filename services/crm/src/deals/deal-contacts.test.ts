@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { invalid, openSales } from '../crm-under-test.ts';
+import { invalid, openSales } from '../../test/crm.ts';
 
 let platform: Platform;
 let bus: Bus;

@@ -2,7 +2,7 @@ import { getDealSummary } from '@customer-platform/contracts/crm';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventsUntil, invalid, openSales } from '../crm-under-test.ts';
+import { eventsUntil, invalid, openSales } from '../../test/crm.ts';
 
 let platform: Platform;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { eachOf } from '@customer-platform/client';
 import type { Deal } from '@customer-platform/contracts/crm';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { invalid, openSales, type Sales } from '../crm-under-test.ts';
+import { invalid, openSales, type Sales } from '../../test/crm.ts';
 
 let platform: Platform;
 let sales: Sales;

@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventsUntil, invalid, openSales } from '../crm-under-test.ts';
+import { eventsUntil, invalid, openSales } from '../../test/crm.ts';
 
 let platform: Platform;
 beforeAll(async () => {

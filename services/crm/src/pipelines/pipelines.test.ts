@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { invalid, openSales } from '../crm-under-test.ts';
+import { invalid, openSales } from '../../test/crm.ts';
 
 let platform: Platform;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { getConversation } from '@customer-platform/contracts/messaging';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type HttpProvider, openShop, startHttpProvider } from '../messaging-under-test.ts';
+import { type HttpProvider, openShop, startHttpProvider } from '../../test/messaging.ts';
 
 let platform: Platform;
 let provider: HttpProvider;

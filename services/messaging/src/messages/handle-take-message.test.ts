@@ -3,7 +3,7 @@ import { type Channel, takeMessage } from '@customer-platform/contracts/messagin
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type HttpProvider, openShop, type Shop, startHttpProvider } from '../messaging-under-test.ts';
+import { type HttpProvider, openShop, type Shop, startHttpProvider } from '../../test/messaging.ts';
 
 let platform: Platform;
 let provider: HttpProvider;
@@ -31,7 +31,7 @@ const ask = async (contact: string, more: object = {}, accountId = account.id) =
   const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1' };
   return (await bus.ask(takeMessage, accountId, { key: randomUUID(), ...given, ...more })).message!;
 };
-/** Hands a message over as its askers do: with its key until there is an answer. */
+/** Hands a message over as its askers do: with its key until there is a reply. */
 const hand = (contact: string, more: object = {}, accountId = account.id) => {
   const keyed = { key: randomUUID(), ...more };
   return waitFor('an answer', () => ask(contact, keyed, accountId));

@@ -8,7 +8,7 @@ import {
   type ProviderServer,
   providerTools,
   startHttpProviderServer,
-} from '../provider-servers-under-test.ts';
+} from '../../test/provider-servers.ts';
 import { provider } from './http.ts';
 
 let server: ProviderServer;

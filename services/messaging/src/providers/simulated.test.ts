@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { outgoing, providerTools } from '../provider-servers-under-test.ts';
+import { outgoing, providerTools } from '../../test/provider-servers.ts';
 import { providers } from './all.ts';
 import { provider } from './simulated.ts';
 

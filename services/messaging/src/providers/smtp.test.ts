@@ -7,7 +7,7 @@ import {
   providerTools,
   startMailServer,
   trustTestCertificate,
-} from '../provider-servers-under-test.ts';
+} from '../../test/provider-servers.ts';
 import { createSmtpProvider, provider } from './smtp.ts';
 
 const stops: (() => Promise<unknown>)[] = [];

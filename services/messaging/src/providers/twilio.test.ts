@@ -7,7 +7,7 @@ import {
   startTwilioServer,
   twilioRequest,
   twilioSettings,
-} from '../provider-servers-under-test.ts';
+} from '../../test/provider-servers.ts';
 import { provider } from './twilio.ts';
 
 let server: ProviderServer;

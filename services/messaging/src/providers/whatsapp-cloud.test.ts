@@ -7,7 +7,7 @@ import {
   providerTools,
   startGraphServer,
   whatsappSettings,
-} from '../provider-servers-under-test.ts';
+} from '../../test/provider-servers.ts';
 import { provider } from './whatsapp-cloud.ts';
 
 let server: ProviderServer;

@@ -10,8 +10,8 @@ import {
   type Shop,
   startHttpProvider,
   withStatus,
-} from '../messaging-under-test.ts';
-import { twilioSettings, whatsappSettings } from '../provider-servers-under-test.ts';
+} from '../../test/messaging.ts';
+import { twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -7,7 +7,7 @@ import {
   type Shop,
   startHttpProvider,
   withStatus,
-} from '../messaging-under-test.ts';
+} from '../../test/messaging.ts';
 
 let platform: Platform;
 let sms: HttpProvider;

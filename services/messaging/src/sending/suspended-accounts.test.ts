@@ -11,7 +11,7 @@ import {
   type Shop,
   startHttpProvider,
   withStatus,
-} from '../messaging-under-test.ts';
+} from '../../test/messaging.ts';
 import type { Claim } from './claims.sql.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { Suspensions } from './suspended-accounts.ts';

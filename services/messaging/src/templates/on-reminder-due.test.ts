@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Desk, openDesk, stepsOf } from './booking-under-test.ts';
+import { type Desk, openDesk, stepsOf } from '../../test/booking.ts';
 
 let platform: Platform;
 beforeAll(async () => {

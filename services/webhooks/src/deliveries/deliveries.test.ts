@@ -12,7 +12,7 @@ import {
   register,
   slackMs,
   waitMs,
-} from '../webhooks-under-test.ts';
+} from '../../test/webhooks.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];

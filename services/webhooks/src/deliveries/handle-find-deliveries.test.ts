@@ -9,7 +9,7 @@ import {
   type TestAccount,
 } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { delivery, emitContactCreated, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -9,7 +9,7 @@ import {
   openEndpoint,
   slackMs,
   waitMs,
-} from '../webhooks-under-test.ts';
+} from '../../test/webhooks.ts';
 import { insertReplay } from './replays.sql.ts';
 
 let platform: Platform;

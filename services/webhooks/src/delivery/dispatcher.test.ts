@@ -6,9 +6,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Database, startService } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { delivery, earnCap, emitContactCreated, register } from '../../test/webhooks.ts';
 import { countUnaccounted } from '../events/events.sql.ts';
 import { webhooks } from '../start.ts';
-import { delivery, earnCap, emitContactCreated, register } from '../webhooks-under-test.ts';
 import { deleteQueue } from './dispatch.sql.ts';
 
 let platform: Platform;

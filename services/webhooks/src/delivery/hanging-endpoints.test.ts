@@ -8,7 +8,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, earnCap, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { deliveriesTo, delivery, earnCap, emitContactCreated, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 let sql: Database;

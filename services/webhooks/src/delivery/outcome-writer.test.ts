@@ -1,7 +1,7 @@
 import { createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { register } from '../webhooks-under-test.ts';
+import { register } from '../../test/webhooks.ts';
 import type { TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 

@@ -7,7 +7,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { delivery, emitContactCreated, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 let receiver: Receiver;

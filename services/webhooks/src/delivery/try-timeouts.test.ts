@@ -1,6 +1,6 @@
 import { type Platform, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { delivery, register } from '../webhooks-under-test.ts';
+import { delivery, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 let receiver: Receiver;

@@ -1,6 +1,6 @@
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { deliveriesTo, earnCap, emitContactCreated, isSignedBy, register } from '../webhooks-under-test.ts';
+import { deliveriesTo, earnCap, emitContactCreated, isSignedBy, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];

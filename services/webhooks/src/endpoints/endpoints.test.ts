@@ -1,6 +1,6 @@
 import { type Platform, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { delivery, emitContactCreated, isSignedBy, register } from '../webhooks-under-test.ts';
+import { delivery, emitContactCreated, isSignedBy, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 const receivers: Receiver[] = [];

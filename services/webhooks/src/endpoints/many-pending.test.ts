@@ -1,7 +1,7 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { emitContactCreated, register } from '../webhooks-under-test.ts';
+import { emitContactCreated, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 let sql: Database;

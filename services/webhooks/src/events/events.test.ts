@@ -1,7 +1,7 @@
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, register } from '../webhooks-under-test.ts';
+import { deliveriesTo, delivery, emitContactCreated, register } from '../../test/webhooks.ts';
 import { countUnaccounted, deleteOldEvents } from './events.sql.ts';
 
 let platform: Platform;

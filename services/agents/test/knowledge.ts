@@ -1,7 +1,7 @@
 import type { KnowledgeSource } from '@customer-platform/contracts/agents';
 import { inTransaction } from '@customer-platform/service-kit';
 import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
-import { type Passage, replacePassages } from './passages.sql.ts';
+import { type Passage, replacePassages } from '../src/knowledge/passages.sql.ts';
 
 /** An account and short ways to what it knows. */
 export interface Library {

@@ -1,7 +1,7 @@
 import { inTransaction } from '@customer-platform/service-kit';
 import type { Platform } from '@customer-platform/testkit';
-import { type NewCall, settleCall } from './ledger.sql.ts';
-import { reserveCall } from './ledger.ts';
+import { type NewCall, settleCall } from '../src/usage/ledger.sql.ts';
+import { reserveCall } from '../src/usage/ledger.ts';
 
 type Database = ReturnType<Platform['database']>;
 

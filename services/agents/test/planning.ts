@@ -6,7 +6,7 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { type Platform, type RawAnswer, rawRequest, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { type PlanningDocument, readDocument } from './prompt.ts';
+import { type PlanningDocument, readDocument } from '../src/planning/prompt.ts';
 
 /** One request that a fake AI provider got. */
 export interface AiRequest {

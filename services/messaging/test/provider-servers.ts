@@ -5,7 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createNameResolver, createPoster, parseAddressRanges } from '@customer-platform/outbound';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import type { Outgoing, ProviderTools } from './providers/provider.ts';
+import type { Outgoing, ProviderTools } from '../src/providers/provider.ts';
 
 /** One request that a provider's server took for right. */
 export interface TakenRequest {

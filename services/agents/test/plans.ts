@@ -4,8 +4,8 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, type RawAnswer, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { startNext } from './plan-state.ts';
-import { insertSteps, type NewStep } from './plans.sql.ts';
+import { startNext } from '../src/plans/plan-state.ts';
+import { insertSteps, type NewStep } from '../src/plans/plans.sql.ts';
 
 /** What a test plans where it does not matter what. */
 const something: Record<AgentAction, Pick<NewStep, 'params' | 'detail' | 'editable'>> = {
