@@ -18,7 +18,7 @@ export interface Import {
 
 /** Returns a file as the rules read it. Throws SyntaxError if it cannot be parsed. */
 export function sourceOf(file: string, text: string): Source {
-  const isTest = /(\.test|-under-test)\.tsx?$|\/test\//.test(file);
+  const isTest = /\.test\.tsx?$|\/test\//.test(file);
   return { file, text, syntax: syntaxOf(text), isTest };
 }
 
