@@ -100,7 +100,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
-/** Whether a body is required: an empty one is invalid. */
+/** Returns whether a body is required: an empty one is invalid. */
 function isRequired(body: z.ZodType): boolean {
   return !body.safeParse({}).success;
 }

@@ -8,7 +8,7 @@ export const contextHeader = 'platform-context';
 /** Maximum number of accounts whose payloads a process keeps parsed. */
 const maxParsedPayloads = 1_000;
 
-/** What a signed context is good for: one request to one service. */
+/** Scope of a signed context: one request to one service. */
 export interface ContextRequest {
   service: ServiceName;
   method: string;
@@ -16,7 +16,7 @@ export interface ContextRequest {
   target: string;
 }
 
-/** What signs the contexts of one account: its JSON in base64url, and a key that the shared secret gives for exactly that text. */
+/** Material to sign one account's contexts: its JSON in base64url, and a key derived from the shared secret for exactly that text. */
 export interface ContextSigner {
   readonly payload: string;
   readonly key: KeyObject;
@@ -38,7 +38,7 @@ export function signContext({ payload, key }: ContextSigner, request: ContextReq
 
 /**
  * Returns a reader of what `signContext` made for `service`. The reader throws an ApiError 401 key_required where the header is missing,
- * forged, expired or made for another request: a service answers nobody but the gateway.
+ * forged, expired or made for another request: a service serves nobody but the gateway.
  */
 export function contextReader(secret: string, service: ServiceName) {
   const known = new LRUCache<string, { key: KeyObject; account: AccountContext }>({ max: maxParsedPayloads });
@@ -73,7 +73,7 @@ function macOf(key: KeyObject, expiry: string, { service, method, target }: Cont
   return createHmac('sha256', key).update(`${expiry} ${service} ${method} ${target}`).digest('base64url');
 }
 
-/** How long an account is known without being asked for again, where no event told that it changed. */
+/** Time to live of a cached account, unless an event says sooner that it changed. */
 const knownForMs = 60_000;
 const maxKnown = 10_000;
 const maxConcurrentFetches = 8;
@@ -85,7 +85,7 @@ const maxConcurrentFetches = 8;
 export class AccountDirectory {
   readonly #known = new LRUCache<string, { account: AccountContext | null }>({ max: maxKnown, ttl: knownForMs });
   readonly #fetch: (accountId: string) => Promise<AccountContext | null>;
-  /** What is being fetched: an account that changes meanwhile is fetched again. */
+  /** Fetches under way: an account that changes meanwhile is fetched again. */
   readonly #fetching = new Set<{ id: string; isStale: boolean }>();
 
   constructor(fetch: (accountId: string) => Promise<AccountContext | null>) {
@@ -97,7 +97,7 @@ export class AccountDirectory {
     return this.#known.get(accountId)?.account;
   }
 
-  /** Fetches accounts, eight at a time. Throws 503 where the gateway does not answer. */
+  /** Fetches accounts, eight at a time. Throws 503 where the gateway does not reply. */
   async learn(accountIds: Iterable<string>): Promise<void> {
     const waiting = [...new Set(accountIds)];
     const fetchNext = async () => {

@@ -18,7 +18,7 @@ export type BusFiles = Partial<
 
 const dialTimeoutMs = 2_000;
 const redialMs = 250;
-/** How long a connection that is closed has to send what is under way. */
+/** Time that a connection has, when it is closed, to send what is under way. */
 const drainMs = 5_000;
 
 /**
@@ -145,7 +145,7 @@ function connectionOptions(urls: string, files: BusFiles, service: string): Conn
     ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDENTIALS_FILE)) } : {}),
     ...(tls ? { tls } : {}),
     name: service,
-    // What is answered to this process nobody else may read.
+    // Replies to this process nobody else may read.
     inboxPrefix: `_INBOX.${service}`,
     timeout: dialTimeoutMs,
     maxReconnectAttempts: -1,

@@ -9,29 +9,29 @@ import { serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
 
-/** How long events stay in the stream: a service that was away for less misses none. */
+/** Retention of the stream: a service that was down for less misses no event. */
 const retentionMs = 7 * 24 * 3_600_000;
-/** How long the stream recognises a message id that it has. */
+/** Window in which the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
-/** How long an asker waits for an internal answer, where neither the bus nor the call says another time. */
+/** Default timeout of an internal request. */
 const defaultRequestTimeoutMs = 5_000;
-/** How long a consumer has before its message is given to another: how late an event comes that a killed process had taken. */
+/** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
 const ackWaitMs = 10_000;
-/** How long the stream may take to store an event. */
+/** Timeout for the stream to store an event. */
 const publishTimeoutMs = 5_000;
 
-/** How long a start waits for NATS. */
+/** Time that a start waits for NATS. */
 const startWaitMs = 2_000;
 
 const nanoseconds = (ms: number) => ms * 1_000_000;
 
-/** How a process uses the bus. */
+/** Options of a process's use of the bus. */
 export interface BusOptions {
   /** First token of every subject and name of the stream. */
   prefix: string;
   service: string;
   log: Logger;
-  /** How long `ask` waits for an answer; 5 s where it is left out. */
+  /** Timeout of `ask`; 5 s unless given. */
   requestTimeoutMs?: number;
   files?: BusFiles;
 }
@@ -41,13 +41,13 @@ export interface PublishedEvent {
   kind: string;
   audience: string;
   sequence: number;
-  /** How often it was published before, 0 where it is left out: the stream deduplicates within a round. */
+  /** Number of times that it was published before, 0 unless given: the stream deduplicates within a round. */
   rounds?: number;
   envelope: string;
   trace: TraceHeaders | undefined;
 }
 
-/** Which events: of an audience, a service, a kind, or a family of kinds such as `contact.*`; what is left out is any. */
+/** Events of an audience, a service, a kind, or a family of kinds such as `contact.*`; any where one is left out. */
 export interface EventFilter {
   audience?: 'public' | 'internal';
   service?: string;
@@ -165,7 +165,7 @@ export class Bus {
     };
   }
 
-  /** Asks the service that owns the answer. Throws 503 service_unavailable where it does not answer within `timeoutMs`. */
+  /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
   async ask<Request extends InternalRequest>(
     request: Request,
     accountId: string,
@@ -213,10 +213,10 @@ export class Bus {
     handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
   ): Promise<void> {
     try {
-      await inSpan(`answer ${request.key}`, { kind: SpanKind.SERVER, parent: traceOf(message.headers) }, async () => {
+      await inSpan(`handle ${request.key}`, { kind: SpanKind.SERVER, parent: traceOf(message.headers) }, async () => {
         const { account_id, input } = message.json<{ account_id: string; input: unknown }>();
-        const answer = await handle(account_id, request.input.parse(input) as z.output<Request['input']>);
-        message.respond(JSON.stringify(answer));
+        const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>);
+        message.respond(JSON.stringify(reply));
       });
     } catch (error) {
       this.#log.error({ err: error, request: request.key }, 'an internal request failed');

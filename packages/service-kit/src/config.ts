@@ -36,7 +36,7 @@ export const baseConfig = z.object({
     .min(50)
     .max(30_000)
     .default(500)
-    .meta({ description: 'How long this process waits for the answer of another service, in milliseconds.' }),
+    .meta({ description: 'Timeout of requests to other services, in milliseconds.' }),
   BUS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]+$/)

@@ -16,7 +16,7 @@ export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
   trace: TraceHeaders | undefined;
 }
 
-/** What a message is besides its place in the stream: enough to take it again from a row. */
+/** Content of a message without its position in the stream: enough to take it again from a row. */
 export interface MessageContent {
   subject: string;
   bytes: Uint8Array;
@@ -112,7 +112,7 @@ export class ConsumeLoop {
     await taking;
   }
 
-  /** How many of the messages that wait make the next batch: one at least. */
+  /** Returns how many of the waiting messages make the next batch: one at least. */
   #sizeOfNext(waiting: readonly JsMsg[]): number {
     let bytes = 0;
     const tooMany = waiting.findIndex(({ data }, index) => {

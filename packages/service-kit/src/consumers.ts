@@ -10,12 +10,12 @@ import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
 import { inSpans, meter } from './telemetry.ts';
 
-/** How long events wait that could not be taken for the moment. */
+/** Delay before events come again that could not be taken for the moment. */
 const retryDelayMs = 2_000;
 /** So many events in a row that find something unavailable say that it is not their own fault. */
 const maxUnavailable = 3;
 
-/** What one durable consumer takes and does. Its effect and its inbox rows commit together, then the bus is told. */
+/** One durable consumer. Its effect and its inbox rows commit together, then the bus is told. */
 export interface Consumer<Resources> {
   name: string;
   filter: EventFilter;
@@ -73,7 +73,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       if (fitting.length > 0) await orGiveBack(fitting, () => takeAll(fitting));
     }
   };
-  /** Where one after the other finds that something is unavailable, so will the rest: they stay with the bus for now. */
+  /** Takes each event alone. After several in a row that find something unavailable, the rest stays with the bus for now. */
   const takeEach = async (batch: EventMessage[]): Promise<void> => {
     const failures: FailedMessage[] = [];
     let unavailable = 0;

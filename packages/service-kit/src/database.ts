@@ -12,21 +12,21 @@ interface TypeMap extends Record<string, unknown> {
   bigint: number;
 }
 
-/** What statements are written on: the pool or a transaction. Integers of 64 bits come as numbers; ours stay below 2^53. */
+/** The pool or a transaction. Integers of 64 bits come as numbers; ours stay below 2^53. */
 export type Sql = postgres.ISql<TypeMap>;
 
 /** The pool of one process. */
 export type Database = postgres.Sql<TypeMap>;
 
-/** Where a JavaScript value goes into a json or jsonb column. */
+/** JavaScript value of a json or jsonb column. */
 export type JsonValue = postgres.JSONValue;
 
-/** What PostgreSQL allows a statement of a request, of a consumer and of a job that says no other. */
+/** PostgreSQL's statement timeout for requests, consumers, and jobs that set no other. */
 const usualStatementMs = 5_000;
-/** What a transaction may be idle between two statements. */
+/** Longest pause between two statements of a transaction. */
 const idleTransactionMs = 15_000;
 
-/** What is kept of a pool, found by the pool and by what its statements have in common. */
+/** State of a pool, found by the pool and by the options that its statements share. */
 interface Pool {
   statements: StatementWatch;
   waitingToBegin: DeadlineWatch<WaitingToBegin>;
@@ -71,7 +71,7 @@ export function openDatabase(
   return sql;
 }
 
-/** For how many milliseconds a pool's statements have gone without any answer; 0 where all is well. */
+/** Returns for how many milliseconds no statement of a pool has ended although some run; 0 where all is well. */
 export function standsStillMs(sql: Database): number {
   return pools.get(sql)?.statements.standsStillMs ?? 0;
 }
@@ -112,7 +112,7 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   return (await Promise.race([begun, givenUp])) as Result;
 }
 
-/** Whether a statement failed since its connection broke; the driver then rejects everything on that connection. */
+/** Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. */
 function isConnectionBroken(error: unknown): boolean {
   return isDatabaseAway(error) && typeof error === 'object' && error !== null && 'query' in error;
 }
@@ -143,7 +143,7 @@ const unreachable = new Set([
 /** Statement cut off for its time, deadlock, serialization failure, lock not available: rolled back, and worth another try. */
 const temporary = new Set(['57014', '40P01', '40001', '55P03']);
 
-/** Whether a statement failed in a way that another try may not. */
+/** Returns whether another attempt may succeed where this one failed. */
 export function isTemporaryFailure(error: unknown): boolean {
   return error instanceof postgres.PostgresError && temporary.has(error.code);
 }
@@ -151,30 +151,30 @@ export function isTemporaryFailure(error: unknown): boolean {
 const chosen = new Set(['40P01', '40001']);
 const lockNotAvailable = '55P03';
 
-/** Whether PostgreSQL undid a transaction since it met another one, deadlock or serialization failure, and that one went on. */
+/** Returns whether PostgreSQL rolled a transaction back in favour of another: deadlock or serialization failure. */
 export function isUndoneForAnother(error: unknown): boolean {
   return error instanceof postgres.PostgresError && chosen.has(error.code);
 }
 
-/** Whether an error says that PostgreSQL will never take these values: one that is none of its type, or breaks a constraint. */
+/** Returns whether PostgreSQL will never take these values: one has the wrong type, or breaks a constraint. */
 export function isRefusedData(error: unknown): boolean {
   return error instanceof postgres.PostgresError && /^2[23]/.test(error.code);
 }
 
-/** Whether an error says that the database is away (restarting, unreachable, out of connections) rather than that a statement is wrong. */
+/** Returns whether the database is unavailable (restarting, unreachable, out of connections), rather than the statement wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   const code = String((error as { code?: unknown } | null)?.code ?? '');
   return unreachable.has(code) || (error instanceof postgres.PostgresError && unavailable.test(code));
 }
 
-/** The refusal for a dependency that is away for the moment: 503 with Retry-After. */
+/** The refusal for a dependency that is unavailable for the moment: 503 with Retry-After. */
 export function serviceUnavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' }, cause });
 }
 
-/** How long a migration waits for a lock, and others behind it: a backup or a long report may hold it for hours. */
+/** Lock timeout of a migration: others wait behind it, and a backup or a long report may hold the lock for hours. */
 const lockTimeoutMs = 2_000;
-/** How long it lets others through before it tries again. */
+/** Pause in which others get through before its next attempt. */
 const lockRetryMs = 1_000;
 
 /**

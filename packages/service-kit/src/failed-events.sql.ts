@@ -13,7 +13,7 @@ export interface FailedEventRow extends MessageContent {
   first_at: Date;
 }
 
-/** How a try failed: when the next one is due, null where it was the last. */
+/** A failed attempt: its reason, and when the next one is due, null where it was the last. */
 export interface FailedTry {
   reason: string;
   tries: number;

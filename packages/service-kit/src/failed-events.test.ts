@@ -87,7 +87,7 @@ async function withConsumer(
   }
 }
 
-/** What takes a batch one event after the other. */
+/** Returns a function that takes a batch one event after the other. */
 function each(take: (event: ReceivedEvent<{ n: number }>) => unknown) {
   return (events: ReceivedEvent<{ n: number }>[]) => {
     for (const event of events) take(event);

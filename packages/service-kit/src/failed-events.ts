@@ -5,11 +5,11 @@ import type { WorkContext } from './jobs.ts';
 import { meter } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 
-/** How often it is looked for what is due: what waits here has waited already. */
+/** Poll interval: events here have waited already. */
 const pollMs = 1_000;
 /** After so many tries that fail the loop rests until it looks again. */
 const maxFailuresInARound = 10;
-/** How long a process that died keeps an event from its next try. */
+/** Lease: time until an event is tried again whose process died. */
 const leaseMs = 30_000;
 
 const dead = meter.createCounter('events.dead', {

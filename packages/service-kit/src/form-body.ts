@@ -11,10 +11,10 @@ export interface ReceivedForm {
   error?: ApiError;
 }
 
-/** What a form may have; it is meant for a file and a few fields. */
+/** Bounds of a form, which is meant for a file and a few fields. */
 const limits = { parts: 20, files: 1, fieldSize: 65_536, headerPairs: 20, headerSize: 8_192 };
 
-/** Where a file of a form is kept: what has `smallBytes` or fewer in a buffer of its own, what has more in the one that `large` answers. */
+/** Storage of a form's file: one of `smallBytes` or fewer has a buffer of its own, a larger one that which `large` returns. */
 export interface FileSpace {
   smallBytes: number;
   large(): Buffer;

@@ -2,19 +2,19 @@ import { connect } from 'node:net';
 import type { Express } from 'express';
 import { type Database, standsStillMs } from './database.ts';
 
-/** What a process says of itself. */
+/** Health of a process. */
 export interface Health {
   service: string;
   version: string;
-  /** Whether restarting the process would not help. */
+  /** Returns whether restarting the process would not help. */
   isAlive(): Promise<boolean>;
 }
 
-/** A process whose statements get no answer for so long, from a database that can be dialled, is stuck. */
+/** A process is stuck whose statements do not end for this long although the database can be dialled. */
 const stuckMs = 30_000;
 const dialMs = 2_000;
 
-/** Whether a pool moves, or stands still for want of a database. */
+/** Returns whether a pool makes progress, or waits since the database is unavailable. */
 export async function isDatabaseMoving(sql: Database): Promise<boolean> {
   return standsStillMs(sql) < stuckMs || !(await canDial(sql));
 }

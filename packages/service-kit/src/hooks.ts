@@ -22,8 +22,8 @@ export interface HookCall<Resources> {
   change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
 }
 
-/** What it is answered with; refusals are thrown as ApiError. */
-export interface HookAnswer {
+/** Response to a hook; refusals are thrown as ApiError. */
+export interface HookResponse {
   status: 200 | 204;
   text?: string;
 }
@@ -31,7 +31,7 @@ export interface HookAnswer {
 /** A path below /hooks/ that others call, with `{name}` parameters. */
 export interface Hook<Resources = never> {
   path: string;
-  handle(call: HookCall<Resources>): Promise<HookAnswer>;
+  handle(call: HookCall<Resources>): Promise<HookResponse>;
 }
 
 const bodyLimit = 1_048_576;

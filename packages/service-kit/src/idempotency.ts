@@ -4,9 +4,9 @@ import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from './database.ts';
 import { openText, sealText } from './sealed-text.ts';
 
-/** How long a stored response is replayed. */
+/** Retention of a stored response. */
 const retentionMs = 24 * 3_600_000;
-/** How long a request waits for the one that runs under its key, and how many of one account may wait in this process. */
+/** Time that a request waits for the one that runs under its key, and how many of one account may wait in this process. */
 const waitMs = 10_000;
 const maxWaitersPerAccount = 32;
 
@@ -39,7 +39,7 @@ export function idempotencyKey(header: string | undefined): string | undefined {
   });
 }
 
-/** What makes two bodies the same: their bytes. */
+/** Fingerprint of a body: two are the same where their bytes are. */
 export function fingerprintOf(body: Buffer): Buffer {
   return createHash('sha256').update(body).digest();
 }

@@ -14,7 +14,7 @@ export * from './due-work/due-work.ts';
 export type { RunEnd } from './due-work/fair-slots.ts';
 export * from './due-work/work-queue.ts';
 export { addHealth, type Health } from './health.ts';
-export type { Hook, HookAnswer, HookCall } from './hooks.ts';
+export type { Hook, HookCall, HookResponse } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';

@@ -1,7 +1,7 @@
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 
-/** How deep a JSON body may nest. */
+/** Maximum depth of a JSON body. */
 const maxDepth = 32;
 
 /** Reads a JSON object from a body's bytes. Throws invalid_request with field body; an empty body counts as `{}`. */
@@ -46,7 +46,7 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** What PostgreSQL cannot store of a text or a number: the end of a sentence that begins with its path; undefined where it can. */
+/** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */
 function unstorable(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'must be a number that a double can hold';
   if (typeof value !== 'string') return undefined;
@@ -233,7 +233,7 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return type;
 }
 
-/** What would be right, as the end of a sentence that begins with the path. Messages of the contracts begin with "must". */
+/** Returns what would be right, as the end of a sentence that begins with the path. Messages of the contracts begin with "must". */
 function describe(issue: z.core.$ZodIssue, input: unknown): string {
   const isMissing = valueAt(input, issue.path) === undefined;
   if (isMissing && issue.code !== 'custom') return 'is required';

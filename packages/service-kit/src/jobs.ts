@@ -6,23 +6,23 @@ import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxO
 import type { TraceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 
-/** What work that no request started gets: consumers, jobs. */
+/** Context of work that no request started: consumers and jobs. */
 export interface WorkCall<Resources> {
   tx: Sql;
   now: Date;
   log: Logger;
   resources: Resources;
-  /** Publishes an event with this transaction, as the account that it belongs to, in the active trace or `trace`. Answers its id. */
+  /** Publishes an event with this transaction, as the account that it belongs to, in the active trace or `trace`. Returns its id. */
   emit<Event extends EventDefinition>(
     event: Event,
     account: EventAccount,
     data: EventData<Event>,
     trace?: TraceHeaders,
   ): string;
-  /** The same for every row that `rows` selects, whose one column `data` is the event's data as json. Answers how many. */
+  /** The same for every row that `rows` selects, whose one column `data` is the event's data as json. Returns how many. */
   emitEach(event: EventDefinition, account: EventAccount, rows: ReturnType<Sql>): Promise<number>;
   /**
-   * The accounts with these ids, those that there are. Where one is not known, the transaction is undone, the gateway asked
+   * The accounts with these ids, those that there are. Where one is not known, the transaction is rolled back, the gateway asked
    * (once a minute each), and the work begins again: call it before anything that a rollback does not undo.
    */
   findAccounts(accountIds: string[]): ReadonlyMap<string, AccountContext>;
@@ -33,16 +33,16 @@ export interface Job<Resources> {
   name: string;
   /** The pause after a round that found nothing more. */
   everyMs: number;
-  /** How long a statement of it may take, where that is longer than the usual 5 s: it has connections of its own then. */
+  /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
   statementMs?: number;
   /**
    * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
-   * Answers whether more may be waiting: then the next round follows at once.
+   * Returns whether more may be waiting: then the next round follows at once.
    */
   run(call: WorkCall<Resources>): Promise<boolean>;
 }
 
-/** What a process lends its consumers and jobs. */
+/** Resources of a process for its consumers and jobs. */
 export interface WorkContext<Resources> {
   sql: Database;
   log: Logger;
@@ -88,7 +88,7 @@ async function runOnce<Resources, Result>(
   const { sql, log, clock, resources, accounts } = context;
   const now = clock();
   const result = await inTransaction(sql, async (tx) => {
-    const answer = await work({
+    const returned = await work({
       tx,
       now,
       log,
@@ -106,7 +106,7 @@ async function runOnce<Resources, Result>(
       },
     });
     await writeOutbox(tx, events);
-    return answer;
+    return returned;
   });
   if (events.length + written > 0) context.eventsCommitted();
   return result;
@@ -124,7 +124,7 @@ function knownAccounts(accounts: AccountDirectory, ids: string[]): ReadonlyMap<s
   return found;
 }
 
-/** How much later a failing job is tried at most. */
+/** Longest pause after a failed round. */
 const slowestRetryMs = 60_000;
 
 /** Runs one job until stopped. */

@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** What every log line of one piece of work carries. */
+/** Ids that every log line of one piece of work has. */
 export interface WorkContext {
   requestId?: string;
   eventId?: string;

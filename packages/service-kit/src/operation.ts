@@ -21,7 +21,7 @@ export type Ask = <Request extends InternalRequest>(
   input: z.input<Request['input']>,
 ) => Promise<z.output<Request['reply']>>;
 
-/** What a prefetch gets; it runs without a transaction. */
+/** Context of a prefetch, which runs without a transaction. */
 export interface PrefetchCall {
   account: AccountContext;
   sql: Database;
@@ -29,7 +29,7 @@ export interface PrefetchCall {
   now: Date;
 }
 
-/** What every handler gets. `Resources` is what the service's `start.ts` makes once at start. */
+/** Context of every handler. `Resources` is what the service's `start.ts` makes once at start. */
 export interface Call<O extends Operation, Resources = unknown> {
   account: AccountContext;
   params: Params<O>;
@@ -54,19 +54,19 @@ export interface Call<O extends Operation, Resources = unknown> {
 export interface HandlerCall<O extends Operation, Found, Resources> extends Call<O, Resources> {
   query: Query<O>;
   body: Body<O>;
-  /** What `find` found. */
+  /** Result of `find`. */
   found: Found;
-  /** Publishes an event with this transaction; answers its id. */
+  /** Publishes an event with this transaction; returns its id. */
   emit: Emit<EventsOf<O>>;
   /** Asks another service: a read may at once, for it holds no transaction; a write has `prefetch` for it. */
   ask: O['method'] extends 'GET' ? Ask : never;
 }
 
-/** How one operation is done. */
+/** Implementation of one operation. */
 export interface Implementation<O extends Operation, Found, Resources> {
-  /** Finds what the path names, before body and query are looked at; undefined answers 404 not_found. */
+  /** Finds what the path names, before body and query are looked at; undefined leads to 404 not_found. */
   find?(call: Call<O, Resources>): Promise<Found | undefined>;
-  /** Does it, and returns what the contract's answer says. */
+  /** Handles a request and returns the contract's response. */
   handle(call: HandlerCall<O, Found, Resources>): Promise<ResponseOf<O>>;
   /** Runs after the commit of a write that was not a replay: to wake work, never to change data. */
   committed?(resources: Resources): void;

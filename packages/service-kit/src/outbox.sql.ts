@@ -68,7 +68,7 @@ export async function buryEvent(tx: Sql, row: StoredRow, subject: string, { reas
     from buried`;
 }
 
-/** How many events wait, and for how many seconds the oldest has. */
+/** Returns how many events wait, and for how many seconds the oldest has. */
 export async function measureOutbox(sql: Sql): Promise<{ pending: number; age: number }> {
   const [row] = await sql<{ pending: number; age: number }[]>`
     select count(*)::int as pending, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as age from outbox`;

@@ -27,21 +27,21 @@ import { formatInstant } from './zoned-time.ts';
 
 export type { OutboxRow } from './outbox.sql.ts';
 
-/** How many events go to the bus in one round, and about how many bytes of them are in memory at once. */
+/** Events that go to the bus in one round, and about how many bytes of them are in memory at once. */
 const batchSize = 500;
 const batchBytes = 8_388_608;
 /** The largest envelope, in bytes: a message of the bus has at most 1 MiB, headers included. */
 const maxEnvelopeBytes = 921_600;
-/** How often the relay looks without being woken: finds what a process left that died after its commit. */
+/** Poll interval: finds what a process left that died after its commit. */
 const pollMs = 1_000;
 
-/** How long it gathers commits before it carries their events: a round costs a transaction, whatever it carries. */
+/** Time that commits are gathered before their events are carried: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
 
 /** The account whose event it is: what the envelope needs of it. */
 export type EventAccount = Pick<AccountContext, 'id' | 'mode' | 'timezone'>;
 
-/** Publishes one event with the transaction it is called in: both commit or neither does. Answers the event's id. */
+/** Publishes one event with the transaction it is called in: both commit or neither does. Returns the event's id. */
 export type Emit<Definition extends EventDefinition> = <Event extends Definition>(
   event: Event,
   data: EventData<Event>,
@@ -79,7 +79,7 @@ export function outboxRow(
   };
 }
 
-/** What a module's own bounds should have refused by the name of a field. */
+/** The refusal of a resource that its module's own bounds should have refused by the name of a field. */
 function tooLarge(kind: string): ApiError {
   const message = `body must be smaller: the resource and its previous values must stay below 900 KiB together (${kind})`;
   return new ApiError('invalid_request', message, { field: 'body' });
@@ -101,7 +101,7 @@ export async function writeOutbox(tx: Sql, rows: OutboxRow[]): Promise<void> {
 
 /**
  * Writes one event for each row of `rows`, in one statement whatever their number; nothing of them comes into this process.
- * `rows` selects one column `data`: what the event holds, as json. Answers how many there were.
+ * `rows` selects one column `data`: what the event holds, as json. Returns how many there were.
  */
 export async function writeOutboxOf(
   tx: Sql,
@@ -172,7 +172,7 @@ export class OutboxRelay {
     await this.#loop.stop();
   }
 
-  /** One round; answers whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
+  /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
   async #publishBatch(): Promise<boolean> {
     if (!this.#bus.isConnected()) return false;
     return await inTransaction(this.#sql, async (tx) => {
@@ -226,7 +226,7 @@ export class OutboxRelay {
 /** JetStream's code for a message that is larger than the stream takes. */
 const messageTooLarge = 10_054;
 
-/** Whether the bus refused an event for what it is, rather than for how the bus is doing. */
+/** Returns whether the bus refused an event for what it is, rather than for the state of the bus. */
 function isOwnFault(error: unknown): boolean {
   const { InvalidArgumentError, InvalidSubjectError } = errors;
   if (error instanceof InvalidArgumentError || error instanceof InvalidSubjectError) return true;

@@ -27,7 +27,7 @@ interface Sent {
   headers: { 'content-type': string };
 }
 
-/** What comes of a form that arrives in chunks of `size` bytes. */
+/** Returns what becomes of a form that arrives in chunks of `size` bytes. */
 async function received({ body, headers }: Sent, size = 65_536) {
   const chunks = async function* () {
     for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size);

@@ -14,7 +14,7 @@ interface RequestWithBody {
   body?: unknown;
 }
 
-/** How slowly a form may come: so many bytes in so much time, else it is given up and its permit is another's. */
+/** Minimum pace of a form: it is given up below so many bytes in so much time, and its permit is another's. */
 export interface Pace {
   bytes: number;
   everyMs: number;
@@ -23,7 +23,7 @@ const slowestPace: Pace = { bytes: 65_536, everyMs: 5_000 };
 
 /**
  * Reads the body of an operation's requests, up to its limit. `ownerOf` says which customer a request is of, live or sandbox, or throws
- * ApiError. `releaseBody` must follow when the request was answered.
+ * ApiError. `releaseBody` must follow after the response.
  */
 export function bodyReader(
   operation: Operation,
@@ -69,7 +69,7 @@ async function* bounded(
 ): AsyncGenerator<Buffer> {
   let received = 0;
   let isLarge = false;
-  // The answer says what is wrong: the connection must outlive that.
+  // The response says what is wrong: the connection must outlive that.
   const chunks = request.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const watch = new PaceWatch(pace);
   try {
@@ -140,7 +140,7 @@ function notWhole(cause: unknown): ApiError {
   return new ApiError('invalid_request', 'body must be complete', { field: 'body', cause });
 }
 
-/** What tells a request's body from another one under the same Idempotency-Key. */
+/** Returns the fingerprint that tells a body from another one under the same Idempotency-Key. */
 export function bodyFingerprint({ body }: RequestWithBody): Buffer {
   return isForm(body) ? body.fingerprint : fingerprintOf(bytesOf(body));
 }

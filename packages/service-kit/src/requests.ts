@@ -4,7 +4,7 @@ import type { Bus } from './bus.ts';
 import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 
-/** What answers an internal request: it reads on `sql`, and changes in `change`, one transaction with its events. */
+/** Context of an internal request's handler: it reads on `sql`, and changes in `change`, one transaction with its events. */
 export interface RequestCall<Resources> {
   sql: Database;
   accountId: string;
@@ -12,7 +12,7 @@ export interface RequestCall<Resources> {
   change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
 }
 
-/** The answer that a service gives to one internal request. */
+/** An internal request and its handler. */
 export interface BoundRequest<Resources, Key = string> {
   request: InternalRequest & { readonly key: Key };
   handle(call: RequestCall<Resources>, input: never): Promise<unknown>;
@@ -23,7 +23,7 @@ export type RepliesTo<Contract, Resources = undefined> = {
   [Key in keyof RequestsIn<Contract>]: BoundRequest<Resources, Key>;
 };
 
-/** Binds an internal request to what answers it. */
+/** Binds an internal request to its handler. */
 export function handleRequest<Request extends InternalRequest, Resources = unknown>(
   request: Request,
   handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
@@ -31,7 +31,7 @@ export function handleRequest<Request extends InternalRequest, Resources = unkno
   return { request, handle: handle as BoundRequest<Resources>['handle'] };
 }
 
-/** Answers requests from the bus for as long as it is connected. */
+/** Handles requests from the bus for as long as it is connected. */
 export function handleRequests<Resources>(
   bus: Bus,
   requests: readonly BoundRequest<Resources>[],

@@ -24,7 +24,7 @@ import { endWithEnvelopes } from './responses.ts';
 import { startTelemetry } from './telemetry.ts';
 import { forgetOldRecords, handleRepublishEvents, sendAgain } from './upkeep.ts';
 
-/** What a process is made of before its own parts come in. */
+/** Parts of every process, before its service's own. */
 export interface Foundation<Config extends BaseConfig = BaseConfig> {
   config: Config;
   log: Logger;
@@ -34,7 +34,7 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
   accounts: AccountDirectory;
-  /** What the process is working on: for work of its own that can wait for it. */
+  /** Requests under way: work of the process's own can wait for them. */
   requests: Readonly<RequestCount>;
   health: Health;
 }
@@ -69,7 +69,7 @@ export interface Worker {
 
 /** A process that runs. */
 export interface Running {
-  /** Where it listens. */
+  /** Port that it listens on. */
   url: string;
   /** Stops taking requests, finishes those taken, then consumers, jobs and the relay; then closes what it opened. */
   stop(): Promise<void>;
@@ -191,7 +191,7 @@ function openPatientDatabase(jobs: readonly Job<never>[], url: string, service: 
   return openDatabase(url, { pool: patient.length, service, statementMs: Math.max(...patient) });
 }
 
-/** How long a process in which something unexpected was thrown may take to end in order. */
+/** Time that a process in which something unexpected was thrown has to end in order. */
 const failedEndMs = 60_000;
 
 /**
@@ -281,7 +281,7 @@ export async function listen(
     server,
     async close(drainMs) {
       const closed = new Promise((resolve) => server.close(resolve));
-      // A connection that answered its last request becomes idle only now and then: it is swept, not waited for.
+      // A connection does not become idle at once after its last response: it is swept, not waited for.
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
       const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
       await closed;

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const head = '--q\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n';
 
-/** Begins an upload of 4 MiB, of which `bytes` come, and then a byte every 50 ms; resolves with the status that it is answered with. */
+/** Begins an upload of 4 MiB, of which `bytes` come, and then a byte every 50 ms; resolves with the status of the response. */
 function beginSlowUpload(owner: string, bytes: number): Promise<string> {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   sockets.push(socket);
@@ -61,8 +61,8 @@ function beginSlowUpload(owner: string, bytes: number): Promise<string> {
 async function uploadWhole(owner: string): Promise<number> {
   const body = `${head}${'x'.repeat(2 * mebibyte)}\r\n--q--\r\n`;
   const headers = { owner, 'content-type': 'multipart/form-data; boundary=q' };
-  const answer = await fetch(`${server.url}/upload`, { method: 'POST', headers, body });
-  return answer.status;
+  const response = await fetch(`${server.url}/upload`, { method: 'POST', headers, body });
+  return response.status;
 }
 
 it('gives up uploads that drip, so that nobody waits for them', async () => {

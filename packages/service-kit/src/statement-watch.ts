@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import type postgres from 'postgres';
 
-/** How much later than its server a client gives a statement up: PostgreSQL's own answer to one that takes too long comes first. */
+/** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;
 const sweepMs = 500;
 
@@ -29,17 +29,17 @@ interface Watched {
 interface Heard {
   bytesRead: number;
   bytesWritten: number;
-  /** When something was last read, and when something was first written after that. */
+  /** Time at which something was last read, and at which something was first written after that. */
   readAtMs: number;
   askedAtMs: number | undefined;
 }
 
-/** A statement that was not answered in time: its connection may be silent, or none was free. */
+/** A statement that did not end in time: its connection may be silent, or none was free. */
 export class StatementTimeout extends Error {
   readonly code = 'STATEMENT_TIMEOUT';
 
   constructor(ms: number) {
-    super(`PostgreSQL did not answer a statement within ${ms} ms`);
+    super(`PostgreSQL did not respond to a statement within ${ms} ms`);
   }
 }
 
@@ -57,7 +57,7 @@ export class StatementWatch {
   #timer: NodeJS.Timeout | undefined;
   #nextHost = 0;
   #poolHandler: unknown;
-  /** When the first statement began that came after the last answer. */
+  /** Time at which the first statement began after the last one that ended. */
   #unansweredSinceMs: number | undefined;
 
   /** @param statementMs what PostgreSQL allows a statement */
@@ -65,7 +65,7 @@ export class StatementWatch {
     this.#deadlineMs = statementMs + graceMs;
   }
 
-  /** For how many milliseconds no statement has been answered although there were some; 0 where all is well. */
+  /** Milliseconds for which no statement has ended although some run; 0 where all is well. */
   get standsStillMs(): number {
     return this.#unansweredSinceMs === undefined ? 0 : performance.now() - this.#unansweredSinceMs;
   }
@@ -100,7 +100,7 @@ export class StatementWatch {
     };
     statement.reject = (error) => {
       watched.isOver = true;
-      // An error that PostgreSQL sent is an answer too.
+      // An error that PostgreSQL sent is a response too.
       if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#unansweredSinceMs = undefined;
       reject.call(statement, error);
     };

@@ -57,14 +57,14 @@ export const meter = {
     sdkMeter().addBatchObservableCallback(callback, gauges),
 };
 
-/** Whether spans are recorded: hot paths skip their work for telemetry where not. */
+/** Returns whether spans are recorded: hot paths skip their work for telemetry where not. */
 export function telemetryEnabled(): boolean {
   return enabled;
 }
 
 /**
  * Starts traces and metrics over OTLP/HTTP where `endpoint` is set; the SDK is not even loaded otherwise.
- * Answers a function that flushes and stops.
+ * Returns a function that flushes and stops.
  */
 export async function startTelemetry(service: string, endpoint: string | undefined): Promise<() => Promise<void>> {
   if (!endpoint) return async () => undefined;

@@ -6,13 +6,13 @@ import { forgetPublished, republishSome, requestRepublication } from './outbox.s
 import { handleRequest } from './requests.ts';
 import { dayMs } from './zoned-time.ts';
 
-/** How long published events are kept, to be sent again. */
+/** Retention of published events, which may be sent again. */
 export const publishedRetentionMs = 7 * dayMs;
 /** Longer than the bus keeps the events that an inbox row recognises, those included that were sent again on their last day. */
 const inboxRetentionMs = publishedRetentionMs + 8 * dayMs;
 const deadRetentionMs = 30 * dayMs;
 
-/** Keyed answers after 24 hours, published events after 7 days, inbox rows after 15, dead events after 30. */
+/** Deletes keyed responses after 24 hours, published events after 7 days, inbox rows after 15, dead events after 30. */
 export const forgetOldRecords: Job<unknown> = {
   name: 'forget-old-records',
   everyMs: 60_000,
@@ -33,7 +33,7 @@ export const forgetOldRecords: Job<unknown> = {
   },
 };
 
-/** How many events may wait for the bus while older ones are sent again. */
+/** Events that may wait for the bus while older ones are sent again. */
 const mostWaiting = 1_000;
 
 /** Sends what operators ask for to the bus again, a part a round. */

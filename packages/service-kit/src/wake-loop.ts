@@ -2,7 +2,7 @@ import type { Logger } from './logging.ts';
 
 /**
  * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
- * that answers true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
+ * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
  * again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after the
  * wake, so that what is woken for many times in a row is done in one.
  */

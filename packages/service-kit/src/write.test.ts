@@ -26,10 +26,10 @@ beforeEach(async () => {
 async function createContact(times: number, code: string) {
   await sql`insert into undoing values (${times}, ${code})`;
   const account = await platform.account();
-  const answer = await account.request('POST', '/v1/cdp/contacts', { body: { name: 'Ada' } });
+  const response = await account.request('POST', '/v1/cdp/contacts', { body: { name: 'Ada' } });
   const { data } = await account.client.listContacts({});
   const kinds = platform.events(account.id).flatMap(({ type }) => (type.startsWith('contact.') ? [type] : []));
-  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), contacts: data.length, kinds };
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), contacts: data.length, kinds };
 }
 
 describe('a write that PostgreSQL undoes for another one', () => {

@@ -6,7 +6,7 @@ import { email, instant, integerId, parseInstant, text, timestamp, uuid } from '
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
 export type AppointmentStatus = z.infer<typeof appointmentStatus>;
 
-/** How an appointment takes place. */
+/** Kind of meeting. */
 export const mode = z.enum(['online', 'physical'], { error: 'must be online or physical' });
 /** The channels of reminders and confirmations. */
 export const reminderChannel = z.enum(channel.options);

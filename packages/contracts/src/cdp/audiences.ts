@@ -19,7 +19,7 @@ export const EventCondition = z.object({
   at_least: z.int().min(1).max(1_000).default(1),
 });
 
-/** What the contact last said about a channel and a purpose; without a statement, consent is not granted. */
+/** The contact's last statement about a channel and a purpose; without a statement, consent is not granted. */
 export const ConsentCondition = z.object({
   type: z.literal('consent'),
   channel,

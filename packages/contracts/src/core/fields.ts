@@ -90,7 +90,7 @@ export const email = z
   })
   .meta({ format: 'email' });
 
-/** Whether the name is an IANA timezone that this process's tzdata has. */
+/** Returns whether the name is an IANA timezone that this process's tzdata has. */
 export function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

@@ -5,7 +5,7 @@ import type { ModuleName, Scope, ServiceName } from './modules.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What one operation of the API is: everything that gateway, service, OpenAPI, client and tests derive from. */
+/** One operation of the API: gateway, service, OpenAPI document, client and tests derive everything from it. */
 export interface OperationSpec {
   readonly method: Method;
   /** Path template with `{name}` parameters, from the root: `/v1/calendar/appointments/{appointment_id}`. */
@@ -14,12 +14,12 @@ export interface OperationSpec {
   readonly scope: Scope | null;
   /** One line for the reference. */
   readonly summary: string;
-  /** What a caller has to know beyond the schemas. */
+  /** Facts that a caller needs beyond the schemas. */
   readonly description?: string;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
-  /** How the body comes, where it is not JSON: as multipart/form-data, one part a field. */
+  /** Encoding of a body that is not JSON: multipart/form-data, one part per field. */
   readonly bodyType?: 'multipart';
   readonly status: 200 | 201 | 202 | 204;
   /** The response's schema; left out for 204. */
@@ -89,7 +89,7 @@ export type ParamsInput<O extends OperationSpec> = Given<O['params']>;
 export type QueryInput<O extends OperationSpec> = Given<O['query']>;
 export type BodyInput<O extends OperationSpec> = Given<O['body']>;
 
-/** What a handler returns, which is also what a caller gets. */
+/** Value that a handler returns and a caller gets. */
 export type ResponseOf<O extends OperationSpec> = O['response'] extends z.ZodType ? z.output<O['response']> : undefined;
 
 /** The errors and events that its handler may use; anything else does not compile. */
@@ -98,12 +98,12 @@ export type EventsOf<O extends OperationSpec> = O['emits'] extends readonly (inf
   ? E
   : never;
 
-/** Whether a value is an operation: lets a module's exports be the list of its operations. */
+/** Returns whether a value is an operation, so that a module's exports are the list of its operations. */
 export function isOperation(value: unknown): value is Operation {
   return typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'key' in value;
 }
 
-/** Whether a value is an event definition. */
+/** Returns whether a value is an event definition. */
 export function isEvent(value: unknown): value is EventDefinition {
   return typeof value === 'object' && value !== null && 'kind' in value && 'audience' in value;
 }
