@@ -8,6 +8,7 @@ export type { ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';
 export * from './database.ts';
 export * from './deadline-watch.ts';
+export { AccountSlots } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';
 export type { DueTable } from './due-work/due-rows.ts';
 export * from './due-work/due-work.ts';

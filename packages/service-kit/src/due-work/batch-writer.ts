@@ -12,6 +12,8 @@ export interface BatchWriterOptions<Item> {
   log: Logger;
   /** Items at most in one call of `write`. */
   maxBatch: number;
+  /** Returns how many of the first items may be written together, 1 at least; all unless given. */
+  together?(items: readonly Item[]): number;
   /** Writes items, all or none of them. */
   write(items: readonly Item[]): Promise<void>;
   /** Called with one item that the database will never take. */
@@ -50,9 +52,10 @@ export class BatchWriter<Item> {
   }
 
   async #writeAll(): Promise<undefined> {
-    const { maxBatch, write, refused } = this.#options;
+    const { maxBatch, together = (items) => items.length, write, refused } = this.#options;
     for (let most = maxBatch; this.#waiting.length > 0; ) {
-      const batch = this.#waiting.slice(0, most);
+      const first = this.#waiting.slice(0, most);
+      const batch = first.slice(0, together(first));
       try {
         await write(batch);
         this.#waiting = this.#waiting.slice(batch.length);

@@ -1,10 +1,12 @@
+import { AccountSlots } from './account-slots.ts';
+
 /** Owner of work: an account, or one of its channels where a queue keeps those apart. */
 export interface Lane {
   readonly account_id: string;
   readonly channel?: string;
 }
 
-/** End of a run, as far as it decides how many of its lane may run at once. */
+/** End of a run, as far as it decides how many of its lane and its account may run at once. */
 export type RunEnd = 'responded' | 'timeout' | 'other';
 
 export interface SlotBounds {
@@ -38,11 +40,6 @@ export interface KnownLane {
   readonly free: number;
 }
 
-/** Part of the free slots that one account may hold, so that some are always left for another; alone it gets a quarter of all. */
-const part = 1 / 3;
-/** The same of an account with slow runs, which takes nothing of the last eighth. */
-const slowPart = 1 / 8;
-const keptFromSlow = 1 / 8;
 /** Part of all slots that only lanes with nothing running get. */
 const keptPart = 1 / 4;
 /** Idle lanes with a lowered limit that are remembered; beyond that the one used longest ago begins again. */
@@ -61,31 +58,33 @@ interface LaneState {
 export class FairSlots {
   readonly #bounds: Required<SlotBounds>;
   readonly #lanes = new Map<string, LaneState>();
-  readonly #accounts = new Map<string, { running: number; slow: number }>();
-  #running = 0;
-  #slow = 0;
+  readonly #accounts: AccountSlots;
 
   constructor(bounds: SlotBounds) {
     const { perLane, firstPerLane = perLane, lowestPerLane = 1, keepsSlowApart = false } = bounds;
     const first = Math.min(firstPerLane, perLane);
     this.#bounds = { ...bounds, firstPerLane: first, lowestPerLane: Math.min(lowestPerLane, first), keepsSlowApart };
+    this.#accounts = new AccountSlots(bounds.most);
   }
 
   /** Runs under way. */
   get running(): number {
-    return this.#running;
+    return this.#accounts.running;
   }
 
   /** Returns what may begin now; undefined where nothing may. */
   room(): Room | undefined {
     const { most, firstPerLane, keepsSlowApart } = this.#bounds;
-    const free = most - this.#running;
-    const fresh = Math.ceil((most - this.#slow) / 4) - (this.#running - this.#slow);
-    const limit = keepsSlowApart ? Math.min(free, fresh) : free;
+    const { free, freeOfFresh } = this.#accounts;
+    const limit = keepsSlowApart ? freeOfFresh : free;
     if (limit <= 0) return undefined;
     const lanes = [...this.#lanes.values()].map((state) => {
       const { lane, running } = state;
-      return { lane, running, free: Math.max(0, Math.min(state.limit - running, this.#freeOf(lane.account_id))) };
+      return {
+        lane,
+        running,
+        free: Math.max(0, Math.min(state.limit - running, this.#accounts.freeOf(lane.account_id))),
+      };
     });
     const kept = Math.max(0, Math.floor(most * keptPart) - (free - limit));
     return { limit, kept, perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
@@ -98,46 +97,25 @@ export class FairSlots {
     this.#lanes.delete(name);
     this.#lanes.set(name, state);
     state.running++;
-    const account = this.#accounts.get(lane.account_id);
-    if (account) account.running++;
-    else this.#accounts.set(lane.account_id, { running: 1, slow: 0 });
-    this.#running++;
+    this.#accounts.begin(lane.account_id);
   }
 
   /** Notes that a run of the lane has become slow. */
   slowDown({ account_id }: Lane): void {
-    this.#slow++;
-    this.#accounts.get(account_id)!.slow++;
+    this.#accounts.slowDown(account_id);
   }
 
   end(lane: Lane, wasSlow: boolean, end: RunEnd): void {
-    const account = this.#accounts.get(lane.account_id);
     const name = nameOf(lane);
     const state = this.#lanes.get(name);
-    if (!account || !state) throw new RangeError(`nothing is running of ${name}`);
-    this.#running--;
-    account.running--;
+    if (!state) throw new RangeError(`nothing is running of ${name}`);
+    this.#accounts.end(lane.account_id, wasSlow, end);
     state.running--;
-    if (wasSlow) {
-      this.#slow--;
-      account.slow--;
-    }
-    if (account.running === 0) this.#accounts.delete(lane.account_id);
     const { perLane, firstPerLane, lowestPerLane } = this.#bounds;
     if (end === 'timeout') state.limit = lowestPerLane;
     else if (end === 'responded') state.limit = Math.min(state.limit * 2, perLane);
     if (state.running === 0 && state.limit >= firstPerLane) this.#lanes.delete(name);
     else if (this.#lanes.size > maxRemembered) this.#forgetOne();
-  }
-
-  /** Returns how many more runs the account's part of the slots has room for. */
-  #freeOf(accountId: string): number {
-    const { most } = this.#bounds;
-    const free = most - this.#running;
-    const { running = 0, slow = 0 } = this.#accounts.get(accountId) ?? {};
-    // Each that begins leaves one slot less to divide: `n` more may begin as long as running + n < (free - n) * part.
-    const [slots, fraction] = slow > 0 ? [free - most * keptFromSlow, slowPart] : [free, part];
-    return Math.ceil((slots * fraction - running) / (1 + fraction));
   }
 
   #forgetOne(): void {

@@ -2,10 +2,12 @@ import type { Poster } from '@customer-platform/outbound';
 import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
 import {
   type AccountDirectory,
+  AccountSlots,
   type Database,
   DeadlineWatch,
   type Logger,
   meter,
+  type RunEnd,
   type Timed,
   WakeLoop,
   waitUntil,
@@ -19,7 +21,6 @@ import type { DueDelivery, TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import { tryDelivery } from './try-delivery.ts';
-import { type TryEnd, TrySlots } from './try-slots.ts';
 
 export type DispatcherOptions = {
   sql: Database;
@@ -68,7 +69,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues: HeldQueues;
   readonly #startable = new FairQueue<HeldEndpoint>();
-  readonly #slots: TrySlots;
+  readonly #slots: AccountSlots;
   readonly #standings: AccountStandings;
   readonly #running = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
     running.isSlow = true;
@@ -86,7 +87,7 @@ export class Dispatcher {
     const { sql, clock, log, accounts, maxPerEndpoint, maxInFlight } = options;
     this.#options = options;
     const most = maxInFlight * 4;
-    this.#slots = new TrySlots(most);
+    this.#slots = new AccountSlots(most);
     const learned = (accountId: string) => {
       this.#startable.putBack(accountId);
       this.#startReady();
@@ -112,7 +113,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
-    await waitUntil(() => this.#slots.inFlight === 0, stopMs);
+    await waitUntil(() => this.#slots.running === 0, stopMs);
     this.#running.stop();
     await this.#writer.stop();
     await this.#queues.giveBackAll();
@@ -142,7 +143,7 @@ export class Dispatcher {
   }
 
   #mayStart(accountId: string): boolean {
-    return this.#slots.isBelowBound(accountId) && this.#standings.maySend(accountId);
+    return this.#slots.freeOf(accountId) > 0 && this.#standings.maySend(accountId);
   }
 
   #canStart(held: HeldEndpoint): boolean {
@@ -234,7 +235,7 @@ export class Dispatcher {
 
   #startReady(): void {
     const mayStart = (accountId: string) => this.#mayStart(accountId);
-    while (!this.#isStopping && this.#slots.hasRoom() && this.#writer.waiting < maxUnwritten) {
+    while (!this.#isStopping && this.#slots.freeOfFresh > 0 && this.#writer.waiting < maxUnwritten) {
       const held = this.#startable.next(mayStart);
       if (!held) return;
       const delivery = held.canStart() ? held.ready.shift() : undefined;
@@ -266,7 +267,7 @@ export class Dispatcher {
     this.#startReady();
   }
 
-  #onWritten(outcomes: TryOutcome[]): void {
+  #onWritten(outcomes: readonly TryOutcome[]): void {
     for (const outcome of outcomes) {
       const held = this.#queues.get(outcome.endpointId);
       held?.busy.delete(outcome.deliveryId);
@@ -283,7 +284,7 @@ export class Dispatcher {
   }
 }
 
-function endOf(outcome: TryOutcome): TryEnd {
+function endOf(outcome: TryOutcome): RunEnd {
   if (outcome.error === 'timeout') return 'timeout';
-  return outcome.status === 'delivered' ? 'success' : 'other';
+  return outcome.status === 'delivered' ? 'responded' : 'other';
 }

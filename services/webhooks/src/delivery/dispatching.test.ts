@@ -1,10 +1,10 @@
 import type { PostResult } from '@customer-platform/outbound';
+import type { RunEnd } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, type EndReason, outcomeOf, type TryOutcome } from './outcome.ts';
 import { newsOf } from './outcome-writer.ts';
-import type { TryEnd } from './try-slots.ts';
 
 const dayMs = 86_400_000;
 const at = new Date('2026-11-21T03:00:00Z');
@@ -152,8 +152,8 @@ describe('newsOf', () => {
 
 describe('HeldEndpoint', () => {
   it('earns its cap by successes and loses it by a time-out', () => {
-    const after = (cap: number, end: TryEnd) => adaptedCap(cap, end, 10);
-    expect([after(1, 'success'), after(4, 'success'), after(8, 'success')]).toEqual([2, 8, 10]);
+    const after = (cap: number, end: RunEnd) => adaptedCap(cap, end, 10);
+    expect([after(1, 'responded'), after(4, 'responded'), after(8, 'responded')]).toEqual([2, 8, 10]);
     expect([after(10, 'timeout'), after(1, 'timeout')]).toEqual([1, 1]);
     expect([after(5, 'other'), after(1, 'other')]).toEqual([5, 1]);
   });

@@ -1,6 +1,6 @@
+import type { RunEnd } from '@customer-platform/service-kit';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
-import type { TryEnd } from './try-slots.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
 export type SigningKey = { key: Buffer; until: Date | null };
@@ -86,7 +86,7 @@ export class HeldEndpoint implements QueueKey {
 export const firstCap = 1;
 
 /** Doubles the cap with each success, up to `max`; after a time-out it begins again with one. Other failures hold no slot for long. */
-export function adaptedCap(cap: number, end: TryEnd, max: number): number {
+export function adaptedCap(cap: number, end: RunEnd, max: number): number {
   if (end === 'timeout') return firstCap;
-  return end === 'success' ? Math.min(max, cap * 2) : cap;
+  return end === 'responded' ? Math.min(max, cap * 2) : cap;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, LRUCache } from '@customer-platform/service-kit';
+import { type Database, LRUCache, type RunEnd } from '@customer-platform/service-kit';
 import {
   deleteQueue,
   noteNextDue,
@@ -9,7 +9,6 @@ import {
   takeDueQueues,
 } from './dispatch.sql.ts';
 import { adaptedCap, firstCap, HeldEndpoint } from './held-endpoint.ts';
-import type { TryEnd } from './try-slots.ts';
 
 export type HeldQueuesOptions = {
   sql: Database;
@@ -73,7 +72,7 @@ export class HeldQueues {
   }
 
   /** Fits the cap of an endpoint to the end of a try. */
-  adapt(held: HeldEndpoint, end: TryEnd): void {
+  adapt(held: HeldEndpoint, end: RunEnd): void {
     const cap = adaptedCap(held.cap, end, this.#options.maxPerEndpoint);
     if (cap === held.cap) return;
     held.cap = cap;

@@ -1,84 +1,67 @@
-import { type Database, inTransaction, isRefusedData, type Logger, WakeLoop } from '@customer-platform/service-kit';
+import { BatchWriter, type Database, inTransaction, type Logger } from '@customer-platform/service-kit';
 import type { TryOutcome } from './outcome.ts';
 import { type EndpointNews, writeEndpointNews, writeOutcomes } from './outcomes.sql.ts';
 
 const maxBatch = 500;
 
 /**
- * Writes what tries led to, all that have ended since the last statement in one: a commit is shared by many tries, and
- * none is told as written before it is durable. What cannot be written now is kept and tried again; one that the database
- * will never take does not keep the others.
+ * Writes outcomes of tries, all that have ended since the last statement in one: a commit is shared by many tries, and none counts as
+ * written before it is durable. An outcome that the database will never take is logged: its delivery stays due, and is tried again when
+ * another process, or this one after a restart, takes its endpoint.
  */
 export class OutcomeWriter {
   readonly #sql: Database;
   readonly #clock: () => Date;
-  readonly #log: Logger;
-  readonly #loop: WakeLoop;
-  readonly #written: (outcomes: TryOutcome[]) => void;
-  /** By address, what the database says of it. */
+  readonly #written: (outcomes: readonly TryOutcome[]) => void;
+  readonly #writer: BatchWriter<TryOutcome>;
+  /** Since when an address has failed, as the database has it. */
   readonly #failingSince = new Map<string, Date | null>();
-  #waiting: TryOutcome[] = [];
 
-  constructor(sql: Database, clock: () => Date, log: Logger, written: (outcomes: TryOutcome[]) => void) {
+  constructor(sql: Database, clock: () => Date, log: Logger, written: (outcomes: readonly TryOutcome[]) => void) {
     this.#sql = sql;
     this.#clock = clock;
-    this.#log = log;
     this.#written = written;
-    this.#loop = new WakeLoop('outcomes', { everyMs: 60_000, slowestRetryMs: 2000, log }, () => this.#writeAll());
+    this.#writer = new BatchWriter<TryOutcome>({
+      name: 'outcomes',
+      log,
+      maxBatch,
+      together: untilRepeated,
+      write: (outcomes) => this.#write(outcomes),
+      refused: ({ deliveryId }, error) =>
+        log.error({ err: error, delivery: deliveryId }, 'the outcome of a try cannot be stored'),
+    });
   }
 
-  /** How many tries wait to be written. */
+  /** Tries that wait to be written. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#writer.waiting;
   }
 
-  /** Takes an outcome; `failingSince` is what the database says of the endpoint as far as the dispatcher knows. */
+  /** Takes an outcome; `failingSince` is the endpoint's as far as the dispatcher knows. */
   add(outcome: TryOutcome, failingSince: Date | null): void {
+    if (this.#writer.waiting === 0) this.#failingSince.clear();
     const address = addressOf(outcome);
     if (!this.#failingSince.has(address)) this.#failingSince.set(address, failingSince);
-    this.#waiting.push(outcome);
-    this.#loop.wake();
+    this.#writer.add(outcome);
   }
 
   /** Writes what is left, as long as the database takes it. */
   async stop(): Promise<void> {
-    await this.#loop.stop();
-    await this.#writeAll();
+    await this.#writer.stop();
   }
 
-  async #writeAll(): Promise<undefined> {
-    let most = maxBatch;
-    while (this.#waiting.length > 0) {
-      const batch = firstOfEach(this.#waiting.slice(0, most));
-      try {
-        await this.#write(batch);
-        this.#waiting = this.#waiting.slice(batch.length);
-        most = maxBatch;
-        this.#written(batch);
-      } catch (error) {
-        if (!isRefusedData(error)) throw error;
-        most = Math.ceil(batch.length / 2);
-        if (batch.length === 1) this.#giveUp(error);
-      }
-      if (this.#waiting.length === 0) this.#failingSince.clear();
-    }
-  }
-
-  async #write(batch: TryOutcome[]): Promise<void> {
+  async #write(batch: readonly TryOutcome[]): Promise<void> {
     const news = newsOf(batch, this.#failingSince);
     const now = this.#clock();
-    if (news.length === 0) return await writeOutcomes(this.#sql, batch, now);
-    await inTransaction(this.#sql, async (tx) => {
-      await writeEndpointNews(tx, news, now);
-      await writeOutcomes(tx, batch, now);
-    });
+    if (news.length === 0) await writeOutcomes(this.#sql, batch, now);
+    else {
+      await inTransaction(this.#sql, async (tx) => {
+        await writeEndpointNews(tx, news, now);
+        await writeOutcomes(tx, batch, now);
+      });
+    }
     for (const one of news) this.#failingSince.set(addressOf(one), one.failingSince);
-  }
-
-  /** Its delivery stays due, and is tried again when another process, or this one after a restart, takes its endpoint. */
-  #giveUp(error: unknown): void {
-    const outcome = this.#waiting.shift();
-    this.#log.error({ err: error, delivery: outcome?.deliveryId }, 'what came of a try cannot be written');
+    this.#written(batch);
   }
 }
 
@@ -88,21 +71,21 @@ function addressOf({ endpointId, url }: { endpointId: string; url: string }): st
 }
 
 /**
- * The outcomes up to the first that is another one of the same delivery: a statement changes a row once. It comes to that
- * when a lease was lost, and taken again, before what came of a try could be written.
+ * Returns how many outcomes come before the first that is another one of the same delivery: a statement changes a row once. It comes to that
+ * when a lease was lost, and taken again, before the outcome of a try could be written.
  */
-function firstOfEach(outcomes: TryOutcome[]): TryOutcome[] {
+function untilRepeated(outcomes: readonly TryOutcome[]): number {
   const seen = new Set<string>();
   const repeated = outcomes.findIndex(({ deliveryId }) => {
     const isKnown = seen.has(deliveryId);
     seen.add(deliveryId);
     return isKnown;
   });
-  return repeated === -1 ? outcomes : outcomes.slice(0, repeated);
+  return repeated === -1 ? outcomes.length : repeated;
 }
 
-/** What a batch changes about its endpoints: the beginning or end of failing, and being switched off. In their ids' order. */
-export function newsOf(batch: TryOutcome[], failingSince: ReadonlyMap<string, Date | null>): EndpointNews[] {
+/** Returns what a batch changes about its endpoints: the beginning or end of failing, and being switched off. In their ids' order. */
+export function newsOf(batch: readonly TryOutcome[], failingSince: ReadonlyMap<string, Date | null>): EndpointNews[] {
   const byAddress = new Map<string, EndpointNews>();
   for (const outcome of batch) {
     if (outcome.isAborted) continue;

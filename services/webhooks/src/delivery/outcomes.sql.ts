@@ -34,7 +34,7 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date
  * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
  * under way, looks passed it over. Queues are locked before deliveries, as everywhere: no circle of waiting can come about.
  */
-export async function writeOutcomes(tx: Sql, outcomes: TryOutcome[], now: Date): Promise<void> {
+export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], now: Date): Promise<void> {
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
   await tx`
     with outcome as (

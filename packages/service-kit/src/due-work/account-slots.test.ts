@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { TrySlots } from './try-slots.ts';
+import { AccountSlots } from './account-slots.ts';
 
 const most = 1024;
 
 /** Begins tries of an account, as many as it may; returns how many. */
-function fill(slots: TrySlots, accountId: string, atMost = most): number {
+function fill(slots: AccountSlots, accountId: string, atMost = most): number {
   let begun = 0;
-  while (begun < atMost && slots.hasRoom() && slots.isBelowBound(accountId)) {
+  while (begun < atMost && slots.freeOfFresh > 0 && slots.freeOf(accountId) > 0) {
     slots.begin(accountId);
     begun++;
   }
@@ -17,7 +17,7 @@ function fill(slots: TrySlots, accountId: string, atMost = most): number {
 const rounds = 15;
 
 /** Begins tries of accounts in turn until nobody may; all of them become slow, and so on until the first would time out. */
-function hang(slots: TrySlots, accountIds: string[]): Map<string, number> {
+function hang(slots: AccountSlots, accountIds: string[]): Map<string, number> {
   const held = new Map(accountIds.map((accountId) => [accountId, 0]));
   for (let round = 0; round < rounds; round++) {
     const begun: string[] = [];
@@ -39,54 +39,54 @@ function hang(slots: TrySlots, accountIds: string[]): Map<string, number> {
 
 const named = (count: number) => Array.from({ length: count }, (_, i) => `account ${i}`);
 
-describe('TrySlots', () => {
+describe('AccountSlots', () => {
   it('one account holds at most a quarter of the slots, however quick or slow its tries are', () => {
-    const slots = new TrySlots(most);
+    const slots = new AccountSlots(most);
     expect(fill(slots, 'a')).toBe(most / 4);
-    expect(slots.isBelowBound('b')).toBe(true);
+    expect(slots.freeOf('b')).toBeGreaterThan(0);
     for (let i = 0; i < most / 4; i++) slots.slowDown('a');
     expect([fill(slots, 'a'), slots.atBound()]).toEqual([0, ['a']]);
   });
 
   it('an account whose tries are slow holds less, and gets it back when they have ended well', () => {
-    const slots = new TrySlots(most);
+    const slots = new AccountSlots(most);
     expect([...hang(slots, ['a']).values()]).toEqual([most / 4]);
     for (let i = 0; i < most / 4; i++) slots.end('a', true, 'timeout');
     const held = fill(slots, 'a');
     expect(held).toBeLessThan(most / 8);
     expect(held).toBeGreaterThan(most / 16);
-    for (let i = 0; i < held; i++) slots.end('a', false, 'success');
-    expect([fill(slots, 'a'), slots.inFlight]).toEqual([most / 4, most / 4]);
+    for (let i = 0; i < held; i++) slots.end('a', false, 'responded');
+    expect([fill(slots, 'a'), slots.running]).toEqual([most / 4, most / 4]);
   });
 
   it('a success beside a slow try does not make an account quick again', () => {
-    const slots = new TrySlots(most);
+    const slots = new AccountSlots(most);
     slots.begin('a');
     slots.end('a', true, 'timeout');
     slots.begin('a');
     slots.slowDown('a');
     slots.begin('a');
-    slots.end('a', false, 'success');
+    slots.end('a', false, 'responded');
     slots.end('a', true, 'timeout');
     expect(fill(slots, 'a')).toBeLessThan(most / 8);
   });
 
   it.each([1, 3, 30, 100, 300, 1000])('where %d accounts hang, another one can begin tries still', (count) => {
-    const slots = new TrySlots(most);
+    const slots = new AccountSlots(most);
     hang(slots, named(count));
-    expect(slots.hasRoom()).toBe(true);
+    expect(slots.freeOfFresh > 0).toBe(true);
     expect(fill(slots, 'healthy')).toBeGreaterThanOrEqual(1);
   });
 
   it('where 30 accounts hang, none gets much more than another one and a quarter of the slots is free', () => {
-    const slots = new TrySlots(most);
+    const slots = new AccountSlots(most);
     const held = [...hang(slots, named(30)).values()];
     expect(Math.max(...held) - Math.min(...held)).toBeLessThanOrEqual(3);
-    expect(slots.inFlight).toBeLessThanOrEqual((most * 3) / 4);
+    expect(slots.running).toBeLessThanOrEqual((most * 3) / 4);
   });
 
   it('of few slots everybody gets one', () => {
-    const slots = new TrySlots(4);
+    const slots = new AccountSlots(4);
     expect([fill(slots, 'a'), fill(slots, 'b')]).toEqual([1, 0]);
     slots.slowDown('a');
     expect(fill(slots, 'b')).toBe(1);
