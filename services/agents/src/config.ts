@@ -2,7 +2,7 @@ import { allowedRangesSetting, parsed, parseSecretKeys } from '@customer-platfor
 import { baseConfig } from '@customer-platform/service-kit';
 import { z } from 'zod';
 
-/** The settings of this service. */
+/** Settings of this service. */
 export const agentsConfig = baseConfig.extend({
   AGENTS_SECRET_KEY: parsed(parseSecretKeys).meta({
     description: 'Encrypts the keys of AI providers: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => platform.stop());
 
-/** The greatest that an integer column holds, one above; the greatest that JSON carries, one above; and more than any number. */
+/** Maximum of an integer column, one more; maximum safe integer, one more; and a number beyond bigint. */
 const large = ['2147483647', '2147483648', '9007199254740991', '9007199254740992', '99999999999999999999'];
 
 const statusOf = async (method: string, path: string, body?: unknown) =>
@@ -44,7 +44,7 @@ describe.each(large)('%s', (number) => {
     for (const [method, path, body] of paths) {
       expect([method, path, await statusOf(method, path, body)]).toEqual([method, path, 404]);
     }
-    // No such version is a state to whoever rolls back to it; what is no id is nothing.
+    // A missing version is 409; a number that is no valid id, 404.
     expect([404, 409]).toContain(await statusOf('POST', `/${agent}/workflow/versions/${number}/rollback`));
   });
 

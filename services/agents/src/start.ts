@@ -48,13 +48,13 @@ import { publishWorkflow } from './workflow/publish-workflow.ts';
 import { putWorkflowDraft } from './workflow/put-workflow-draft.ts';
 import { rollBackWorkflow } from './workflow/roll-back-workflow.ts';
 
-/** AI agents: know what an account told them, and plan what to do for its customers when these write. */
+/** AI agents: knowledge of an account, and plans for its customers' messages. */
 export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, AgentsResources> = {
   name: 'agents',
   config: agentsConfig,
   migrations: new URL('../migrations/', import.meta.url),
   operations: {
-    // The first path that fits serves: fixed ones come before those with an id.
+    // The first matching path wins: fixed ones come before those with an id.
     listSources,
     createSource,
     getSource,
@@ -98,7 +98,7 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
   resources: makeResources,
 };
 
-/** Starts what makes plans, runs their steps and reads sources; `stop` ends it after what is under way. */
+/** Starts the planner, the step runner and the source reader; `stop` waits for work in progress. */
 async function makeResources(foundation: Foundation<AgentsConfig>) {
   const { config } = foundation;
   const secretKeys = config.AGENTS_SECRET_KEY;

@@ -4,22 +4,22 @@ import type { Database } from '@customer-platform/service-kit';
 import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
 import { expect } from '@jest/globals';
 
-/** An account with a pipeline, and short ways to its agents. */
+/** An account with a pipeline, and helpers for its agents. */
 export interface Crew {
   account: TestAccount;
-  /** Sales, with which every account with Pipelines begins. */
+  /** Sales, the default pipeline. */
   pipeline: Pipeline;
-  /** Makes an agent, whatever comes. */
+  /** Requests a new agent. Returns the response, whatever its status. */
   post(body: unknown): Promise<RawAnswer>;
-  /** Makes an agent named Ada who sells. */
+  /** Creates an agent named Ada who sells. */
   agent(more?: Record<string, unknown>): Promise<Agent>;
   get(id: number): Promise<Agent>;
   patch(id: number, body: unknown): Promise<RawAnswer>;
-  /** POSTs to an agent's path, whatever comes. */
+  /** POSTs to an agent's path. Returns the response, whatever its status. */
   act(id: number, action: string, body?: unknown): Promise<RawAnswer>;
   remove(id: number): Promise<RawAnswer>;
   putDraft(id: number, blocks: unknown): Promise<RawAnswer>;
-  /** An agent that makes plans. */
+  /** Creates a live agent. */
   liveAgent(more?: Record<string, unknown>): Promise<Agent>;
 }
 
@@ -53,7 +53,7 @@ export async function openCrew(platform: Platform, settings: Record<string, unkn
   return crew;
 }
 
-/** What an answer is that refuses one input. */
+/** Returns the response expected for an invalid field. */
 export const invalid = (field: string, message = /./) => ({
   status: 400,
   body: { error: { code: 'invalid_request', field, message: expect.stringMatching(message) } },
@@ -64,7 +64,7 @@ export const conflict = (message: RegExp) => ({
 });
 export const missing = { status: 404, body: { error: { code: 'not_found' } } };
 
-/** Adds an open plan of an agent by statement, and answers its id. */
+/** Inserts an open plan of an agent. Returns its id. */
 export async function addPlan(
   database: Database,
   accountId: string,

@@ -3,20 +3,20 @@ import { inTransaction } from '@customer-platform/service-kit';
 import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
 import { type Passage, replacePassages } from '../src/knowledge/passages.sql.ts';
 
-/** An account and short ways to what it knows. */
+/** An account, and helpers for its knowledge. */
 export interface Library {
   account: TestAccount;
-  /** Sends a request to a path under /v1/agents/knowledge, and answers whatever comes. */
+  /** Sends a request to a path under /v1/agents/knowledge. Returns the response, whatever its status. */
   request(method: string, path: string, body?: unknown): Promise<RawAnswer>;
-  /** Adds a source. Throws a PlatformError where it is refused. */
+  /** Creates a source. Throws PlatformError if it is refused. */
   add(body: Record<string, unknown>): Promise<KnowledgeSource>;
   article(title: string, more?: Record<string, unknown>): Promise<KnowledgeSource>;
-  /** Uploads a file, and answers whatever comes. */
+  /** Uploads a file. Returns the response, whatever its status. */
   upload(name: string, bytes: string | Buffer, more?: Record<string, string>): Promise<RawAnswer>;
   get(id: string): Promise<KnowledgeSource>;
-  /** Has a source be ready with these texts as its passages, as if it had been read; `language` is the account's. */
+  /** Makes a source ready with these texts as its passages, without reading it; `language` is the account's. */
   read(id: string, texts: (string | Partial<Passage>)[], language?: string): Promise<void>;
-  /** What is found, best first. */
+  /** Returns search results, best first. */
   search(query: string, more?: Record<string, unknown>): Promise<{ text: string; score: number; title: string }[]>;
 }
 
@@ -72,7 +72,7 @@ async function uploadTo(
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
-/** What an answer is that refuses one input. */
+/** Returns the response expected for an invalid field. */
 export const invalid = (field: string, status = 400) => ({
   status,
   body: { error: { code: 'invalid_request', field } },

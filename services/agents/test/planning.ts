@@ -8,7 +8,7 @@ import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platf
 import { type Platform, type RawAnswer, rawRequest, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { type PlanningDocument, readDocument } from '../src/planning/prompt.ts';
 
-/** One request that a fake AI provider got. */
+/** A request that the fake AI provider received. */
 export interface AiRequest {
   method: string;
   path: string;
@@ -22,12 +22,12 @@ export interface AiRequest {
 
 export type AiReply = (request: AiRequest, response: ServerResponse) => void;
 
-/** An OpenAI-compatible provider on loopback that answers what a test says; its other paths take messages to be sent. */
+/** A fake OpenAI-compatible provider on loopback, scripted by tests. It also accepts outbound messages at /messages. */
 export interface FakeAi {
   url: string;
-  /** What it was asked, oldest first. */
+  /** Completion requests received, oldest first. */
   requests: AiRequest[];
-  /** What the next ones are answered with, one each; then `otherwise`. */
+  /** Replies to the next requests, one each; after them `otherwise` applies. */
   replies: AiReply[];
   otherwise: AiReply;
   stop(): Promise<void>;
@@ -64,10 +64,10 @@ export async function startFakeAi(): Promise<FakeAi> {
   return ai;
 }
 
-/** What the fake AI bills for every answer. */
+/** Usage that the fake AI reports for every completion. */
 export const billed = { prompt_tokens: 700, completion_tokens: 77, total_tokens: 777 };
 
-/** Answers with a status and a body. */
+/** Returns a reply with a status and a body. */
 export const replies =
   (status: number, body: unknown, headers: Record<string, string> = {}): AiReply =>
   (_request, response) => {
@@ -75,14 +75,14 @@ export const replies =
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   };
 
-/** Answers a completion with this content: text, or a value as JSON. */
+/** Returns a reply with a completion of this content: text, or a value as JSON. */
 export const says = (content: unknown, usage: unknown = billed, finish_reason = 'stop'): AiReply => {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason }];
   return replies(200, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
 };
 
-/** A plan as an AI answers it: by default one message. */
+/** Returns a plan as an AI completes it: by default one message. */
 export const planOf = (...steps: object[]) => ({
   goal: 'Answer the question',
   rationale: 'They asked.',
@@ -108,12 +108,12 @@ export interface Desk {
   contact: Contact;
   pipeline: Pipeline;
   deal: Deal;
-  /** Lets the contact write by WhatsApp. */
+  /** Sends a WhatsApp message from the contact. */
   write(text: string, from?: string): Promise<RawAnswer>;
-  /** Asks for a plan for the contact. */
+  /** Requests a plan for the contact. */
   ask(goal?: string): Promise<Plan>;
   plans(): Promise<Plan[]>;
-  /** Waits until the newest plan is as `matches` says: by default until it is made, or has failed. */
+  /** Waits until the newest plan matches; by default until it is made, or has failed. Returns it. */
   made(matches?: (plan: Plan) => boolean): Promise<Plan>;
 }
 
@@ -172,7 +172,7 @@ export async function openDesk(
 
 const isMade = ({ status, steps }: Plan) => status !== 'running' || steps.length > 0;
 
-/** Makes an agent that is live. Answers its id. */
+/** Creates a live agent. Returns its id. */
 export async function makeLiveAgent(account: TestAccount, agent: object): Promise<number> {
   const { client } = account;
   const { id } = await client.createAgent({ body: { name: 'Robin', role: 'Answers what customers ask.', ...agent } });
@@ -184,7 +184,7 @@ export async function makeLiveAgent(account: TestAccount, agent: object): Promis
   return id;
 }
 
-/** A document of a customer who wrote by WhatsApp and has a deal; what is given replaces what it has. */
+/** Returns the document of a customer with a deal who wrote by WhatsApp; `more` overrides its fields. */
 export function documentOf(more: Partial<PlanningDocument> = {}): PlanningDocument {
   return {
     now: '2026-11-20T09:00:00+01:00',

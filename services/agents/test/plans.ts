@@ -7,7 +7,7 @@ import { type Platform, type RawAnswer, type TestAccount, waitFor } from '@custo
 import { startNext } from '../src/plans/plan-state.ts';
 import { insertSteps, type NewStep } from '../src/plans/plans.sql.ts';
 
-/** What a test plans where it does not matter what. */
+/** Default step of each action. */
 const something: Record<AgentAction, Pick<NewStep, 'params' | 'detail' | 'editable'>> = {
   send_message: {
     params: { channel: 'sms', body: 'Hello', channel_locked: false },
@@ -19,40 +19,40 @@ const something: Record<AgentAction, Pick<NewStep, 'params' | 'detail' | 'editab
   move_stage: { params: { stage: 1 }, detail: 'New', editable: ['stage'] },
 };
 
-/** How a plan is made; by default one of a message that waits for approval as a whole. */
+/** Options of a new plan; by default one message that awaits approval as a whole. */
 export interface PlanOptions {
   mode?: 'plan' | 'step' | 'none';
   status?: PlanStatus;
   steps?: (AgentAction | (Partial<NewStep> & { action: AgentAction }))[];
-  /** In how many seconds it lapses. */
+  /** Seconds until it expires. */
   lapsesIn?: number;
-  /** Its other columns. */
+  /** Other columns. */
   more?: Record<string, unknown>;
 }
 
-/** A sandbox account with an agent, a contact and its open deal. Its client holds every answer against the contract. */
+/** A sandbox account with an agent, a contact and its open deal. Its client validates every response against the contract. */
 export interface Agency {
   account: TestAccount;
-  /** Of the sandbox account. */
+  /** Id of the sandbox account. */
   id: string;
   client: TestAccount['client'];
   agent: number;
   contact: Contact;
   deal: Deal;
   pipeline: Pipeline;
-  /** The stages of the pipeline, in their order: New, Qualified, Proposal. */
+  /** Stage ids in order: New, Qualified, Proposal. */
   stages: number[];
-  /** Makes a plan as if the planner had done so. */
+  /** Inserts a plan as the planner would. */
   plan(options?: PlanOptions): Promise<Plan>;
   get(id: number): Promise<Plan>;
-  /** Decides about a plan, or about a step of it, and answers whatever comes. */
+  /** Decides a plan, or one of its steps. Returns the response, whatever its status. */
   decide(plan: number, decision: string, body?: object): Promise<RawAnswer>;
   decideStep(plan: number, step: number, decision: string, body?: object): Promise<RawAnswer>;
-  /** Changes a step, and answers whatever comes. */
+  /** Updates a step. Returns the response, whatever its status. */
   change(plan: Plan, order: number, body: object): Promise<RawAnswer>;
-  /** Waits until a plan has a status; answers it. */
+  /** Waits until a plan has a status. Returns it. */
   until(id: number, status: PlanStatus): Promise<Plan>;
-  /** The kinds of its plan events that were sent, oldest first, once one of the kind `last` has come. */
+  /** Returns the kinds of its plan events, oldest first, once one of the kind `last` has arrived. */
   eventsUntil(last: string): Promise<string[]>;
 }
 
@@ -152,11 +152,11 @@ async function insertPlan(
   });
 }
 
-/** What an answer is that refuses one input. */
+/** Returns the response expected for an invalid field. */
 export const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
 
-/** What an answer is that refuses for the state that something is in. */
+/** Response expected for a conflict with the resource's state. */
 export const crossing = { status: 409, body: { error: { code: 'invalid_state' } } };
 
-/** The statuses of a plan's steps, in their order. */
+/** Returns the statuses of a plan's steps, in order. */
 export const statuses = (plan: Plan) => plan.steps.map(({ status }) => status);

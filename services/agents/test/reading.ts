@@ -1,27 +1,27 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What a site answers for a path; undefined: 404. */
-export type SiteAnswer = (request: IncomingMessage, response: ServerResponse) => void;
+/** Request handler of a path; paths without one respond with 404. */
+export type SiteHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Somebody's website on loopback, which counts what it was asked for. */
+/** A website on loopback, which records its requests. */
 export interface Site {
   url: string;
-  /** The paths asked for, in order, robots.txt left out. */
+  /** Requested paths in order, without robots.txt. */
   requests: string[];
-  paths: Map<string, SiteAnswer>;
+  paths: Map<string, SiteHandler>;
   stop(): Promise<void>;
 }
 
 export async function startSite(): Promise<Site> {
-  const paths = new Map<string, SiteAnswer>();
+  const paths = new Map<string, SiteHandler>();
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const path = request.url!;
     if (path !== '/robots.txt') requests.push(path);
-    const answer = paths.get(path);
-    if (answer) answer(request, response);
+    const handler = paths.get(path);
+    if (handler) handler(request, response);
     else response.writeHead(404).end('nothing here');
   });
   server.on('connection', (socket) => sockets.add(socket));
@@ -37,8 +37,8 @@ export async function startSite(): Promise<Site> {
   };
 }
 
-/** A page of HTML with an ETag, answered with 304 where the asker has it. */
-export function htmlPage(title: string, text: string, etag?: string): SiteAnswer {
+/** Returns the handler of an HTML page with an ETag, which responds with 304 if the client has it. */
+export function htmlPage(title: string, text: string, etag?: string): SiteHandler {
   const html = `<!doctype html><title>${title}</title><h1>${title}</h1><p>${text}</p>`;
   return (request, response) => {
     const headers = { 'content-type': 'text/html; charset=utf-8', ...(etag ? { etag } : {}) };
@@ -47,8 +47,8 @@ export function htmlPage(title: string, text: string, etag?: string): SiteAnswer
   };
 }
 
-/** A page that never ends: `begin`, and then a character now and then. */
-export function drip(type: string, begin: string | Buffer = ''): SiteAnswer {
+/** Returns the handler of a page that never ends: `begin`, then a character every 20 ms. */
+export function drip(type: string, begin: string | Buffer = ''): SiteHandler {
   return (_, response) => {
     response.writeHead(200, { 'content-type': type }).write(begin || '.');
     const timer = setInterval(() => response.write('.'), 20);

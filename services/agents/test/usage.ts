@@ -5,7 +5,7 @@ import { reserveCall } from '../src/usage/ledger.ts';
 
 type Database = ReturnType<Platform['database']>;
 
-/** What a call is where a test does not say it. */
+/** Default fields of a call. */
 export const usual = {
   pipelineId: null,
   planId: 1,
@@ -15,7 +15,7 @@ export const usual = {
   tokens: 100,
 } as const;
 
-/** Reserves a call's tokens as a process would, in a transaction of its own. */
+/** Reserves a call's tokens in a transaction of its own. */
 export function reserve(
   database: Database,
   call: Pick<NewCall, 'accountId' | 'day' | 'agentId'> & Partial<NewCall>,
@@ -24,7 +24,7 @@ export function reserve(
   return inTransaction(database, (tx) => reserveCall(tx, { ...usual, ...call }, now));
 }
 
-/** Makes a call that was answered. */
+/** Reserves and settles a call; by default it got a completion. */
 export async function use(
   database: Database,
   call: Pick<NewCall, 'accountId' | 'day' | 'agentId'> & Partial<NewCall>,

@@ -9,8 +9,8 @@ beforeAll(async () => {
 afterAll(() => platform?.stop());
 
 describe('the Catalogue service', () => {
-  it('answers each operation exactly as its contract says', async () => {
-    const { client, contact } = await openShop(platform); // holds every answer against its contract
+  it('handles each operation exactly as its contract says', async () => {
+    const { client, contact } = await openShop(platform); // validates every response against the contract
     const product = await client.createProduct({ body: { sku: 'TEA', name: 'Tea', price_minor: 450 } });
     const productPath = { product_id: product.id };
     expect(await client.getProduct({ params: productPath })).toEqual(product);

@@ -22,7 +22,7 @@ import { getProduct } from './products/get-product.ts';
 import { listProducts } from './products/list-products.ts';
 import { updateProduct } from './products/update-product.ts';
 
-/** Catalogue: what an account sells, and who ordered what of it. */
+/** Catalogue: an account's products and orders. */
 export const catalogue: ServiceDefinition<typeof contract, typeof baseConfig, CatalogueResources> = {
   name: 'catalogue',
   config: baseConfig,
@@ -46,7 +46,7 @@ export const catalogue: ServiceDefinition<typeof contract, typeof baseConfig, Ca
   resources: makeResources,
 };
 
-/** Starts handing messages over; `stop` ends it after those under way. */
+/** Starts the handover of messages; `stop` waits for those in progress. */
 async function makeResources(foundation: Foundation<BaseConfig>) {
   const handover = new WorkQueue(foundation, messageHandover(foundation));
   return { handover, stop: () => handover.stop() };

@@ -6,17 +6,17 @@ import { Bus, createLogger } from '@customer-platform/service-kit';
 import type { Platform, TestAccount } from '@customer-platform/testkit';
 import type { z } from 'zod';
 
-/** What a test orders where it does not matter what: a SKU that the catalogue does not have. */
+/** Default item of a test's order: a SKU that the catalogue does not have. */
 export const something = { sku: 'SOMETHING', name: 'Something', unit_price_minor: 500, quantity: 2 };
 
-/** An account with a contact who has a phone. Its client holds every answer against the contract. */
+/** An account with a contact who has a phone. Its client validates every response against the contract. */
 export interface Shop {
   account: TestAccount;
   client: TestAccount['client'];
   contact: Contact;
-  /** Orders for the contact, by default something. */
+  /** Creates an order for the contact, of `something` by default. */
   order(body?: Partial<z.input<typeof OrderInput>>): Promise<Order>;
-  /** The same, answering whatever comes. */
+  /** Does the same, but returns the response, whatever its status. */
   tryOrder(body: Record<string, unknown>): ReturnType<TestAccount['request']>;
   product(body: { sku: string } & Partial<Product>): Promise<Product>;
 }
@@ -36,10 +36,10 @@ export async function openShop(platform: Platform, settings: Record<string, unkn
   };
 }
 
-/** A message as it was handed to messaging, with the account it was handed over for. */
+/** A message as messaging got it, with its account. */
 export type HandedMessage = z.output<typeof takeMessage.input> & { account: string };
 
-/** Messaging as far as this service knows it: takes messages until closed. */
+/** A fake messaging service, which accepts messages until closed. */
 export interface Messaging {
   handed: HandedMessage[];
   /** The messages of one account. */
@@ -47,17 +47,17 @@ export interface Messaging {
   close(): Promise<void>;
 }
 
-/** Starts it; with `isAnswered` answering false for a message it takes that one without a word. */
+/** Starts the fake. It accepts a message for which `hasReply` returns false, but never replies. */
 export async function startMessaging(
   platform: Platform,
-  isAnswered: (message: HandedMessage) => boolean = () => true,
+  hasReply: (message: HandedMessage) => boolean = () => true,
 ): Promise<Messaging> {
   const bus = await busOf(platform, 'messaging');
   const handed: HandedMessage[] = [];
   bus.handle(takeMessage, async (account, input) => {
     const message = { account, ...input };
     handed.push(message);
-    if (!isAnswered(message)) await new Promise<never>(() => undefined);
+    if (!hasReply(message)) await new Promise<never>(() => undefined);
     return { message: randomUUID(), refusal: null };
   });
   return {
@@ -67,13 +67,13 @@ export async function startMessaging(
   };
 }
 
-/** The platform's bus as one of its services has it. */
+/** Connects to the platform's bus as one of its services. */
 export function busOf(platform: Platform, service: string): Promise<Bus> {
   const { NATS_URL, BUS_PREFIX } = platform.env('catalogue');
   return Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log: createLogger('catalogue', 'error') });
 }
 
-/** Merges a contact into a new one as customer data would say it; answers the survivor. */
+/** Publishes contact.merged as customer data would. Returns the surviving contact, which is new. */
 export async function mergeContact(bus: Bus, shop: Shop, sequence = 1_000_000): Promise<{ id: string; name: string }> {
   const survivor = { ...shop.contact, id: randomUUID(), name: 'Survivor', phone: null };
   const { id, name } = shop.contact;

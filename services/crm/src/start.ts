@@ -3,7 +3,7 @@ import type * as contract from '@customer-platform/contracts/crm';
 import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
 import { createDeal } from './deals/create-deal.ts';
 import { deleteDeal } from './deals/delete-deal.ts';
-import { forgetTakenKeys } from './deals/forget-taken-keys.ts';
+import { forgetProcessedKeys } from './deals/forget-taken-keys.ts';
 import { getDeal } from './deals/get-deal.ts';
 import { handleAddDealNote } from './deals/handle-add-deal-note.ts';
 import { handleFindOpenDeal } from './deals/handle-find-open-deal.ts';
@@ -22,7 +22,7 @@ import { handleFindStages } from './pipelines/handle-find-stages.ts';
 import { listPipelines } from './pipelines/list-pipelines.ts';
 import { updatePipeline } from './pipelines/update-pipeline.ts';
 
-/** Pipelines: the deals of an account, and the stages that they go through. */
+/** Pipelines: an account's deals and the stages they move through. */
 export const crm: ServiceDefinition<typeof contract> = {
   name: 'crm',
   config: baseConfig,
@@ -51,5 +51,5 @@ export const crm: ServiceDefinition<typeof contract> = {
     findStages: handleFindStages,
   },
   consumers: [contactConsumer],
-  jobs: [forgetTakenKeys],
+  jobs: [forgetProcessedKeys],
 };

@@ -1,19 +1,19 @@
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
 
-/** An account with the pipeline that every one begins with, and short ways to its deals. */
+/** An account with its default pipeline, and helpers for its deals. */
 export interface Sales {
   account: TestAccount;
   pipeline: Pipeline;
-  /** The ids of its stages, in their order: New, Qualified, Proposal. */
+  /** Stage ids in order: New, Qualified, Proposal. */
   stages: number[];
-  /** Adds a deal. Throws a PlatformError where it is refused. */
+  /** Creates a deal. Throws PlatformError if it is refused. */
   deal(more?: Record<string, unknown>): Promise<Deal>;
-  /** The deal as it is now. */
+  /** Returns the deal's current state. */
   get(id: string): Promise<Deal>;
-  /** Asks for a change of a deal's stage or status, and answers whatever comes. */
+  /** Requests a change of a deal's stage or status. Returns the response, whatever its status. */
   change(id: string, action: string, body?: unknown): Promise<RawAnswer>;
-  /** Changes what a deal says, and answers whatever comes. */
+  /** Updates a deal's fields. Returns the response, whatever its status. */
   patch(id: string, body: unknown): Promise<RawAnswer>;
 }
 
@@ -32,10 +32,10 @@ export async function openSales(platform: Platform, settings: Record<string, unk
   };
 }
 
-/** What an answer is that refuses one input. */
+/** Returns the response expected for an invalid field. */
 export const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
 
-/** How many events of a kind an account has sent, once one of the kind `last` has come, which it sends after them. */
+/** Returns the number of an account's events of a kind, once an event of the kind `last`, emitted after them, has arrived. */
 export async function eventsUntil(platform: Platform, accountId: string, kind: string, last: string): Promise<number> {
   await platform.event(accountId, last);
   return platform.events(accountId).filter(({ type }) => type === kind).length;

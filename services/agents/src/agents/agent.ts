@@ -2,7 +2,7 @@ import type { Agent } from '@customer-platform/contracts/agents';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { AgentRow } from './agents.sql.ts';
 
-/** An agent as the API shows it. */
+/** Returns an agent as the API shows it. */
 export function toAgent(row: AgentRow, timezone: string): Agent {
   const { id, name, role, status, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = row;
   return {

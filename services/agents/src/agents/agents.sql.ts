@@ -1,17 +1,17 @@
 import type { AgentAction, AgentStatus, ApprovalMode } from '@customer-platform/contracts/agents';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
-/** A pipeline with the name that it had when it was given to an agent. */
+/** A pipeline, with its name at the time it was given to an agent. */
 export interface AgentPipeline {
   id: number;
   name: string;
 }
 
-/** What can be given to an agent. */
+/** Writable fields of an agent. */
 export interface AgentValues {
   name: string;
   role: string;
-  /** Its own; empty where it uses that of the settings. */
+  /** Its own; empty if it uses the settings' model. */
   model: string;
   daily_limit: number | null;
   approval_mode: ApprovalMode;
@@ -25,11 +25,11 @@ export interface AgentRow extends AgentValues {
   account_id: string;
   id: number;
   status: AgentStatus;
-  /** Its own model, else that of the settings; empty where there is none. */
+  /** Its own model, else the settings'; empty if there is none. */
   used_model: string;
   has_draft: boolean;
   live_version: number | null;
-  /** The greatest number that a version of its workflow has; 0 where nothing was published. */
+  /** Number of its latest workflow version; 0 if nothing was published. */
   last_version: number;
   was_live: boolean;
   created_at: Date;
@@ -42,21 +42,21 @@ const columns = (tx: Sql) => tx`
   (select coalesce(json_agg(json_build_object('id', p.pipeline_id, 'name', p.name) order by p.position, p.pipeline_id), '[]')
    from agent_pipelines p where p.account_id = a.account_id and p.agent_id = a.id) as pipelines`;
 
-/** An archived one too; undefined where the account has none with this id. */
+/** Returns an agent, even an archived one, or undefined if the account has none with this id. */
 export async function selectAgent(tx: Sql, accountId: string, id: number): Promise<AgentRow | undefined> {
   const [row] = await tx<AgentRow[]>`
     select ${columns(tx)} from agents a where a.account_id = ${accountId} and a.id = ${id}`;
   return row;
 }
 
-/** Locks the agent against other changes of it and its workflow, then reads it. What refers to it can still be written. */
+/** Locks the agent and its workflow against other changes, then reads it. Rows that reference it can still be written. */
 export async function lockAgent(tx: Sql, accountId: string, id: number): Promise<AgentRow | undefined> {
   const lock = tx`
     select 1 from agents where account_id = ${accountId} and id = ${id} for no key update`;
   return await readUnderLock(lock, () => selectAgent(tx, accountId, id));
 }
 
-/** Newest first, without archived ones, after the one with id `beforeId`. */
+/** Returns agents newest first, without archived ones, after the one with id `beforeId`. */
 export async function listAgentRows(
   tx: Sql,
   accountId: string,
@@ -69,7 +69,7 @@ export async function listAgentRows(
     order by a.id desc limit ${limit}`;
 }
 
-/** Those that are not archived, and those with these ids; by id. */
+/** Returns the agents that are not archived or have one of these ids, by id. */
 export async function selectAgentsFor(tx: Sql, accountId: string, ids: readonly number[]): Promise<AgentRow[]> {
   return await tx<AgentRow[]>`
     select ${columns(tx)} from agents a
@@ -83,7 +83,7 @@ const insertPipelines = (tx: Sql, agent: ReturnType<Sql>, pipelines: readonly Ag
     ${pipelines.map(({ id }) => id)}::bigint[], ${pipelines.map(({ name }) => name)}::text[]
   ) with ordinality as given (id, name, position)`;
 
-/** Adds an agent as a draft. Answers its id. */
+/** Inserts an agent as a draft. Returns its id. */
 export async function insertAgent(tx: Sql, accountId: string, values: AgentValues, now: Date): Promise<number> {
   const { name, role, model, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = values;
   const [row] = await tx<{ id: number }[]>`
@@ -98,7 +98,7 @@ export async function insertAgent(tx: Sql, accountId: string, values: AgentValue
   return row!.id;
 }
 
-/** Replaces all that can be given to an agent, which must be locked. */
+/** Replaces all writable fields of an agent, which must be locked. */
 export async function updateAgentRow(tx: Sql, accountId: string, id: number, values: AgentValues): Promise<void> {
   const { name, role, model, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = values;
   const emptied = tx`delete from agent_pipelines where account_id = ${accountId} and agent_id = ${id}`.execute();
@@ -113,7 +113,7 @@ export async function updateAgentRow(tx: Sql, accountId: string, id: number, val
   await Promise.all([emptied, replaced]);
 }
 
-/** Makes an agent live or paused, which must be locked. */
+/** Makes an agent, which must be locked, live or paused. */
 export async function updateAgentStatus(
   tx: Sql,
   accountId: string,
@@ -125,19 +125,19 @@ export async function updateAgentStatus(
     where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Switches an agent off for good, and takes it out of its pipelines. */
+/** Archives an agent for good, and removes it from its pipelines. */
 export async function archiveAgentRow(tx: Sql, accountId: string, id: number): Promise<void> {
   await tx`
     with left_behind as (delete from agent_pipelines where account_id = ${accountId} and agent_id = ${id})
     update agents set status = 'archived' where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Removes an agent that was never live, with its workflow. */
+/** Deletes an agent that was never live, with its workflow. */
 export async function deleteAgentRow(tx: Sql, accountId: string, id: number): Promise<void> {
   await tx`delete from agents where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Which of these are collections of the account. */
+/** Returns those of these ids that are collections of the account. */
 export async function selectCollectionIds(tx: Sql, accountId: string, ids: readonly number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
   const rows = await tx<{ id: number }[]>`

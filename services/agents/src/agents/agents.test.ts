@@ -121,8 +121,8 @@ describe('an agent', () => {
     await platform.admin('PATCH', `/admin/accounts/${crew.account.id}`, { modules: { crm: { on: false } } });
     const given = { name: 'Bo', role: 'Sells', pipelines: [crew.pipeline.id] };
     const refused = await waitFor('Pipelines to be off', async () => {
-      const answer = await crew.post(given);
-      return answer.status === 400 && answer;
+      const response = await crew.post(given);
+      return response.status === 400 && response;
     });
     expect(refused).toMatchObject(invalid('pipelines', /Pipelines/));
     expect(await crew.post({ ...given, pipelines: [] })).toMatchObject({ status: 201, body: { pipelines: [] } });
@@ -256,8 +256,8 @@ describe('deleting an agent', () => {
   it('is done once, however many ask', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.liveAgent();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => crew.remove(id)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => crew.remove(id)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
   });
 });
 

@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/agents';
 import { implement } from '../implement.ts';
 import { toAgent } from './agent.ts';
 import { insertAgent, selectAgent } from './agents.sql.ts';
-import { namedCollections, namedPipelines } from './named-places.ts';
+import { namedCollections, namedPipelines } from './named-resources.ts';
 
 export const createAgent = implement(contract.createAgent, {
   async handle(call) {

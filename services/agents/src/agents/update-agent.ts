@@ -4,7 +4,7 @@ import { implement } from '../implement.ts';
 import { toAgent } from './agent.ts';
 import { type AgentValues, lockAgent, selectAgent, updateAgentRow } from './agents.sql.ts';
 import { refuseArchived } from './archived.ts';
-import { namedCollections, namedPipelines } from './named-places.ts';
+import { namedCollections, namedPipelines } from './named-resources.ts';
 
 export const updateAgent = implement(contract.updateAgent, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),

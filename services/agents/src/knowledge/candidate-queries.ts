@@ -8,23 +8,23 @@ export interface SearchTerm {
   documentFrequency: number;
 }
 
-/** Most passages that are ranked for one search. */
+/** Maximum number of passages ranked per search. */
 export const maxCandidates = 500;
-/** Most of them that are ranked for rare terms alone: the others have several terms. */
+/** Maximum number of them ranked for rare terms alone; the others have several terms. */
 const maxRare = 250;
-/** Most index entries that are combined to find passages with several terms. */
+/** Maximum number of index entries combined to find passages with several terms. */
 const maxEntries = 10_000;
-/** The same for two terms, which take less. */
+/** The same for two terms, which cost less. */
 const maxEntriesOfTwo = 40_000;
-/** Share of all passages above which a term is frequent. */
-const frequentShare = 0.1;
-/** Most terms that are combined. */
+/** Fraction of all passages above which a term is frequent. */
+const frequentFraction = 0.1;
+/** Maximum number of terms combined. */
 const maxCombined = 7;
 
-/** Queries of keys, in the order in which passages are looked for until there are enough. */
+/** Queries of keys, run in order until they have found enough passages. */
 export interface CandidateQueries {
   queries: string[];
-  /** Looked for only where the others found few: long lists of passages with low weights. */
+  /** Run only if the others found few passages: long posting lists with low weights. */
   frequent: string[];
 }
 
@@ -34,8 +34,8 @@ export function weightOf(documentFrequency: number, corpusSize: number): number 
 }
 
 /**
- * The passages to rank: all that have a rare term; those that have several of the others; then, term by term from the rarest on, the
- * rest. `terms` are ordered by frequency, the rarest first; `corpusSize` is how many passages the account has.
+ * Returns queries for the passages to rank: those with a rare term; those with several of the other terms; then the rest, term by
+ * term, rarest first. `terms` are ordered by frequency, rarest first; `corpusSize` is the number of the account's passages.
  */
 export function candidateQueries(terms: readonly SearchTerm[], corpusSize: number): CandidateQueries {
   const rare: string[] = [];
@@ -56,28 +56,28 @@ export function candidateQueries(terms: readonly SearchTerm[], corpusSize: numbe
     combined.push(term);
   }
   const keys = combined.map(({ key }) => key);
-  const shares = combined.map(({ documentFrequency }) => documentFrequency / Math.max(corpusSize, 1));
+  const fractions = combined.map(({ documentFrequency }) => documentFrequency / Math.max(corpusSize, 1));
   let least = 2;
-  while (least < keys.length && corpusSize * shareWith(shares, least) > maxCandidates - found) least++;
+  while (least < keys.length && corpusSize * fractionWith(fractions, least) > maxCandidates - found) least++;
   for (let count = least; count <= keys.length && count >= Math.max(2, least - 1); count--) {
     queries.push(withAtLeast(keys, count));
   }
   const isFrequent = ({ documentFrequency }: SearchTerm) =>
-    documentFrequency > corpusSize * frequentShare && documentFrequency > maxEntries;
+    documentFrequency > corpusSize * frequentFraction && documentFrequency > maxEntries;
   for (const term of rest) if (!isFrequent(term)) queries.push(term.key);
   return { queries, frequent: rest.filter(isFrequent).map(({ key }) => key) };
 }
 
-/** The share of passages that have at least `count` of terms with these shares, as if terms were independent. */
-function shareWith(shares: readonly number[], count: number): number {
+/** Returns the fraction of passages with at least `count` of the terms that have these fractions, assuming independence. */
+function fractionWith(fractions: readonly number[], count: number): number {
   let exactly = [1];
-  for (const share of shares) {
-    exactly = [...exactly, 0].map((chance, had) => chance * (1 - share) + (exactly[had - 1] ?? 0) * share);
+  for (const fraction of fractions) {
+    exactly = [...exactly, 0].map((chance, had) => chance * (1 - fraction) + (exactly[had - 1] ?? 0) * fraction);
   }
   return exactly.slice(count).reduce((sum, chance) => sum + chance, 0);
 }
 
-/** A query for passages that have at least `count` of these keys. */
+/** Returns a query for passages that have at least `count` of these keys. */
 function withAtLeast(keys: readonly string[], count: number): string {
   if (count === 1) return keys.join(' | ');
   const choices = keys.slice(0, keys.length - count + 1).map((key, index) => {

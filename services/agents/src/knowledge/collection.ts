@@ -1,26 +1,26 @@
 import type { Collection } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from '@customer-platform/service-kit';
-import { type CollectionRow, holdCollection, openCollections } from './collections.sql.ts';
+import { type CollectionRow, ensureGeneralCollection, holdCollection } from './collections.sql.ts';
 
-/** What the API shows of a collection. */
+/** Returns a collection as the API shows it. */
 export function toCollection({ id, name }: CollectionRow): Collection {
   return { id, name };
 }
 
 /**
- * The collection that a body names, or General where it names none; it stays until the transaction ends. Throws invalid_request, field
- * collection, where the account has none with this id.
+ * Returns the collection that a body names, or General by default, locked against deletion until the transaction ends. Throws
+ * invalid_request, field collection, if the account has none with this id.
  */
 export async function collectionOf(tx: Sql, accountId: string, id: number | undefined): Promise<CollectionRow> {
-  const held = await holdCollection(tx, accountId, id);
-  if (held) return held;
+  const locked = await holdCollection(tx, accountId, id);
+  if (locked) return locked;
   if (id !== undefined) throw unknownCollection();
-  await openCollections(tx, accountId);
+  await ensureGeneralCollection(tx, accountId);
   return (await holdCollection(tx, accountId, undefined))!;
 }
 
-/** The refusal of a collection that is none of this account. */
+/** Returns the error for an id that is no collection of the account. */
 export function unknownCollection(): ApiError {
   return new ApiError('invalid_request', 'collection must be the id of a collection of this account', {
     field: 'collection',

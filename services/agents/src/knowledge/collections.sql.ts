@@ -1,28 +1,28 @@
 import type { Collection } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** A collection; `is_general`: the one that every account has. */
+/** A collection; `is_general` marks the default one, which every account has. */
 export interface CollectionRow extends Collection {
   is_general: boolean;
 }
 
 const columns = (tx: Sql) => tx`id, name, is_general`;
 
-/** Undefined where the account has none with this id. */
+/** Returns a collection, or undefined if the account has none with this id. */
 export async function selectCollection(tx: Sql, accountId: string, id: number): Promise<CollectionRow | undefined> {
   const [row] = await tx<CollectionRow[]>`
     select ${columns(tx)} from collections where account_id = ${accountId} and id = ${id}`;
   return row;
 }
 
-/** Locks the collection: until the transaction ends no source comes into it, and those that were just coming have come. */
+/** Locks the collection, so that no source is added to it until the transaction ends; waits for those being added. */
 export async function lockCollection(tx: Sql, accountId: string, id: number): Promise<CollectionRow | undefined> {
   const [row] = await tx<CollectionRow[]>`
     select ${columns(tx)} from collections where account_id = ${accountId} and id = ${id} for update`;
   return row;
 }
 
-/** The collection that a source is put into, the general one where `id` is undefined; it stays until the transaction ends. */
+/** Returns the collection of a source, General if `id` is undefined, locked against deletion until the transaction ends. */
 export async function holdCollection(
   tx: Sql,
   accountId: string,
@@ -34,7 +34,7 @@ export async function holdCollection(
   return row;
 }
 
-/** Oldest first, after the one with id `afterId`. */
+/** Returns collections oldest first, after the one with id `afterId`. */
 export async function listCollectionRows(
   tx: Sql,
   accountId: string,
@@ -45,8 +45,8 @@ export async function listCollectionRows(
     select ${columns(tx)} from collections where account_id = ${accountId} and id > ${afterId} order by id limit ${limit}`;
 }
 
-/** Makes the collection General where the account has not got it: of many at once one makes it and the others wait for it. */
-export async function openCollections(tx: Sql, accountId: string): Promise<void> {
+/** Creates the collection General unless the account has it: of concurrent calls one creates it and the others wait for it. */
+export async function ensureGeneralCollection(tx: Sql, accountId: string): Promise<void> {
   await tx`
     insert into collections (account_id, name, is_general)
     select ${accountId}, 'General', true
@@ -54,7 +54,7 @@ export async function openCollections(tx: Sql, accountId: string): Promise<void>
     on conflict do nothing`;
 }
 
-/** Adds a collection; undefined where the account has one with this name, in any case. */
+/** Inserts a collection. Returns undefined if the account has one with this name, ignoring case. */
 export async function insertCollection(tx: Sql, accountId: string, name: string): Promise<CollectionRow | undefined> {
   const [row] = await tx<CollectionRow[]>`
     insert into collections (account_id, name) values (${accountId}, ${name})
@@ -62,14 +62,14 @@ export async function insertCollection(tx: Sql, accountId: string, name: string)
   return row;
 }
 
-/** Whether a locked collection has sources. */
+/** Returns whether a locked collection has sources. */
 export async function hasSources(tx: Sql, accountId: string, id: number): Promise<boolean> {
   const [row] = await tx<{ exists: boolean }[]>`
     select exists (select from sources where account_id = ${accountId} and collection_id = ${id}) as exists`;
   return row!.exists;
 }
 
-/** Removes a collection, which must have no sources. */
+/** Deletes a collection, which must have no sources. */
 export async function deleteCollectionRow(tx: Sql, accountId: string, id: number): Promise<void> {
   await tx`delete from collections where account_id = ${accountId} and id = ${id}`;
 }

@@ -11,9 +11,9 @@ afterAll(() => platform.stop());
 describe('General', () => {
   it('is there from the first look, once, whoever looks at once', async () => {
     const library = await openLibrary(platform);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => library.request('GET', '/collections')));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]!.body.data).toEqual([{ id: expect.any(Number), name: 'General' }]);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => library.request('GET', '/collections')));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]!.body.data).toEqual([{ id: expect.any(Number), name: 'General' }]);
   });
 
   it('takes sources that name no collection, however many come at once before it is there', async () => {
@@ -35,8 +35,8 @@ describe('General', () => {
       has_more: false,
       next: null,
     });
-    const answer = await library.request('DELETE', `/collections/${body.data[0].id}`);
-    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
+    const response = await library.request('DELETE', `/collections/${body.data[0].id}`);
+    expect(response).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
   });
 });
 
@@ -44,9 +44,10 @@ describe('a collection', () => {
   it('has a name that is unique in any case, also among many at once, and with blanks around it', async () => {
     const library = await openLibrary(platform);
     const names = Array.from({ length: 20 }, (_, index) => (index % 2 ? 'Prices' : ' PRICES '));
-    const answers = await Promise.all(names.map((name) => library.request('POST', '/collections', { name })));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    for (const answer of answers.filter(({ status }) => status !== 201)) expect(answer).toMatchObject(invalid('name'));
+    const responses = await Promise.all(names.map((name) => library.request('POST', '/collections', { name })));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const response of responses.filter(({ status }) => status !== 201))
+      expect(response).toMatchObject(invalid('name'));
     expect(await library.request('POST', '/collections', { name: 'general' })).toMatchObject(invalid('name'));
   });
 

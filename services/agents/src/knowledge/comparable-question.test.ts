@@ -53,10 +53,10 @@ describe('a question as it is compared', () => {
     for (const marks of ['.', '"', '?!', '¿', "5'"]) {
       expect(comparableQuestion(`a${marks.repeat(100_000)}a`)).toHaveLength(marks.length * 100_000 + 2);
     }
-    const words = Array.from({ length: 5_000 }, (_, index) => `+${index}`).join(' ');
-    expect(hasSymbolsOf(words, words.replaceAll('+', '-'))).toBe(false);
+    const symbols = Array.from({ length: 5_000 }, (_, index) => `+${index}`).join(' ');
+    expect(hasSymbolsOf(symbols, symbols.replaceAll('+', '-'))).toBe(false);
     expect(hasSymbolsOf('\ufdfa '.repeat(2_000), '\ufdfa '.repeat(2_000))).toBe(true);
-    // Of the processor, since others may use it too; in proportion to the square it would be minutes.
+    // CPU time, since other processes run too; quadratic time would be minutes.
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(2_000);
   });
 });

@@ -18,13 +18,13 @@ export const createSource = implement(contract.createSource, {
   committed: ({ sourceReader }) => sourceReader.wake(),
 });
 
-/** What a source of its kind has; what the body says of other kinds is not looked at. */
+/** Returns the fields of the source's kind; the body's fields of other kinds are ignored. */
 async function valuesOf(
   body: contract.SourceInput,
   guard: TargetGuard,
 ): Promise<Omit<NewSource, 'collection_id' | 'active'>> {
   const { kind, alternates = [], answer_exactly = false, crawl = 'page', refresh = 'never' } = body;
-  // What its kind must have, the contract has seen to.
+  // The contract has checked the required fields of each kind.
   if (kind === 'website') return { kind, crawl, refresh, ...(await websiteOf(body.url!, body.pages, guard)) };
   const common = { title: asTitle(body.title!), body: body.body! };
   return kind === 'faq' ? { kind, ...common, alternates, answer_exactly } : { kind, ...common };

@@ -11,7 +11,7 @@ afterAll(() => platform.stop());
 describe('an uploaded file', () => {
   it('is a source that is called by its name', async () => {
     const library = await openLibrary(platform);
-    const answer = await library.upload('prices 2026.md', '# Prices\n\nOne euro.');
+    const response = await library.upload('prices 2026.md', '# Prices\n\nOne euro.');
     const source = {
       id: expect.any(String),
       kind: 'file',
@@ -24,12 +24,12 @@ describe('an uploaded file', () => {
       file_type: 'md',
       size_bytes: 19,
     };
-    expect([answer.status, answer.body]).toEqual([201, source]);
-    const shown = await library.get(answer.body.id);
+    expect([response.status, response.body]).toEqual([201, source]);
+    const shown = await library.get(response.body.id);
     expect(shown).toMatchObject({ title: 'prices 2026.md', file_type: 'md', size_bytes: 19 });
     const rows = await platform.database('agents')`
       select convert_from(bytes, 'UTF8') as text from files
-      where account_id = ${library.account.id} and source_id = ${answer.body.id}`;
+      where account_id = ${library.account.id} and source_id = ${response.body.id}`;
     expect([...rows]).toEqual([{ text: '# Prices\n\nOne euro.' }]);
   });
 
@@ -46,9 +46,9 @@ describe('an uploaded file', () => {
   it('that is large is kept byte for byte, however many come at once', async () => {
     const library = await openLibrary(platform);
     const texts = Array.from({ length: 6 }, (_, index) => `${index} and more. `.repeat(200_000));
-    const answers = await Promise.all(texts.map((text, index) => library.upload(`${index}.txt`, text)));
-    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(201));
-    for (const [index, { body }] of answers.entries()) {
+    const responses = await Promise.all(texts.map((text, index) => library.upload(`${index}.txt`, text)));
+    expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(201));
+    for (const [index, { body }] of responses.entries()) {
       const parts = await platform.database('agents')<{ bytes: Buffer }[]>`
         select bytes from files where account_id = ${library.account.id} and source_id = ${body.id} order by part`;
       expect(parts.length).toBeGreaterThan(2);
@@ -81,14 +81,14 @@ describe('an uploaded file', () => {
   it('is taken once: the same bytes are refused, naming the source that has them, also among many at once', async () => {
     const library = await openLibrary(platform);
     const names = Array.from({ length: 20 }, (_, index) => `${index}.txt`);
-    const answers = await Promise.all(names.map((name) => library.upload(name, 'The same')));
-    const taken = answers.filter(({ status }) => status === 201);
+    const responses = await Promise.all(names.map((name) => library.upload(name, 'The same')));
+    const taken = responses.filter(({ status }) => status === 201);
     expect(taken).toHaveLength(1);
-    // Large bodies are read a few at once; those above are asked to come again.
+    // Only a few large bodies are read at once; the others get 503.
     const refused = await library.upload('again.txt', 'The same');
     expect(refused).toMatchObject(invalid('file'));
     expect(refused.body.error.message).toContain(taken[0]!.body.title);
-    expect(answers.filter(({ status }) => ![201, 400, 503].includes(status))).toEqual([]);
+    expect(responses.filter(({ status }) => ![201, 400, 503].includes(status))).toEqual([]);
     const other = await openLibrary(platform);
     expect(await other.upload('a.txt', 'The same')).toMatchObject({ status: 201 });
   });

@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/agents';
 import { integerCursor, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toCollection } from './collection.ts';
-import { listCollectionRows, openCollections, selectCollection } from './collections.sql.ts';
+import { ensureGeneralCollection, listCollectionRows, selectCollection } from './collections.sql.ts';
 
 export const listCollections = implement(contract.listCollections, {
   async handle({ account, tx, query }) {
@@ -11,7 +11,7 @@ export const listCollections = implement(contract.listCollections, {
       rows: async (last, limit) => {
         const rows = await listCollectionRows(tx, account.id, last?.id ?? 0, limit);
         if (rows.length > 0 || last) return rows;
-        await openCollections(tx, account.id);
+        await ensureGeneralCollection(tx, account.id);
         return await listCollectionRows(tx, account.id, 0, limit);
       },
       item: toCollection,

@@ -2,11 +2,11 @@ import type { Sql } from '@customer-platform/service-kit';
 import { comparableQuestion } from './comparable-question.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 
-/** A piece of a source that can be quoted. */
+/** A quotable piece of a source. */
 export interface Passage {
-  /** The position of the website's page, 0 elsewhere. */
+  /** Position of the website's page; 0 for other kinds. */
   page: number;
-  /** Its place in the page, from 0. */
+  /** Index in the page, from 0. */
   position: number;
   /** The headings above it, outermost first. */
   heading_path: string[];
@@ -14,8 +14,8 @@ export interface Passage {
 }
 
 /**
- * Gives a source these passages in place of those of `pages`, or of all that it has. The transaction holds the source's row, and from
- * here on the account's passages. `language` is the account's; an FAQ's question and its alternates are searched with its passage.
+ * Replaces the passages of a source, or those of `pages` only. The transaction must hold the source's row lock; from here on it also
+ * holds the account's corpus stats. `language` is the account's; an FAQ's question and alternates are indexed with its passage.
  */
 export async function replacePassages(
   tx: Sql,
@@ -33,7 +33,7 @@ export async function replacePassages(
   await insertPassages(tx, accountId, sourceId, source, passages, textSearchConfiguration(language));
 }
 
-/** Removes the passages of a source, or those of `pages`, and takes them out of the account's corpus stats and document frequencies. */
+/** Deletes the passages of a source, or those of `pages`, and subtracts them from the corpus stats and document frequencies. */
 export async function removePassages(
   tx: Sql,
   accountId: string,
@@ -57,7 +57,7 @@ export async function removePassages(
     when matched then update set passages = w.passages - less.passages`;
 }
 
-/** The parts of a source that its passages are searched by besides their own text. */
+/** Fields of a source that are indexed with its passages' text. */
 interface SearchedSource {
   kind: string;
   title: string;
@@ -106,12 +106,12 @@ async function insertPassages(
     on conflict (account_id, word) do update set passages = w.passages + excluded.passages`;
 }
 
-/** In how many of these rows each word is. */
+/** Document frequencies of these rows: the number of rows that have each word. */
 const documentFrequencies = (tx: Sql, rows: string) => tx`
   select word, count(*)::integer as passages from ${tx(rows)}, unnest(tsvector_to_array(words)) as word
   group by word order by word`;
 
-/** Has the passages of a source be where it is, in use or not. The transaction holds the source's row. */
+/** Sets collection and activity of a source's passages to the source's. The transaction must hold the source's row lock. */
 export async function movePassages(
   tx: Sql,
   accountId: string,

@@ -2,13 +2,13 @@ import type { SourceKind } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 import type { CandidateQueries, SearchTerm } from './candidate-queries.ts';
 
-/** The parameters of ranking. */
+/** Parameters of ranking. */
 interface Ranking {
   /** Terms as tsqueries. */
   terms: string[];
   /** The weight of each term. */
   weights: number[];
-  /** Most passages that are ranked. */
+  /** Maximum number of passages ranked. */
   most: number;
 }
 
@@ -21,7 +21,7 @@ export interface FoundRow {
   score: number;
 }
 
-/** The terms of a query, the rarest first, the size of the account's corpus, and the index keys of the other conditions. */
+/** Returns the terms of a query, rarest first, the size of the account's corpus, and the index keys of the other conditions. */
 export async function selectCorpusStats(
   sql: Sql,
   accountId: string,
@@ -53,7 +53,7 @@ export async function selectCorpusStats(
 const none = (sql: Sql) => sql`
   select null::uuid as source_id, null::smallint as page, null::integer as "position", null::real as score where false`;
 
-/** The passages that the queries find, with their scores: one query after the other until there are enough. */
+/** Passages that the queries find, with their scores; queries run in order until there are enough. */
 const candidates = (sql: Sql, accountId: string, queries: readonly string[], { terms, weights, most }: Ranking) => {
   const found = queries
     .map(
@@ -65,10 +65,10 @@ const candidates = (sql: Sql, accountId: string, queries: readonly string[], { t
   return sql`select distinct * from (select * from (${found}) as one limit ${most}) as each`;
 };
 
-/** Passages found below which frequent terms are looked for too. */
+/** Number of passages found below which frequent terms are searched too. */
 const few = 100;
 
-/** The best of the passages that the queries find first. */
+/** Returns the best of the passages that the queries find first. */
 export async function selectFoundPassages(
   sql: Sql,
   accountId: string,
@@ -95,20 +95,20 @@ export async function selectFoundPassages(
     order by c.score desc, c.source_id desc, c.page, c."position"`;
 }
 
-/** Most FAQs whose questions are compared with the query. */
+/** Maximum number of FAQs whose questions are compared with the query. */
 const maxLookedAt = 40;
 
-/** An FAQ that may be the answer. */
-export interface AnswerRow extends FoundRow {
-  /** True where one of its questions is the query. */
+/** An FAQ that may match exactly. */
+export interface ExactRow extends FoundRow {
+  /** True if one of its questions is the query. */
   is_asked: boolean;
   /** Its questions that have all terms of the query. */
   ways: string[];
 }
 
 /**
- * The FAQs to be answered exactly: those with the question `question` before those with a question that matches `allTerms`, a tsquery;
- * null matches none.
+ * Returns the FAQs to be answered exactly: those with the question `question` before those with a question that matches `allTerms`, a
+ * tsquery; null matches none.
  */
 export async function selectExactAnswers(
   sql: Sql,
@@ -116,9 +116,9 @@ export async function selectExactAnswers(
   queries: readonly string[],
   ranking: Ranking,
   { configuration, question, allTerms }: { configuration: string; question: string; allTerms: string | null },
-): Promise<AnswerRow[]> {
+): Promise<ExactRow[]> {
   if (queries.length === 0) return [];
-  return await sql<AnswerRow[]>`
+  return await sql<ExactRow[]>`
     with looked_at as (
       select p.source_id, s.kind, s.title, s.alternates, p.heading_path, p.text, c.score,
         p.questions @> array[${question}::text] as is_asked

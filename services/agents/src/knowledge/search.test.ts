@@ -14,7 +14,7 @@ afterAll(() => platform.stop());
 const textsOf = (found: { text: string }[]) => found.map(({ text }) => text);
 
 describe('a search', () => {
-  it('answers passages with their source and their headings', async () => {
+  it('returns passages with their source and their headings', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Returns');
     await library.read(id, [{ heading_path: ['Help', 'Returning'], text: 'Send it back within 30 days.' }]);
@@ -154,8 +154,8 @@ describe('what is found', () => {
   it('has most of the words of a query where each is frequent', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Many');
-    const words = ['elephant', 'tiger', 'zebra', 'lion'];
-    const texts = Array.from({ length: 2_000 }, (_, index) => `The ${words[index % 4]} number ${index}`);
+    const animals = ['elephant', 'tiger', 'zebra', 'lion'];
+    const texts = Array.from({ length: 2_000 }, (_, index) => `The ${animals[index % 4]} number ${index}`);
     await library.read(id, [...texts, 'A lion, a tiger and a zebra']);
     const found = await library.search('elephant, tiger, zebra or lion?');
     expect(found[0]!.text).toBe('A lion, a tiger and a zebra');
@@ -251,13 +251,13 @@ describe('which passages are weighed', () => {
   });
 
   it('those with several words before those with one, and those with a frequent one last', () => {
-    const words = [word('a', 5), word('b', 3_000), word('c', 4_000), word('d', 90_000)];
-    expect(candidateQueries(words, 100_000)).toEqual({ queries: ['a', '(b & (c))', 'b', 'c'], frequent: ['d'] });
+    const terms = [word('a', 5), word('b', 3_000), word('c', 4_000), word('d', 90_000)];
+    expect(candidateQueries(terms, 100_000)).toEqual({ queries: ['a', '(b & (c))', 'b', 'c'], frequent: ['d'] });
   });
 
   it('of many words those with so many of them that they are few', () => {
-    const words = [...'abcd'].map((key) => word(key, 2_500));
-    const { queries, frequent } = candidateQueries(words, 10_000);
+    const terms = [...'abcd'].map((key) => word(key, 2_500));
+    const { queries, frequent } = candidateQueries(terms, 10_000);
     const [several, fewer, ...single] = queries;
     expect([several, single, frequent]).toEqual(['(a & ((b & ((c & (d))))))', [...'abcd'], []]);
     expect(fewer).toBe('(a & ((b & (c | d)) | (c & (d)))) | (b & ((c & (d))))');

@@ -5,18 +5,18 @@ import { comparableQuestion, hasSymbolsOf } from './comparable-question.ts';
 import { type FoundRow, selectCorpusStats, selectExactAnswers, selectFoundPassages } from './search.sql.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 
-/** A passage that was found; `exact`: an FAQ that matches and whose answer, its text, is to be sent as it is written. */
+/** A search result; `exact` marks a matching FAQ whose text is to be sent verbatim. */
 export type FoundPassage = SearchResult & { exact: boolean };
 
-/** Most terms of a query that count, the rarest. */
+/** Maximum number of terms of a query that count, the rarest. */
 const maxTerms = 24;
 const maxExact = 5;
 
 /**
- * Finds the passages that answer a question best: active sources that were read, of these collections where they are given, best
- * first, at most `limit`, each as long as a piece or an FAQ's answer may be. FAQs to be answered exactly with the query as a question, or
- * with all its terms and symbols in one, come before all else. Stop words do not count, and a rare term counts more than frequent ones.
- * The cost is bounded: of terms that very many passages have, the passages that come first in the store are ranked.
+ * Returns the passages that match a query best, best first, at most `limit`, from active sources that were read, of these collections
+ * if any are given. FAQs to be answered exactly come first if one of their questions is the query or has all its terms and symbols.
+ * Stop words do not count; rare terms weigh more than frequent ones. The cost is bounded: of a very frequent term only the passages
+ * that are stored first are ranked.
  */
 export async function searchPassages(
   sql: Sql,
@@ -32,8 +32,8 @@ export async function searchPassages(
   const ranking = { terms: terms.map((term) => term.query), weights, most: maxCandidates };
 
   const within = (queries: string[]) => {
-    const places = stats.collectionKeys.join(' | ');
-    return places === '' ? queries : queries.map((each) => `(${places}) & (${each})`);
+    const collectionQuery = stats.collectionKeys.join(' | ');
+    return collectionQuery === '' ? queries : queries.map((each) => `(${collectionQuery}) & (${each})`);
   };
   const asked = question === '' ? [] : [stats.questionKey];
   if (hasAllTerms) asked.push([stats.faqKey, ...terms.map(({ key }) => key)].join(' & '));
@@ -52,8 +52,8 @@ export async function searchPassages(
   };
   // A passage scores less than the weights of all terms together.
   const most = weights.reduce((sum, weight) => sum + weight, 1);
-  const answers = exact.map((row) => toFound(row, most + row.score, true));
+  const exactFound = exact.map((row) => toFound(row, most + row.score, true));
   const exactIds = new Set(exact.map((row) => row.source_id));
   const others = found.filter((row) => !exactIds.has(row.source_id)).map((row) => toFound(row, row.score, false));
-  return [...answers, ...others].slice(0, limit);
+  return [...exactFound, ...others].slice(0, limit);
 }

@@ -3,7 +3,7 @@ import { ApiError, codePoints } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { SourceRow } from './sources.sql.ts';
 
-/** A source as the API shows it, with its time in this zone. */
+/** Returns a source as the API shows it, with times in this time zone. */
 export function toSource(row: SourceRow, timezone: string): KnowledgeSource {
   const common = {
     id: row.id,
@@ -39,29 +39,29 @@ export function toSource(row: SourceRow, timezone: string): KnowledgeSource {
   }
 }
 
-/** A title without blanks around it. Throws invalid_request, field title, where nothing is left. */
+/** Returns a trimmed title. Throws invalid_request, field title, if it is blank. */
 export function asTitle(given: string): string {
   const title = given.trim();
   if (title !== '') return title;
   throw new ApiError('invalid_request', 'title must not be blank', { field: 'title' });
 }
 
-/** The refusal of a title that another source of its kind has. */
+/** Returns the error for a title that another source of its kind has. */
 export function titleTaken(kind: 'article' | 'faq'): ApiError {
   const what = kind === 'faq' ? 'an FAQ with this question' : 'an article with this title';
   return new ApiError('invalid_request', `title must be unique; ${what} already exists`, { field: 'title' });
 }
 
-/** A source that is to be read, from now on. */
+/** Returns a source that is due for reading now. */
 export function toBeRead(row: SourceRow, now: Date): SourceRow {
   return { ...row, status: 'processing', error: '', due_at: now, reading_since: now, tries: 0 };
 }
 
-const answerLength = 2_000;
+const faqAnswerLength = 2_000;
 
-/** An FAQ's answer. Throws invalid_request, field body, where it is too long. */
-export function asAnswer(body: string): string {
-  if (codePoints(body) <= answerLength) return body;
-  const message = `body must be a string of 1 to ${answerLength} characters for an FAQ`;
+/** Returns an FAQ answer. Throws invalid_request, field body, if it is too long. */
+export function asFaqAnswer(body: string): string {
+  if (codePoints(body) <= faqAnswerLength) return body;
+  const message = `body must be a string of 1 to ${faqAnswerLength} characters for an FAQ`;
   throw new ApiError('invalid_request', message, { field: 'body' });
 }

@@ -1,7 +1,7 @@
 import type { FileType, Refresh, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** A source with its collection's name. What its kind has not is null. */
+/** A source with its collection's name. Columns of other kinds are null. */
 export interface SourceRow {
   account_id: string;
   id: string;
@@ -20,17 +20,17 @@ export interface SourceRow {
   url: string | null;
   refresh: Refresh | null;
   crawl: 'page' | 'sitemap' | null;
-  /** The pages to read, normalised. */
+  /** URLs of the pages to read, normalised. */
   page_urls: string[] | null;
   file_type: FileType | null;
   size_bytes: number | null;
   sha256: Buffer | null;
-  /** Counts what there is to be read: greater with every change of it. */
+  /** Version of the content to read, incremented on every change of it. */
   content: number;
-  /** The `content` that was last read to its end; null before. */
+  /** The `content` last read completely; null before the first time. */
   read_content: number | null;
   due_at: Date | null;
-  /** Since when it is to be read, where its status is processing. */
+  /** Start of the time that reading may take, if it is to be read. */
   reading_since: Date | null;
   tries: number;
 }
@@ -42,14 +42,14 @@ const columns = (tx: Sql) => tx`
 
 const joinCollection = (tx: Sql) => tx`join collections c on c.account_id = s.account_id and c.id = s.collection_id`;
 
-/** Undefined where the account has none with this id. */
+/** Returns a source, or undefined if the account has none with this id. */
 export async function selectSource(tx: Sql, accountId: string, id: string): Promise<SourceRow | undefined> {
   const [row] = await tx<SourceRow[]>`
     select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId} and s.id = ${id}`;
   return row;
 }
 
-/** Locks the source against other changes, then reads it. */
+/** Locks the source for update and reads it. Returns undefined if the account has none with this id. */
 export async function lockSource(tx: Sql, accountId: string, id: string): Promise<SourceRow | undefined> {
   const [row] = await tx<SourceRow[]>`
     select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId} and s.id = ${id}
@@ -57,13 +57,13 @@ export async function lockSource(tx: Sql, accountId: string, id: string): Promis
   return row;
 }
 
-/** Whether the account has a source with this id. */
+/** Returns whether the account has a source with this id. */
 export async function hasSource(tx: Sql, accountId: string, id: string): Promise<boolean> {
   const [row] = await tx`select from sources where account_id = ${accountId} and id = ${id}`;
   return row !== undefined;
 }
 
-/** Newest first, before the one with id `beforeId`. */
+/** Returns sources newest first, after the one with id `beforeId`. */
 export async function listSourceRows(
   tx: Sql,
   accountId: string,
@@ -80,7 +80,7 @@ export async function listSourceRows(
     order by s.id desc limit ${limit}`;
 }
 
-/** What a new source is; what its kind has not is left out. */
+/** Columns of a new source; those of other kinds are left out. */
 export interface NewSource {
   kind: SourceKind;
   title: string;
@@ -90,7 +90,7 @@ export interface NewSource {
   alternates?: string[];
   answer_exactly?: boolean;
   url?: string;
-  /** The URL as it is the same for two spellings of it. */
+  /** Normalised URL, the same for every spelling. */
   url_key?: string;
   refresh?: Refresh;
   crawl?: 'page' | 'sitemap';
@@ -101,8 +101,8 @@ export interface NewSource {
 }
 
 /**
- * Adds a source that is to be read at once. Answers its id; undefined where there is one already with its title (articles, FAQs), its
- * address or its bytes.
+ * Inserts a source that is due for reading at once. Returns its id, or undefined if there is one with its title (articles, FAQs), URL
+ * or bytes.
  */
 export async function insertSource(
   tx: Sql,
@@ -124,7 +124,7 @@ export async function insertSource(
   return added?.id;
 }
 
-/** Writes what can be changed of a source, and whether it is to be read. Throws where another has its title; see sources_title. */
+/** Writes the mutable columns of a source. Throws if another one has its title; see the constraint sources_title. */
 export async function updateSourceRow(tx: Sql, accountId: string, row: SourceRow): Promise<void> {
   await tx`
     update sources set title = ${row.title}, collection_id = ${row.collection_id}, active = ${row.active},
@@ -135,22 +135,22 @@ export async function updateSourceRow(tx: Sql, accountId: string, row: SourceRow
     where account_id = ${accountId} and id = ${row.id}`;
 }
 
-/** Removes a source with all that is of it; its passages must be removed before. */
+/** Deletes a source with its files and pages; its passages must be deleted before. */
 export async function deleteSourceRow(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`delete from sources where account_id = ${accountId} and id = ${id}`;
 }
 
-/** The title of the file that has these bytes. */
+/** Returns the title of the file with these bytes. */
 export async function titleOfFile(tx: Sql, accountId: string, sha256: Buffer): Promise<string | undefined> {
   const [row] = await tx<{ title: string }[]>`
     select title from sources where account_id = ${accountId} and kind = 'file' and sha256 = ${sha256}`;
   return row?.title;
 }
 
-/** In a statement bytes take several times their size. */
+/** Size of a file's part: bytes in a statement take several times their size. */
 const filePartBytes = 1_048_576;
 
-/** Keeps the bytes of a file, part by part. */
+/** Stores the bytes of a file, part by part. */
 export async function insertFile(tx: Sql, accountId: string, sourceId: string, bytes: Buffer): Promise<void> {
   for (let part = 0; part * filePartBytes < bytes.length; part++) {
     const some = bytes.subarray(part * filePartBytes, (part + 1) * filePartBytes);

@@ -95,8 +95,8 @@ describe('what there is already is refused', () => {
 
   it('one of twenty at once comes in', async () => {
     const library = await openLibrary(platform);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => library.request('POST', '/sources', article)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(400)]);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => library.request('POST', '/sources', article)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(400)]);
   });
 
   it('an article may be called as an FAQ, and http is another website than https', async () => {
@@ -233,8 +233,8 @@ describe('a change', () => {
     for (const [kind, fields] of Object.entries(foreign)) {
       for (const field of fields) {
         const change = { [field]: values[field as keyof typeof values] };
-        const answer = await library.request('PATCH', `/sources/${ids[kind as keyof typeof ids]}`, change);
-        expect(answer).toMatchObject(invalid(field));
+        const response = await library.request('PATCH', `/sources/${ids[kind as keyof typeof ids]}`, change);
+        expect(response).toMatchObject(invalid(field));
       }
     }
   });
@@ -285,8 +285,8 @@ describe('sources', () => {
       ['DELETE', ''],
       ['POST', '/refresh'],
     ]) {
-      const answer = await library.request(method!, `/sources/${id}${path}`, method === 'GET' ? undefined : {});
-      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      const response = await library.request(method!, `/sources/${id}${path}`, method === 'GET' ? undefined : {});
+      expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     }
     expect(await library.request('GET', `/sources?starting_after=${id}`)).toMatchObject(invalid('starting_after'));
   });

@@ -1,4 +1,4 @@
-/** The text search configurations of PostgreSQL by the language that they are for. */
+/** Text search configurations of PostgreSQL by language. */
 const configurations: Record<string, string> = {
   ar: 'arabic',
   ca: 'catalan',
@@ -32,7 +32,7 @@ const configurations: Record<string, string> = {
   yi: 'yiddish',
 };
 
-/** The text search configuration of a language tag such as en or en-GB; simple where there is none. */
+/** Returns the text search configuration of a language tag such as en or en-GB; `simple` if there is none. */
 export function textSearchConfiguration(language: string): string {
   const [name = ''] = language.toLowerCase().split(/[-_]/);
   return Object.hasOwn(configurations, name) ? configurations[name]! : 'simple';

@@ -7,7 +7,7 @@ import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { nextReading } from './next-reading.ts';
 import { movePassages } from './passages.sql.ts';
-import { asAnswer, asTitle, titleTaken, toBeRead, toSource } from './source.ts';
+import { asFaqAnswer, asTitle, titleTaken, toBeRead, toSource } from './source.ts';
 import { lockSource, type SourceRow, updateSourceRow } from './sources.sql.ts';
 import { pageUrls } from './website.ts';
 
@@ -21,10 +21,10 @@ const fieldsOfKind = {
 } as const satisfies Record<contract.SourceKind, readonly (keyof Change)[]>;
 const fieldsOfSome = [...new Set(Object.values(fieldsOfKind).flat())];
 
-/** What is read has changed where one of these has: a title is searched as the text is. */
+/** Columns whose change means reading the source again: the title is indexed like the text. */
 const readColumns = ['title', 'body', 'alternates', 'page_urls'] as const satisfies readonly (keyof SourceRow)[];
 
-/** What was known of a source is found until it has been read anew. */
+/** Updates a source. Its old passages stay searchable until it has been read again. */
 export const updateSource = implement(contract.updateSource, {
   find: ({ account, tx, params }) => lockSource(tx, account.id, params.source_id),
   async handle({ account, tx, body, found, now, resources }) {
@@ -37,7 +37,7 @@ export const updateSource = implement(contract.updateSource, {
 
     const isRead = readColumns.some((column) => !isDeepStrictEqual(changed[column], found[column]));
     const after = isRead ? { ...toBeRead(changed, now), content: found.content + 1 } : changed;
-    // While it is read its end says when it is read again.
+    // The end of a reading in progress schedules the next one.
     const isRescheduled = after.refresh !== found.refresh && after.status !== 'processing';
     if (isRescheduled) Object.assign(after, { due_at: nextReading(after, now), tries: 0 });
     after.updated_at = now;
@@ -53,7 +53,7 @@ export const updateSource = implement(contract.updateSource, {
   committed: ({ sourceReader }) => sourceReader.wake(),
 });
 
-/** The source with what the body changes but its collection. Throws invalid_request for a field that its kind has not. */
+/** Returns the source with the body's changes, except its collection. Throws invalid_request for a field of another kind. */
 async function changedRow(found: SourceRow, body: Change, guard: TargetGuard): Promise<SourceRow> {
   const own: readonly string[] = fieldsOfKind[found.kind];
   const foreign = fieldsOfSome.find((field) => body[field] !== undefined && !own.includes(field));
@@ -64,7 +64,7 @@ async function changedRow(found: SourceRow, body: Change, guard: TargetGuard): P
   const changed = { ...found };
   if (body.active !== undefined) changed.active = body.active;
   if (body.title !== undefined) changed.title = asTitle(body.title);
-  if (body.body !== undefined) changed.body = found.kind === 'faq' ? asAnswer(body.body) : body.body;
+  if (body.body !== undefined) changed.body = found.kind === 'faq' ? asFaqAnswer(body.body) : body.body;
   if (body.alternates !== undefined) changed.alternates = body.alternates;
   if (body.answer_exactly !== undefined) changed.answer_exactly = body.answer_exactly;
   if (body.pages !== undefined) changed.page_urls = await pageUrls(found.url!, body.pages, guard);

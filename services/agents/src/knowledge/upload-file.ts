@@ -46,7 +46,7 @@ function refusedFile(rule: string, status = 400): ApiError {
   return new ApiError('invalid_request', `file ${rule}`, { field: 'file', status });
 }
 
-/** The file's name without directories and what cannot be stored. */
+/** Returns the file's name without directories and characters that cannot be stored. */
 function nameOf(file: File): string {
   const name = file.name.split(/[/\\]/).at(-1)!;
   return name.toWellFormed().replaceAll('\0', '').trim();

@@ -10,9 +10,9 @@ export interface Website {
 }
 
 /**
- * The website at `url` and those of `pages` that are of the same host, each once and normalised; url alone where none is. Throws
- * invalid_request, field url or pages, for what is no address of a page or names a private address. Names are looked up when pages
- * are read, not here.
+ * Returns the website at `url` with those of `pages` on the same host, normalised, without duplicates; `url` alone if there is none.
+ * Throws invalid_request, field url or pages, for an invalid URL or a private address. Host names are resolved when pages are read,
+ * not here.
  */
 export async function websiteOf(
   url: string,
@@ -23,7 +23,7 @@ export async function websiteOf(
   return { title: addressOf(url), url, url_key: key, page_urls: await pageUrls(key, pages, guard) };
 }
 
-/** Those of `pages` that are of the host of the website `url`, each once and normalised; url alone where none is or none are given. */
+/** Returns those of `pages` on the host of `url`, normalised, without duplicates; `url` alone if there is none. */
 export async function pageUrls(
   url: string,
   pages: readonly string[] | undefined,
@@ -31,7 +31,7 @@ export async function pageUrls(
 ): Promise<string[]> {
   const { host } = new URL(url);
   const given = (pages ?? []).map((page, index) => {
-    // Where another site leads is nobody's business: it is left out, wherever it is.
+    // Pages of other sites are left out, whatever their address.
     const other = URL.parse(page);
     const isOther = other !== null && /^https?:$/.test(other.protocol) && other.host !== host;
     return isOther ? null : pageUrl(page, 'pages', `pages[${index}]`, guard);
@@ -42,7 +42,7 @@ export async function pageUrls(
 
 const maxLength = 2_048;
 
-/** The URL of a page, normalised. Names are not looked up. Throws invalid_request with this field where it must not be read. */
+/** Returns the normalised URL of a page, without resolving its host. Throws invalid_request, this field, if it must not be read. */
 async function pageUrl(text: string, field: string, path: string, guard: TargetGuard): Promise<string> {
   const refuse = (message: string) => new ApiError('invalid_request', message, { field });
   const refusal = await checkPageUrl(text, { ...guard, resolve: async () => [] });
@@ -52,14 +52,14 @@ async function pageUrl(text: string, field: string, path: string, guard: TargetG
   return url;
 }
 
-/** A URL as it is the same for two spellings of it, without fragment. */
+/** Returns a normalised URL, the same for every spelling, without fragment. */
 function normalized(text: string): string {
   const url = new URL(text);
   url.hash = '';
   return url.href;
 }
 
-/** An address without its scheme, and of a bare host without the slash at its end. */
+/** Returns a URL without its scheme, and without the trailing slash of a bare host. */
 function addressOf(url: string): string {
   return url
     .replace(/^https?:[/\\]*/i, '')

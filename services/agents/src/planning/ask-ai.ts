@@ -5,18 +5,18 @@ import { z } from 'zod';
 import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
-/** An account's AI. */
+/** AI provider of an account. */
 export interface AiProvider {
-  /** As the ledger names it. */
+  /** Name in the ledger. */
   name: string;
   model: string;
-  /** Undefined: simulated, within this process. */
+  /** Undefined if simulated within this process. */
   endpoint?: { baseUrl: string; apiKey: string | null; poolKey: string; poster: Poster; timeoutMs: number };
 }
 
 /**
- * The result of one call. `outcome` and tokens are for the ledger. `text` is the completion, "" where the response was none; `error`
- * says why there is none, without any part of the key. After a temporary error nothing was billed, and the call can be made again.
+ * Result of one call. `outcome` and tokens are for the ledger. `text` is the completion, "" if the response has none; `error` says
+ * why there is no response, without any part of the key. After a temporary error nothing was billed, and the call can be retried.
  */
 export type AiResult = {
   outcome: 'answered' | 'refused' | 'unknown';
@@ -27,15 +27,15 @@ export type AiResult = {
 type AiFailure = Extract<AiResult, { error: string }>;
 
 const maxErrorLength = 300;
-/** Length of a provider's error that is searched for the key, in UTF-16 units. */
+/** Maximum length of a provider's error that is searched for the key, in UTF-16 units. */
 const maxReadLength = 2_000;
 
 /** Models, each with its base_url, that refused `max_tokens`. */
 const newerModels = new LRUCache<string, true>({ max: 1_000 });
 
 /**
- * Asks for one completion, once: what may have been billed is never sent again here. A model that refuses `max_tokens`, as OpenAI's
- * newer ones do, is asked with `max_completion_tokens` at once, and from then on.
+ * Requests one completion, once: a request that may have been billed is never sent again. If a model refuses `max_tokens`, as OpenAI's
+ * newer ones do, the request is repeated with `max_completion_tokens`, which that model gets from then on.
  */
 export async function askAi({ model, endpoint }: AiProvider, prompt: Prompt): Promise<AiResult> {
   if (!endpoint) return completed(JSON.stringify(simulatedCompletion(prompt)), prompt);
@@ -58,7 +58,7 @@ function completionsUrl({ baseUrl }: Endpoint): string {
   return `${baseUrl}/chat/completions`;
 }
 
-/** Sends one request, which names the bound of its completion as `bound` says. Never rejects. */
+/** Sends one request; `bound` is the parameter that limits its completion. Never rejects. */
 function post(
   model: string,
   endpoint: Endpoint,
@@ -75,7 +75,7 @@ function post(
   return poster.post({ poolKey, url: completionsUrl(endpoint), headers, body: JSON.stringify(body) });
 }
 
-/** True where a request was refused, unbilled, since it is to name its bound otherwise. */
+/** Returns whether a request was refused, unbilled, for the parameter that limits its completion. */
 function asksForOtherBound({ status, error, body }: PostResult): boolean {
   return status === 400 && !error && body.includes('max_completion_tokens');
 }
@@ -90,7 +90,7 @@ const Billed = z.object({
   usage: z.object({ prompt_tokens: count, completion_tokens: count, total_tokens: count.nullish() }),
 });
 
-/** The result of a 2xx. Without `usage` it counts as what its texts have at most; where it is no completion, as all it could use. */
+/** Returns the result of a 2xx. Without `usage` the upper bound of its texts is billed; without a completion, the whole reservation. */
 function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }: Prompt): AiResult {
   const read = jsonOf(body);
   const completion = completionIn(read);
@@ -98,7 +98,7 @@ function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }
   const billed = Billed.safeParse(read).data?.usage;
   if (billed) {
     const { prompt_tokens: promptTokens, completion_tokens, total_tokens } = billed;
-    // Some count reasoning tokens in the total only.
+    // Some providers count reasoning tokens in the total only.
     const completionTokens = Math.max(completion_tokens, (total_tokens ?? 0) - promptTokens);
     return { outcome: 'answered', promptTokens, completionTokens, text, isCutOff };
   }
@@ -107,7 +107,7 @@ function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }
   return { outcome: 'answered', promptTokens: promptTokensAtMost, completionTokens, text, isCutOff };
 }
 
-/** Mistral's models send parts, of which those that are no text are what it thought. */
+/** Mistral's models send parts; those that are not text are its reasoning. */
 const ContentPart = z.object({ type: z.string(), text: z.unknown().optional() });
 const tokens = z.number().nullish();
 const CompletionBody = z.object({
@@ -125,7 +125,7 @@ const CompletionBody = z.object({
   usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens }).nullish(),
 });
 
-/** The text of a chat completion, and whether its bound cut it off; undefined where it is none. */
+/** Returns the text of a chat completion, and whether its limit cut it off; undefined if the body is none. */
 function completionIn(body: unknown): Completion | undefined {
   const choice = CompletionBody.safeParse(body).data?.choices[0];
   if (!choice) return undefined;
@@ -142,7 +142,7 @@ function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}):
   return { ...notBilled, error, isTemporary, retryAfterMs };
 }
 
-/** The failure of a call without a 2xx that was read to its end. */
+/** Returns the failure of a call without a complete 2xx. */
 function failed(result: PostResult, { apiKey, timeoutMs }: Endpoint): AiFailure {
   const { status, error, body, retryAfterMs = 0 } = result;
   if (status !== undefined && status >= 300) {
@@ -174,7 +174,7 @@ const unsentReasons = {
 
 const ErrorBody = z.object({ error: z.union([z.string(), z.object({ message: z.string() })]) });
 
-/** A provider's error message; "" where it is no text for people. */
+/** Returns a provider's error message; "" if it is not human-readable. */
 function messageIn(body: string): string {
   const error = ErrorBody.safeParse(jsonOf(body)).data?.error;
   const said = typeof error === 'object' ? error.message : (error ?? body);
@@ -187,8 +187,8 @@ function messageIn(body: string): string {
 }
 
 /**
- * A text without the words that have any four characters of the key in a row, of at most 300 characters. "" where it holds six letters
- * and digits of the key in a row, whatever stands between them: a key that is repeated in parts is in no word.
+ * Returns a text, at most 300 characters, without the words that contain any four consecutive characters of the key. "" if it has six
+ * consecutive letters and digits of the key with any separators between them: no single word then contains the key.
  */
 function withoutKey(text: string, apiKey: string | null): string {
   const key = (apiKey ?? '').toLowerCase();
@@ -199,13 +199,13 @@ function withoutKey(text: string, apiKey: string | null): string {
   return firstCodePoints(words.join(' '), maxErrorLength);
 }
 
-/** Every `length` characters of a key that follow one another; a shorter key itself. */
+/** Returns every substring of a key with this length; a shorter key itself. */
 function partsOf(key: string, length: number): string[] {
   const size = Math.min(length, key.length);
   return Array.from({ length: size === 0 ? 0 : key.length - size + 1 }, (_, at) => key.slice(at, at + size));
 }
 
-/** A text's letters and digits alone. */
+/** Returns a text's letters and digits in lower case. */
 function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

@@ -8,8 +8,8 @@ import * as planning from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
 
 /**
- * Fails a plan that is still made under this claim. One without an agent gets `agentId` first, or is removed where that is null too: nobody
- * could see it.
+ * Fails a plan that is still made under this claim. One without an agent gets `agentId` first, or is deleted if that is null too:
+ * nobody could see it.
  */
 export async function failPlan(
   claim: planning.Claim,
@@ -22,7 +22,7 @@ export async function failPlan(
     const held = await planning.holdPlan(tx, claim);
     if (!held) return;
     if (held.agent_id === null && agentId === null) {
-      log.warn({ plan: claim.id, reason: lastError }, 'a customer wrote, and no agent could be found for it');
+      log.warn({ plan: claim.id, reason: lastError }, 'no agent found for an inbound message');
       return await planning.dropPlan(tx, claim);
     }
     if (held.agent_id === null) await planning.assignAgent(tx, claim, agentId!);
@@ -31,7 +31,7 @@ export async function failPlan(
   });
 }
 
-/** Fails a plan that is held and has an agent, and emits that it did. */
+/** Fails a locked plan that has an agent, and emits its event. */
 export async function failHeldPlan(
   { tx, emit, findAccounts }: WorkCall<undefined>,
   { account_id: accountId, id, trace }: planning.Claim,

@@ -13,7 +13,7 @@ import { planningDocument } from './planning-document.ts';
 import type { PlanningTools } from './planning-tools.ts';
 import type { PlanningDocument } from './prompt.ts';
 
-/** All that a plan is made from. */
+/** Input of a plan. */
 export interface PlanContext {
   agent: AgentRow;
   contact: Contact;
@@ -21,16 +21,15 @@ export interface PlanContext {
   document: PlanningDocument;
 }
 
-/** Most messages of the conversation that are told. */
+/** Maximum number of the conversation's messages in the document. */
 const conversationLength = 20;
 const maxPassages = 8;
-/** Length of a trigger's text that is searched for, in code points. */
+/** Maximum length of the trigger's text that is searched for, in code points. */
 const searchedLength = 500;
 
 /**
- * Asks other modules, and searches, for all that a plan is made from; holds no transaction meanwhile. Returns 'nobody' where an inbound
- * message is no live agent's to plan for, and a failure where the plan's agent cannot make it. Throws service_unavailable where a module
- * does not reply.
+ * Gathers the input of a plan from other modules and the search, outside of any transaction. Returns 'nobody' if no live agent plans
+ * for an inbound message, or a failure if the plan's agent cannot make it. Throws service_unavailable if a module does not reply.
  */
 export async function gatherContext(
   claim: Claim,
@@ -63,8 +62,8 @@ export async function gatherContext(
 }
 
 /**
- * The agent that was asked for the plan, else the live one with the lowest id that works the pipeline of the contact's newest open deal;
- * with that deal, if there is one. Undefined where there is no agent.
+ * Returns the agent the plan was requested from, else the live one with the lowest id that works the pipeline of the contact's newest
+ * open deal; with that deal, if there is one. Undefined if there is no agent.
  */
 async function findAgent({ id, account_id, agent_id, contact_id }: Claim, account: AccountContext, sql: Sql, ask: Ask) {
   const given = agent_id === null ? undefined : await selectAgent(sql, account_id, agent_id);

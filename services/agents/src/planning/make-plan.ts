@@ -15,8 +15,8 @@ import { writePlan } from './write-plan.ts';
 export const maxTries = 3;
 
 /**
- * Makes a claimed plan, step by step; the AI corrects a completion that cannot be used once. No transaction is open while others are
- * asked. Throws service_unavailable where a module does not reply; then nothing has changed.
+ * Makes a claimed plan; the AI gets one chance to correct an unusable completion. No transaction is open during calls to others.
+ * Throws service_unavailable if a module does not reply; then nothing has changed.
  */
 export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> {
   const account = await currentAccount(claim.account_id, tools);
@@ -49,7 +49,7 @@ export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> 
   }
 }
 
-/** The account as the gateway knows it now: AI agents may have been switched off a moment ago. Null where there is none. */
+/** Returns the account's current state from the gateway: AI agents may just have been switched off. Null if there is none. */
 async function currentAccount(id: string, { accounts }: PlanningTools): Promise<AccountContext | null> {
   await accounts.learn([id]);
   return accounts.known(id) ?? null;

@@ -16,7 +16,7 @@ afterAll(async () => {
   await ai.stop();
 });
 
-/** Waits until agents has taken all that was said of an account; answers what it is to plan or has planned. */
+/** Waits until agents has processed all events of an account. Returns its plans, made or not. */
 async function requested({ account }: Desk) {
   const database = platform.database('agents');
   const said = () => platform.events(account.id).filter(({ type }) => type === 'message.received');

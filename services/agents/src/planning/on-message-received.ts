@@ -7,7 +7,7 @@ import { insertInboundRequests } from '../plans/plan-requests.sql.ts';
 
 const { kind, audience, service } = messageReceived;
 
-/** Has a plan made for what a customer wrote to an account with a live agent, one a message however often it comes. */
+/** Requests a plan for each inbound message to an account with a live agent, once even if the message is redelivered. */
 export const onMessageReceived: Consumer<AgentsResources> = {
   name: kind,
   filter: { audience, service, kind },

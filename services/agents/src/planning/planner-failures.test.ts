@@ -38,7 +38,7 @@ async function calls({ account, agentId }: Desk, where = platform) {
     where account_id = ${account.id} and agent_id = ${agentId} order by began_at, id`;
 }
 
-describe('an answer that cannot be used', () => {
+describe('a completion that cannot be used', () => {
   it('is corrected once by the AI, which is told what is wrong', async () => {
     const desk = await openDesk(platform, ai);
     ai.replies = [says('Sure, I will answer that!')];
@@ -92,7 +92,7 @@ describe('an answer that cannot be used', () => {
   });
 });
 
-describe('an answer in parts', () => {
+describe('a completion in parts', () => {
   it('is read without what the model thought', async () => {
     const desk = await openDesk(platform, ai);
     const text = JSON.stringify(planOf());
@@ -108,7 +108,7 @@ describe('an answer in parts', () => {
 
 const refusal = (text: string) => ({ error: { message: text, type: 'invalid', code: null } });
 
-describe('an answer that was cut off', () => {
+describe('a completion that was cut off', () => {
   const cutOff = says('{"goal": "Answ', billed, 'length');
 
   it('is asked for again with four times the tokens, which are reserved', async () => {
@@ -265,7 +265,7 @@ describe('a provider that refuses', () => {
   });
 });
 
-/** Asks once, is answered by `reply`, and expects the plan to fail with all counted that the call had reserved. */
+/** Makes one call, which gets `reply`, and expects the plan to fail and the whole reservation to count. */
 async function expectCountedWhole(where: Platform, reply: AiReply, lastError: string) {
   const desk = await openDesk(where, ai);
   ai.otherwise = reply;
@@ -282,7 +282,7 @@ async function expectCountedWhole(where: Platform, reply: AiReply, lastError: st
 describe('a call whose end nobody knows', () => {
   it.each<[string, AiReply, string]>([
     [
-      'is answered by too much',
+      'gets too much',
       replies(200, JSON.stringify({ text: 'x'.repeat(70_000) })),
       "The AI provider's response is longer than 64 KiB",
     ],
@@ -292,7 +292,7 @@ describe('a call whose end nobody knows', () => {
   });
 
   it('since it takes too long counts as all that it could use, and is not made again', async () => {
-    // The only test whose calls reach their timeout: in no other may an answer that comes late be taken for none.
+    // The only test with a short timeout: in others a slow response must not count as none.
     const env = { AGENTS_AI_TIMEOUT_MS: '500' };
     const impatient = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
     try {

@@ -61,10 +61,10 @@ describe('20 messages at once', () => {
       const failed = (await desk.plans()).filter(({ status }) => status === 'failed').length;
       return ai.requests.length > 0 && failed + ai.requests.length === 20;
     });
-    // A prompt has what was written before, so that the later ones reserve more than the first.
+    // A prompt has the previous messages, so that later calls reserve more than the first.
     const calls = ai.requests.length;
     expect([2, 3]).toContain(calls);
-    for (const answer of pending) answer();
+    for (const respond of pending) respond();
     const made = await allMade(desk, 21);
     await look();
     expect(ai.requests).toHaveLength(calls);
@@ -93,9 +93,9 @@ describe('20 messages at once', () => {
     const [busy, quiet] = [await openDesk(platform, ai), await openDesk(platform, ai)];
     const pending: (() => void)[] = [];
     ai.otherwise = (request, response) => {
-      const answer = () => says(planOf())(request, response);
-      if (request.document!.trigger.text.startsWith('Question')) pending.push(answer);
-      else answer();
+      const respond = () => says(planOf())(request, response);
+      if (request.document!.trigger.text.startsWith('Question')) pending.push(respond);
+      else respond();
     };
     await writeMany(busy, 20);
     await waitFor('as many calls as there can be', () => ai.requests.length === 4);
@@ -103,13 +103,13 @@ describe('20 messages at once', () => {
     expect(await quiet.made()).toMatchObject({ status: 'awaiting_approval' });
     expect(ai.requests).toHaveLength(5);
     ai.otherwise = says(planOf());
-    for (const answer of pending) answer();
+    for (const respond of pending) respond();
     await allMade(busy, 20);
   }, 90_000);
 });
 
 describe('a plan whose maker died', () => {
-  /** A plan that a process has claimed `tries` times, with a call that it never ended. */
+  /** Inserts a plan that was claimed `tries` times, with an open call. */
   async function begunBefore(desk: Desk, tries: number) {
     const { account, agentId, contact } = desk;
     const request: PlanRequest = {
@@ -161,9 +161,9 @@ describe('a plan that takes long', () => {
     const second = await startService(agents, platform.env('agents'), { clock: platform.clock.now });
     try {
       const desk = await openDesk(platform, ai);
-      let answer: () => void = () => undefined;
+      let respond: () => void = () => undefined;
       ai.otherwise = (request, response) => {
-        answer = () => says(planOf())(request, response);
+        respond = () => says(planOf())(request, response);
       };
       const { id } = await desk.ask('Say hello');
       await waitFor('the call', () => ai.requests.length === 1);
@@ -178,7 +178,7 @@ describe('a plan that takes long', () => {
         await waitFor('the lease to be renewed', async () => (await leftMs()) > 25_000);
         expect(await leftMs()).toBeLessThanOrEqual(30_000);
       }
-      answer();
+      respond();
       const plan = await desk.made();
       expect(plan).toMatchObject({ id, status: 'awaiting_approval', tokens: billed.total_tokens });
       expect(ai.requests).toHaveLength(1);
@@ -188,9 +188,9 @@ describe('a plan that takes long', () => {
   }, 60_000);
 });
 
-describe('AIs that never answer', () => {
+describe('AIs that never respond', () => {
   it('hold up no other account', async () => {
-    // No call reaches its timeout here: those that hang do so until they are answered.
+    // No call reaches its timeout here: those that hang do so until the test responds.
     const env = { AGENTS_MAX_PLANNING: '12', AGENTS_AI_TIMEOUT_MS: '300000' };
     const small = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
     const open: (() => void)[] = [];
@@ -199,12 +199,12 @@ describe('AIs that never answer', () => {
       const hanging = await Promise.all(models.map((model) => openDesk(small, ai, { settings: { model } })));
       const quiet = await openDesk(small, ai);
       ai.otherwise = (request, response) => {
-        const answer = () => says(planOf())(request, response);
-        if (models.includes(request.body.model)) open.push(answer);
-        else answer();
+        const respond = () => says(planOf())(request, response);
+        if (models.includes(request.body.model)) open.push(respond);
+        else respond();
       };
       for (const desk of hanging) await writeMany(desk, 10);
-      // More where the first plan of an account came late: it takes one of the slots that are kept.
+      // More if the first plan of an account was late: it takes one of the reserved slots.
       await waitFor('all slots that are not kept to be taken', () => open.length >= 9, 30_000);
       for (let count = 1; count <= 2; count++) {
         await quiet.write(`And I, for the ${count}. time?`);
@@ -213,14 +213,14 @@ describe('AIs that never answer', () => {
       const held = (await Promise.all(hanging.map(({ plans }) => plans()))).flat();
       expect(held.map(({ status }) => status)).toEqual(Array(held.length).fill('running'));
       ai.otherwise = says(planOf());
-      for (const answer of open.splice(0)) answer();
+      for (const respond of open.splice(0)) respond();
       for (const desk of hanging) {
         const made = await allMade(desk, 10);
         expect(made.every(({ status }) => status === 'awaiting_approval')).toBe(true);
       }
     } finally {
       ai.otherwise = says(planOf());
-      for (const answer of open.splice(0)) answer();
+      for (const respond of open.splice(0)) respond();
       await small.stop();
     }
   }, 120_000);
@@ -234,11 +234,11 @@ describe('AIs that never answer', () => {
       await writeMany(desk, 12);
       const ended = await allMade(desk, 12);
       expect(ended.map(({ status }) => status)).toEqual(Array(12).fill('failed'));
-      // By the ledger, whose order is that of the calls: a call is settled before its slot is free, and reserved after a slot was taken.
+      // The ledger has the order of the calls: each is reserved after it got its slot, and settled before it releases it.
       const calls = await impatient.database('agents')<{ began_at: Date; ended_at: Date }[]>`
         select began_at, ended_at from ai_calls where account_id = ${desk.account.id} order by began_at, ended_at`;
       expect(calls).toHaveLength(12);
-      // The first four may have been claimed before any call reached its timeout; whatever comes after them was not.
+      // Only the first four may have been claimed before any call timed out.
       const overlapping = calls.filter((call, index) => {
         return index >= 4 && calls.slice(0, index).some(({ ended_at }) => ended_at > call.began_at);
       });

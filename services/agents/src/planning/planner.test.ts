@@ -163,7 +163,7 @@ describe('a plan that was asked for', () => {
 });
 
 describe('what was planned', () => {
-  it('has each step as it is answered, due after its delay', async () => {
+  it('has each step as the AI planned it, due after its delay', async () => {
     const desk = await openDesk(platform, ai);
     const stage = desk.pipeline.stages[1]!;
     ai.otherwise = says(

@@ -6,18 +6,18 @@ import { makePlan, maxTries } from './make-plan.ts';
 import { type Claim, claimPlans, plansToMake } from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
 
-/** Time that a plan waits for a module that is unavailable. */
+/** Maximum time that a plan waits for an unavailable module. */
 const longestWaitMs = 15 * 60_000;
 
-/** How planning ended: by the end of its last call of the AI, and with `failure` where the plan is to fail for it. */
+/** End of planning: that of its last AI call, and `failure` if the plan is to fail with it. */
 interface PlanningEnd {
   end: RunEnd;
   failure?: string;
 }
 
 /**
- * Makes plans that are due, at most AGENTS_MAX_PLANNING at once in a process and 4 of an account; one at a time of an account whose AI ran
- * into its timeout. `steps` is woken for plans that may run.
+ * Returns the queue that makes plans: at most AGENTS_MAX_PLANNING at once per process and 4 per account; one at a time for an account
+ * whose AI timed out. Wakes `steps` for plans that may run.
  */
 export function planning(tools: PlanningTools, steps: Worker): DueWork<Claim, PlanningEnd> {
   const { clock, log } = tools;
@@ -40,7 +40,7 @@ export function planning(tools: PlanningTools, steps: Worker): DueWork<Claim, Pl
       signal.throwIfAborted();
       return { end };
     },
-    // A plan waits for a module that is unavailable, and is begun again after a fault of ours; neither for ever.
+    // A plan waits for an unavailable module, and is retried after an error of our own; neither for ever.
     counts: (error) => !isUnavailable(error),
     giveUp({ id, created_at, attempts }, error) {
       const ageMs = clock().getTime() - created_at.getTime();

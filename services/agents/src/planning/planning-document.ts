@@ -9,7 +9,7 @@ import type { FoundPassage } from '../knowledge/search.ts';
 import type { Claim } from './planning.sql.ts';
 import type { PlanningDocument } from './prompt.ts';
 
-/** All that a planning document is made of. */
+/** Input of a planning document. */
 export interface PlanningFacts {
   claim: Claim;
   account: AccountContext;
@@ -19,19 +19,19 @@ export interface PlanningFacts {
   /** Channels that reach the contact. */
   channels: Channel[];
   deal: NumberedDeal | null;
-  /** Stages of the deal's pipeline; empty where the pipeline was changed meanwhile. */
+  /** Stages of the deal's pipeline; empty if the pipeline was deleted meanwhile. */
   stages: readonly { id: number; name: string }[];
   messages: readonly { id: string; direction: 'in' | 'out'; channel: Channel; at: string; body: string }[];
   passages: readonly FoundPassage[];
   now: Date;
 }
 
-/** Longest texts that are told, in characters. */
+/** Maximum lengths of texts in the document, in characters. */
 const told = { trigger: 2_000, message: 1_000, passage: 2_000, notes: 2_000, field: 200, workflow: 30_000 };
-/** Most tags, and most fields, of a contact that are told. */
+/** Maximum number of a contact's tags, and of its fields. */
 const maxTold = 30;
 
-/** The document that the AI plans from. */
+/** Returns the document that the AI plans from. */
 export function planningDocument(facts: PlanningFacts): PlanningDocument {
   const { claim, account, agent, contact, channels, messages, passages } = facts;
   const { name, timezone, country, language } = account;
@@ -64,7 +64,7 @@ function tellAgent({ name, role, actions }: AgentRow, blocks: readonly WorkflowB
   return { name, role, actions, workflow, workflow_blocks_left_out: blocks.length - workflow.length };
 }
 
-/** Without phone and email, which planning does not need. */
+/** Returns the contact without phone and email, which planning does not need. */
 function tellContact({ name, tags, fields }: Contact, channels: Channel[]): PlanningDocument['contact'] {
   const toldFields = Object.entries(fields)
     .slice(0, maxTold)
@@ -72,7 +72,7 @@ function tellContact({ name, tags, fields }: Contact, channels: Channel[]): Plan
   return { name, channels, tags: tags.slice(0, maxTold), fields: Object.fromEntries(toldFields) };
 }
 
-/** With the deal's stage in any case: its pipeline may be changed between two questions. */
+/** Returns the deal, at least with its own stage: its pipeline may change between the two requests. */
 function tellDeal({ deal, stages }: PlanningFacts): PlanningDocument['deal'] {
   if (!deal) return null;
   const { title, stage, value_minor, currency, notes } = deal;
@@ -81,7 +81,7 @@ function tellDeal({ deal, stages }: PlanningFacts): PlanningDocument['deal'] {
   return { title, stage, pipeline, value_minor, currency, notes: beginning(notes, told.notes) };
 }
 
-/** As many from the first on as take at most `length` characters as JSON. */
+/** Returns as many of the first items as fit into `length` characters of JSON. */
 function fitting<Item>(items: readonly Item[], length: number): Item[] {
   let left = length;
   const end = items.findIndex((item) => {

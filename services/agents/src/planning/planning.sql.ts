@@ -10,8 +10,8 @@ export const plansToMake: DueTable = {
 };
 
 /**
- * A plan that is being made. `attempts` tells this claim from every other that goes on: each counts one up, and only the last one ever
- * counts down, as its end.
+ * A plan that is being made. `attempts` identifies the claim: each claim increments it, and only the end of the latest one ever
+ * decrements it.
  */
 export interface Claim extends DueRow {
   id: number;
@@ -26,7 +26,7 @@ export interface Claim extends DueRow {
   created_at: Date;
 }
 
-/** Claims plans that are to be made. */
+/** Claims plans that are due to be made. */
 export async function claimPlans(sql: Sql, { due, leasedUntil }: DueClaim): Promise<Claim[]> {
   return await sql<Claim[]>`
     with due as (${due}), claimed as (
@@ -44,7 +44,7 @@ const isHeld = (sql: Sql, { account_id, id, attempts }: Claim) => sql`
     and planning_tries = ${attempts}`;
 
 /**
- * Locks a plan that is still being made under this claim. Returns its agent, null where none was found yet; undefined where the plan was
+ * Locks a plan that is still being made under this claim. Returns its agent, null if none was found yet; undefined if the plan was
  * cancelled or claimed again.
  */
 export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: number | null } | undefined> {
@@ -53,7 +53,7 @@ export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: numbe
   return row;
 }
 
-/** Writes which agent makes a plan, which must be held; from then on the plan is shown. */
+/** Assigns an agent to a locked plan, which is visible from then on. */
 export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: number): Promise<void> {
   await tx`
     update plans p set agent_id = a.id, workflow_version = a.live_version, approval_mode = a.approval_mode
@@ -61,14 +61,14 @@ export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: n
     where p.account_id = ${account_id} and p.id = ${id} and a.account_id = ${account_id} and a.id = ${agentId}`;
 }
 
-/** The facts of a plan that are shown before it is made. */
+/** Facts of a plan that are shown before it is made. */
 export interface Assignment {
   contactNumber: number;
   deal: { id: string; number: number; title: string; stage: string; pipeline: { id: number; name: string } } | null;
   model: string;
 }
 
-/** Writes the contact, the deal and the model of a plan, which must be held. */
+/** Writes the contact, the deal and the model of a locked plan. */
 export async function assignPlan(tx: Sql, { account_id, id }: Claim, assignment: Assignment): Promise<void> {
   const { contactNumber, deal, model } = assignment;
   await tx`
@@ -78,17 +78,17 @@ export async function assignPlan(tx: Sql, { account_id, id }: Claim, assignment:
     where account_id = ${account_id} and id = ${id}`;
 }
 
-/** Removes a plan for which there is no agent. */
+/** Deletes a plan for which there is no agent. */
 export async function dropPlan(sql: Sql, claim: Claim): Promise<void> {
   await sql`delete from plans where ${isHeld(sql, claim)} and agent_id is null`;
 }
 
-/** Has a plan made again at `dueAt`. */
+/** Schedules a plan to be made again at `dueAt`. */
 export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date): Promise<void> {
   await sql`update plans set planning_due_at = ${dueAt} where ${isHeld(sql, claim)}`;
 }
 
-/** The live agents of an account, each with the ids of its pipelines, by id. */
+/** Returns the live agents of an account with the ids of their pipelines, by id. */
 export async function selectLiveAgents(sql: Sql, accountId: string): Promise<{ id: number; pipelines: number[] }[]> {
   return await sql<{ id: number; pipelines: number[] }[]>`
     select a.id, array_agg(p.pipeline_id) as pipelines

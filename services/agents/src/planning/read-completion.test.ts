@@ -3,16 +3,16 @@ import { documentOf, message, planOf } from '../../test/planning.ts';
 import type { PlanningDocument } from './prompt.ts';
 import { maxFollowUps, readCompletion } from './read-completion.ts';
 
-const read = (answer: unknown, document: Partial<PlanningDocument> = {}, followUps = 0) =>
-  readCompletion(typeof answer === 'string' ? answer : JSON.stringify(answer), {
+const read = (completion: unknown, document: Partial<PlanningDocument> = {}, followUps = 0) =>
+  readCompletion(typeof completion === 'string' ? completion : JSON.stringify(completion), {
     document: documentOf(document),
     followUps,
   });
 
-/** What is wrong with it; undefined where it can be used. */
-function problemOf(answer: unknown, document: Partial<PlanningDocument> = {}, followUps = 0): string | undefined {
-  const answered = read(answer, document, followUps);
-  return 'problem' in answered ? answered.problem : undefined;
+/** Returns the problem of a completion; undefined if it can be used. */
+function problemOf(completion: unknown, document: Partial<PlanningDocument> = {}, followUps = 0): string | undefined {
+  const result = read(completion, document, followUps);
+  return 'problem' in result ? result.problem : undefined;
 }
 
 const note = (body: unknown, more: object = {}) => ({ action: 'add_note', params: { body }, ...more });
@@ -22,7 +22,7 @@ const followUp = (delay_minutes: number, goal = 'Ask again') => {
 const move = (stage: unknown) => ({ action: 'move_stage', params: { stage } });
 const letters = (count: number) => 'x'.repeat(count);
 
-describe('the JSON of an answer', () => {
+describe('the JSON of a completion', () => {
   const json = JSON.stringify(planOf());
   it.each([
     ['alone', json],
@@ -76,8 +76,8 @@ describe('the JSON of an answer', () => {
     ],
     [planOf({ action: 'follow_up', delay_minutes: 1, params: {} }), 'steps[0].params.goal must be a text'],
     [planOf(move(null)), "steps[0].params.stage must be a stage of the deal's pipeline: 11 (New), 12 (Won over)"],
-  ])('that is wrong is told what would be right: %j', (answer, problem) => {
-    expect(problemOf(answer)).toBe(problem);
+  ])('that is wrong is told what would be right: %j', (completion, problem) => {
+    expect(problemOf(completion)).toBe(problem);
   });
 
   it('is found in time that grows with its length', () => {
@@ -89,7 +89,7 @@ describe('the JSON of an answer', () => {
       `\`\`\`json${'\n'.repeat(length)}`,
     ])
       expect(problemOf(text)).toContain('it must be one JSON object');
-    // Of the processor, since others may use it too; in proportion to the square of the length it would be minutes.
+    // CPU time, since other processes run too; quadratic time would be minutes.
     expect(process.cpuUsage(started).user / 1_000).toBeLessThan(2_000);
   });
 
@@ -98,13 +98,13 @@ describe('the JSON of an answer', () => {
   });
 
   it('may leave out what is only shown, and is cut where that is too long', () => {
-    const answered = read({ goal: letters(501), approval_reasons: null, steps: [note('N', { delay_minutes: null })] });
-    expect(answered).toMatchObject({ goal: letters(500), rationale: '', approvalReasons: [] });
-    expect(answered).toMatchObject({ steps: [{ title: 'Add a note to the deal', reason: '', delayMinutes: 0 }] });
+    const planned = read({ goal: letters(501), approval_reasons: null, steps: [note('N', { delay_minutes: null })] });
+    expect(planned).toMatchObject({ goal: letters(500), rationale: '', approvalReasons: [] });
+    expect(planned).toMatchObject({ steps: [{ title: 'Add a note to the deal', reason: '', delayMinutes: 0 }] });
   });
 });
 
-describe('limits of an answer', () => {
+describe('limits of a completion', () => {
   it.each([
     ['10 steps', planOf(...Array.from({ length: 10 }, () => note('N')))],
     ['a message of 4,096 characters', planOf(message(letters(4_096)))],
@@ -112,8 +112,8 @@ describe('limits of an answer', () => {
     ['a note of 2,000', planOf(note(letters(2_000)))],
     ['a goal of 500', planOf(followUp(1, letters(500)))],
     ['a delay of 30 days', planOf(note('N', { delay_minutes: 43_200 }))],
-  ])('takes %s', (_, answer) => {
-    expect(problemOf(answer)).toBeUndefined();
+  ])('takes %s', (_, completion) => {
+    expect(problemOf(completion)).toBeUndefined();
   });
 
   it.each([
@@ -127,8 +127,8 @@ describe('limits of an answer', () => {
     ['a delay of more than 30 days', planOf(note('N', { delay_minutes: 43_201 })), 'steps[0].delay_minutes'],
     ['a delay into the past', planOf(note('N', { delay_minutes: -1 })), 'steps[0].delay_minutes'],
     ['half a minute', planOf(note('N', { delay_minutes: 0.5 })), 'steps[0].delay_minutes'],
-  ])('refuses %s and says which', (_, answer, problem) => {
-    expect(problemOf(answer)).toContain(problem);
+  ])('refuses %s and says which', (_, completion, problem) => {
+    expect(problemOf(completion)).toContain(problem);
   });
 });
 
@@ -166,8 +166,8 @@ describe('the channel of a message', () => {
   const manual = { kind: 'manual' as const, channel: null, text: 'Say hello' };
 
   it('is by default the one that the customer wrote on, and stays that', () => {
-    const answered = read(planOf(message('Hello'), sms));
-    expect(answered).toMatchObject({
+    const planned = read(planOf(message('Hello'), sms));
+    expect(planned).toMatchObject({
       steps: [
         { params: { channel: 'whatsapp', channel_locked: true }, detail: 'whatsapp', editable: ['body'] },
         { params: { channel: 'sms', channel_locked: false }, detail: 'sms', editable: ['body', 'channel'] },
@@ -211,8 +211,8 @@ describe('an FAQ that is answered exactly', () => {
 
   it('goes before what the AI wrote, where it fits best', () => {
     const own = planOf(message('At 9, roughly'), message('Anything else?'));
-    const answered = read(own, { passages: [exact] });
-    expect(answered).toMatchObject({
+    const planned = read(own, { passages: [exact] });
+    expect(planned).toMatchObject({
       steps: [{ params: { body: 'At 9.\n' } }, { params: { body: 'Anything else?' } }],
     });
     const other = { ...exact, exact: false };

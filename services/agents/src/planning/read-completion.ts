@@ -14,22 +14,22 @@ import type { PlanningDocument } from './prompt.ts';
 
 const maxSteps = 10;
 const maxDelayMinutes = 43_200;
-/** Plans that lead to one another by follow-ups: an agent does not go on for ever by itself. */
+/** Maximum chain of plans through follow-ups: an agent must not go on for ever by itself. */
 export const maxFollowUps = 10;
-/** Follow-ups per plan: with more, each would lead to as many again. */
+/** Maximum number of follow-ups per plan: with more, plans would multiply. */
 const maxFollowUpsOfPlan = 1;
 const maxReasons = 10;
-/** Most problems of one completion that are told. */
+/** Maximum number of problems reported per completion. */
 const maxToldIssues = 5;
 
-/** The facts that a completion is checked against. */
+/** Facts that a completion is checked against. */
 export interface CompletionContext {
   document: PlanningDocument;
   /** Number of plans that led to this one. */
   followUps: number;
 }
 
-/** A step as the AI planned it; its delay counts from when its plan is written. */
+/** A step as the AI planned it; its delay counts from when the plan is written. */
 type PlannedStep = Pick<NewStep, 'action' | 'title' | 'reason' | 'params' | 'detail' | 'editable'> & {
   delayMinutes: number;
 };
@@ -42,14 +42,14 @@ export interface PlannedPlan {
   steps: PlannedStep[];
 }
 
-/** Text that is shown only: it is cut, not refused, where it is too long. */
+/** Text that is only shown: too long, it is truncated, not refused. */
 const shownText = (max: number) => z.string().transform((text) => firstCodePoints(text.trim(), max));
 const shownOrNone = (max: number) =>
   shownText(max)
     .nullish()
     .transform((text) => text ?? '');
 
-/** A whole number; one message tells whatever is wrong with it. */
+/** Returns the schema of a whole number, with one message for every violation. */
 function wholeNumber(min: number, max: number) {
   const isOne = (value: unknown) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
   return z.custom<number>(isOne, { error: `must be a whole number from ${min} to ${max}` });
@@ -78,14 +78,14 @@ const SentText = SendMessageParams.pick({ body: true });
 /** A completion that cannot be used; the message tells the AI why. */
 class UnusableCompletion extends Error {}
 
-/** Reads the plan in a completion. Returns, where it cannot be used, the problem as a sentence that the AI is told. */
+/** Reads the plan in a completion. Returns the problem, as a sentence for the AI, if it cannot be used. */
 export function readCompletion(text: string, context: CompletionContext): PlannedPlan | { problem: string } {
   try {
     const { goal, rationale, approval_reasons, steps } = parse(PlanJson, jsonIn(text), '');
     if (steps.filter(({ action }) => action === 'follow_up').length > maxFollowUpsOfPlan)
       throw new UnusableCompletion(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to another plan`);
     const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
-    answerExactly(planned, context.document);
+    quoteExactFaq(planned, context.document);
     const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '').slice(0, maxReasons);
     return { goal, rationale, approvalReasons, steps: planned };
   } catch (error) {
@@ -105,10 +105,10 @@ function readStep(step: CompletedStep, context: CompletionContext, at: string): 
 }
 
 /**
- * A question that is to be answered exactly is: where the best passage is such an answer and the AI wrote one of its own, the first
- * message says what is written down, word for word.
+ * Replaces the first message by the best passage, verbatim, if that is an FAQ to be answered exactly and the AI wrote its own text
+ * instead of quoting it.
  */
-function answerExactly(steps: PlannedStep[], { trigger, passages: [best] }: PlanningDocument): void {
+function quoteExactFaq(steps: PlannedStep[], { trigger, passages: [best] }: PlanningDocument): void {
   const messages = steps.filter(({ action }) => action === 'send_message');
   const first = messages[0];
   if (trigger.kind !== 'inbound_message' || !best?.exact || !first) return;
@@ -125,7 +125,7 @@ const defaultTitles: Record<AgentAction, string> = {
 
 type Made = Pick<NewStep, 'params' | 'detail' | 'editable'>;
 
-/** Readers of each action's params. */
+/** Readers of the params, by action. */
 const readers: Record<AgentAction, (step: CompletedStep, context: CompletionContext, at: string) => Made> = {
   send_message({ params }, { document }, at) {
     const { trigger, contact, passages } = document;
@@ -169,7 +169,7 @@ const readers: Record<AgentAction, (step: CompletedStep, context: CompletionCont
   },
 };
 
-/** The channel of a message that names none: the one that the customer wrote on if it can be, else the first that reaches them. */
+/** Returns the channel of a message that names none: the customer's own if possible, else the first that reaches them. */
 function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
   return channels.find((one) => one === trigger.channel) ?? channels[0];
 }
@@ -178,14 +178,14 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'there is none' : names.join(', ');
 }
 
-/** The JSON object of a completion, which may stand within other text, such as a fenced block. */
+/** Returns the JSON object of a completion, which may be inside other text, such as a fenced block. */
 function jsonIn(text: string): unknown {
   const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   for (const candidate of [text, fencedIn(text), braced]) {
     try {
       if (candidate) return JSON.parse(candidate, (_, value) => (typeof value === 'string' ? storable(value) : value));
     } catch {
-      // The next reading may be JSON.
+      // The next candidate may be JSON.
     }
   }
   throw new UnusableCompletion('it must be one JSON object and is not JSON');
@@ -193,14 +193,14 @@ function jsonIn(text: string): unknown {
 
 const fence = '```';
 
-/** The text of the first fenced block, without its language. Never a pattern: those that look for both fences take quadratic time. */
+/** Returns the text of the first fenced block, without its language. No pattern: one for both fences takes quadratic time. */
 function fencedIn(text: string): string | undefined {
   const begin = text.indexOf(fence);
   const end = begin === -1 ? -1 : text.indexOf(fence, begin + fence.length);
   return end === -1 ? undefined : text.slice(begin + fence.length, end).replace(/^json/i, '');
 }
 
-/** A text as PostgreSQL takes it, also in JSON: without NUL and halves of characters. */
+/** Returns a text that PostgreSQL can store, also in JSON: without NUL and lone surrogates. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
@@ -209,15 +209,15 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, at: str
   const parsed = schema.safeParse(value, { error: rightInstead });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.slice(0, maxToldIssues).map(({ path, message }) => {
-    const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-    return `${`${at}${place}`.replace(/^\./, '') || 'the plan'} ${message}`;
+    const location = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+    return `${`${at}${location}`.replace(/^\./, '') || 'the plan'} ${message}`;
   });
   throw new UnusableCompletion(issues.join('; '));
 }
 
 const kinds: Record<string, string> = { string: 'a text', array: 'a list', object: 'an object', record: 'an object' };
 
-/** The message of an issue for which the schema has none. */
+/** Returns the message of an issue for which the schema has none. */
 function rightInstead(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : undefined;

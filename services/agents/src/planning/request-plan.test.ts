@@ -80,7 +80,7 @@ describe('a request', () => {
     expect(await request({ contact: gone.id })).toMatchObject(invalid('contact'));
   });
 
-  it('is answered 404 for an agent that there is not, or of another account', async () => {
+  it('is refused with 404 for an agent that there is not, or of another account', async () => {
     const other = await openDesk(platform, ai);
     for (const id of [999_999_999, 'robin', other.agentId])
       expect(await request({ contact: contact() }, id)).toMatchObject({

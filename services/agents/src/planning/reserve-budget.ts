@@ -20,8 +20,8 @@ interface PlannedCall {
 }
 
 /**
- * Writes which agent plans, from what and with which model, and reserves what the call can use at most. Returns the call's id with whom
- * it asks; undefined where it must not be made: the plan has failed, or is no longer made under this claim.
+ * Writes the plan's agent, deal and model, and reserves the maximum tokens of the call. Returns the call's id with its provider, or
+ * undefined if it must not be made: the plan has failed, or is no longer made under this claim.
  */
 export async function reserveBudget(
   { claim, account, context, provider, prompt }: PlannedCall,
@@ -30,7 +30,7 @@ export async function reserveBudget(
   const { agent, contact, deal } = context;
   return await inWorkTransaction({ ...tools, resources: undefined }, async (work) => {
     const { tx, now } = work;
-    // The agent first, like the archiving that stops its plans, to avoid deadlocks.
+    // Locks the agent first, like its archiving, which stops its plans, to avoid deadlocks.
     const locked = await lockAgent(tx, account.id, agent.id);
     if (!locked || !(await planning.holdPlan(tx, claim))) return undefined;
     const model = 'missing' in provider ? '' : provider.model;

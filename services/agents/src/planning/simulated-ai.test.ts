@@ -8,7 +8,7 @@ import { startSimulatedServer } from './simulated-server.ts';
 const source = { id: '019ab000-0000-7000-8000-000000000001', title: 'Opening hours', kind: 'article' as const };
 const passage = { source, headings: [], text: 'We open at 9.', exact: false };
 
-/** The plan that is simulated for a document, as it would be stored. */
+/** Returns the plan simulated for a document, as it would be stored. */
 function planFor(more: Partial<PlanningDocument> = {}) {
   const document = documentOf(more);
   const completion = simulatedCompletion(planningPrompt(document, document.trigger.text));
@@ -64,7 +64,7 @@ describe('a simulated plan', () => {
     expect(completion).toMatchObject({ object: 'chat.completion', model: 'simulated', usage });
   });
 
-  it('is made of a request to correct an answer too', () => {
+  it('is made of a request to correct a completion too', () => {
     const asked = planningPrompt(documentOf({ passages: [passage] }), null);
     const corrected = simulatedCompletion(repairPrompt(asked, { text: 'Hm', isCutOff: false }, 'it is no JSON'));
     expect(corrected.choices).toEqual(simulatedCompletion(asked).choices);
@@ -86,7 +86,7 @@ describe('the simulated server', () => {
   const post = (url: string, body: unknown) =>
     fetch(url, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
 
-  it('answers as an OpenAI-compatible provider, and takes messages', async () => {
+  it('responds as an OpenAI-compatible provider, and takes messages', async () => {
     const server = await startSimulatedServer(0, '127.0.0.1');
     try {
       const { messages } = planningPrompt(documentOf({ passages: [passage] }), null);

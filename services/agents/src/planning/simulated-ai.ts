@@ -1,12 +1,12 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { type ChatMessage, type PlanningDocument, readDocument, type ToldPassage } from './prompt.ts';
 
-/** The part of a request for a chat completion that is read here. */
+/** Fields of a chat completion request that are read here. */
 export interface CompletionRequest {
   messages: readonly Pick<ChatMessage, 'role' | 'content'>[];
 }
 
-/** The model that says that no AI was asked. */
+/** Model name that shows that no AI was used. */
 export const simulatedModel = 'simulated';
 
 const quotedLength = 600;
@@ -21,8 +21,8 @@ interface SimulatedStep {
 }
 
 /**
- * Completes as an AI provider would, from the request alone: it quotes the best passage on the channel that the customer wrote on, and
- * notes the question on the deal. The same request always has the same answer. Tokens are counted as one for every four characters.
+ * Returns a completion in an AI provider's format, from the request alone: it quotes the best passage on the customer's channel and
+ * notes the question on the deal. Deterministic. Counts one token per four characters.
  */
 export function simulatedCompletion({ messages }: CompletionRequest) {
   const document = readDocument(messages);
@@ -99,7 +99,7 @@ function messageOn(
   return step('Say that a colleague answers', 'Nothing that is written down answers it.', { body });
 }
 
-/** The beginning of a text: up to the end of its last sentence within `length` characters, else of its last word. */
+/** Returns the beginning of a text, up to its last sentence, else its last word, within `length` characters. */
 export function shortened(text: string, length: number): string {
   const whole = text.trim();
   if (whole.length <= length) return whole;

@@ -10,19 +10,19 @@ const CompletionRequest = z.object({
   messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })).min(1),
 });
 
-interface Answered {
+interface SimulatedResponse {
   status: number;
   body: object;
 }
 
 /**
- * Stands in for what a demo account has outside: an OpenAI-compatible AI provider (POST /v1/chat/completions, any key), and somebody
- * who sends messages (POST /messages: takes every one). It sends nothing anywhere.
+ * Simulates the external services of a demo account: an OpenAI-compatible AI provider (POST /v1/chat/completions, any key) and a
+ * message provider (POST /messages, accepts everything). Sends nothing anywhere.
  */
 export async function startSimulatedServer(port: number, host: string): Promise<Running> {
   const listener = await listen(
     async (request: IncomingMessage, response: ServerResponse) => {
-      const { status, body } = await answer(request).catch(() => refusal(400, 'The request broke off'));
+      const { status, body } = await handle(request).catch(() => refusal(400, 'The request broke off'));
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     },
     port,
@@ -31,7 +31,7 @@ export async function startSimulatedServer(port: number, host: string): Promise<
   return { url: listener.url, stop: () => listener.close(2_000) };
 }
 
-async function answer(request: IncomingMessage): Promise<Answered> {
+async function handle(request: IncomingMessage): Promise<SimulatedResponse> {
   const text = await textOf(request);
   if (text === undefined) return refusal(413, `The body must be at most ${maxBodyBytes} bytes`);
   const { pathname } = new URL(request.url ?? '/', 'http://simulated');
@@ -48,7 +48,7 @@ async function answer(request: IncomingMessage): Promise<Answered> {
   }
 }
 
-/** The body, read to its end; undefined where it is longer than it may be. */
+/** Reads the whole body. Returns undefined if it is too long. */
 async function textOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -59,9 +59,9 @@ async function textOf(request: IncomingMessage): Promise<string | undefined> {
   return size <= maxBodyBytes ? Buffer.concat(chunks).toString() : undefined;
 }
 
-function complete(text: string): Answered {
-  const asked = CompletionRequest.safeParse(jsonOf(text));
-  if (asked.success) return { status: 200, body: simulatedCompletion(asked.data) };
+function complete(text: string): SimulatedResponse {
+  const parsed = CompletionRequest.safeParse(jsonOf(text));
+  if (parsed.success) return { status: 200, body: simulatedCompletion(parsed.data) };
   return refusal(400, 'The body must be JSON with messages, a list of {role, content}');
 }
 
@@ -73,8 +73,8 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** An error in the form of OpenAI's API. */
-function refusal(status: number, message: string): Answered {
+/** Returns an error in the format of OpenAI's API. */
+function refusal(status: number, message: string): SimulatedResponse {
   return { status, body: { error: { message, type: 'invalid_request_error', param: null, code: null } } };
 }
 

@@ -4,7 +4,7 @@ import { decidePlan } from './decide-plan.ts';
 import { findStep } from './find-step.ts';
 import { approveStep } from './plan-state.ts';
 
-/** The first approval of a step is the plan's. */
+/** Approves a step. The first approval of a step approves the plan. */
 export const approvePlanStep = implement(contract.approvePlanStep, {
   find: findStep,
   handle(call) {

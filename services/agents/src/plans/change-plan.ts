@@ -3,13 +3,13 @@ import { changedValues, type Sql } from '@customer-platform/service-kit';
 import { toPlan } from './plan.ts';
 import { type PlanRow, savePlans } from './plans.sql.ts';
 
-/** A plan after a change, and the former values of what it replaced, as its event says them. */
+/** Data of a plan's event: the plan after a change, and the former values of the fields that changed. */
 export interface PlanChange {
   plan: Plan;
   previous: Record<string, unknown>;
 }
 
-/** Changes locked plans and writes them at once. Returns each with its outcome and what its event says, in their order. */
+/** Changes locked plans and writes them in one batch. Returns each with its outcome and its event's data, in order. */
 export async function changePlans<Outcome>(
   tx: Sql,
   rows: readonly PlanRow[],
@@ -26,7 +26,7 @@ export async function changePlans<Outcome>(
   return changed;
 }
 
-/** The former values of what a change replaced. */
+/** Returns the former values of the fields that changed. */
 export function replaced(former: Plan, current: Plan): Record<string, unknown> {
   return changedValues(former, current) ?? {};
 }

@@ -15,7 +15,7 @@ beforeEach(async () => {
   agency = await openAgency(platform, sql);
 });
 
-/** Makes sure that what a test asserts to have stayed has had a chance to change: another plan of the account is done. */
+/** Waits until another plan of the account has completed, so that an unwanted change would be visible. */
 const anotherIsDone = async () => {
   const { id } = await agency.plan({ mode: 'none', steps: ['add_note'] });
   await agency.until(id, 'completed');
@@ -75,8 +75,8 @@ describe('a plan that waits for approval', () => {
 
   it('is approved once, however many approve it at the same moment: one event, and each step is done once', async () => {
     const { id } = await agency.plan({ steps: ['add_note', 'send_message'] });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => agency.decide(id, 'approve')));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const responses = await Promise.all(Array.from({ length: 20 }, () => agency.decide(id, 'approve')));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     await agency.until(id, 'completed');
     expect(await agency.eventsUntil('plan.completed')).toEqual(['plan.approved', 'plan.completed']);
     expect((await agency.client.getDeal({ params: { deal_id: agency.deal.id } })).notes).toBe('Asked for tea');
@@ -85,12 +85,12 @@ describe('a plan that waits for approval', () => {
 
   it('is approved or rejected where both are asked for at once, never both', async () => {
     const { id } = await agency.plan({ steps: ['add_note'] });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => agency.decide(id, index % 2 ? 'approve' : 'reject')),
     );
-    const taken = answers.filter(({ status }) => status === 200).map(({ body }) => body.status as string);
+    const taken = responses.filter(({ status }) => status === 200).map(({ body }) => body.status as string);
     const isApproved = !taken.includes('rejected');
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(10);
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(10);
     expect(taken.every((status) => (status === 'rejected') !== isApproved)).toBe(true);
     const end = await agency.until(id, isApproved ? 'completed' : 'rejected');
     expect(statuses(end)).toEqual([isApproved ? 'done' : 'cancelled']);
@@ -163,9 +163,9 @@ describe('a decision that crosses another one', () => {
     const id = await make();
     const before = await agency.get(id);
     for (const decision of decisions) {
-      const answer = await agency.decide(id, decision);
-      expect([decision, answer]).toMatchObject([decision, crossing]);
-      expect(answer.body.error.message).toMatch(/^\w.{15,}/);
+      const response = await agency.decide(id, decision);
+      expect([decision, response]).toMatchObject([decision, crossing]);
+      expect(response.body.error.message).toMatch(/^\w.{15,}/);
     }
     expect(await agency.get(id)).toEqual(before);
   });

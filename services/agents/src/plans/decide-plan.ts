@@ -14,7 +14,7 @@ type DecisionCall = {
   emit(event: (typeof planEvents)[keyof typeof planEvents], data: PlanChange): unknown;
 };
 
-/** Takes a caller's decision about a locked plan, and emits its outcome. Throws invalid_state where it comes too late, or crosses another one. */
+/** Applies a caller's decision to a locked plan and emits its outcome. Throws invalid_state if it is too late or contradicts another. */
 export async function decidePlan(
   call: DecisionCall,
   row: PlanRow,

@@ -10,22 +10,22 @@ export const planSteps: DueTable = {
   attempts: 'tries',
 };
 
-/** A step that was claimed, with what it needs of its plan. */
+/** A claimed step, with the fields of its plan that it needs. */
 export interface ClaimedStep extends DueRow, Pick<StepRow, 'id' | 'action' | 'params' | 'key'> {
   plan_id: number;
   began_at: Date;
   plan_status: PlanStatus;
-  /** Whether its action is switched on for the agent now, whatever was when the plan was made. */
+  /** True if its action is switched on for the agent now, not when the plan was made. */
   is_switched_on: boolean;
   contact_id: string;
-  /** Whether the contact, or who it was merged into, was deleted. */
+  /** True if the contact, or the surviving one, was deleted. */
   is_contact_deleted: boolean;
   deal_id: string | null;
-  /** The inbound message that the plan answers; null where something else led to it. */
+  /** The inbound message that triggered the plan; null for other triggers. */
   reply_to: string | null;
 }
 
-/** Claims steps that are due. One whose plan is being changed is passed over. */
+/** Claims steps that are due, except those whose plan is locked. */
 export async function claimSteps(sql: Sql, { due, now, leasedUntil }: Claim): Promise<ClaimedStep[]> {
   return await sql<ClaimedStep[]>`
     with due as (${due}), held as (

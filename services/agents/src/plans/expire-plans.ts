@@ -6,7 +6,7 @@ import { lockLapsedPlans } from './plans.sql.ts';
 
 const batchSize = 100;
 
-/** A plan that nobody decided in time expires; of one whose steps are decided one by one those that nobody decided are skipped. */
+/** Expires plans that nobody decided in time; if steps are decided one by one, skips those that nobody decided. */
 export const expirePlans: Job<unknown> = {
   name: 'expire-plans',
   everyMs: 500,

@@ -1,7 +1,7 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
 
-/** A step with its plan, locked; undefined where the plan has none with this id. */
+/** Locks a plan. Returns it with one of its steps, or undefined if it has none with this id. */
 export async function findStep(call: {
   account: { id: string };
   tx: Sql;

@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import type { PlanOutcome } from './plan-state.ts';
 
-/** The event of each outcome. */
+/** Events by outcome. */
 export const planEvents = {
   awaiting_approval: contract.planAwaitingApproval,
   approved: contract.planApproved,

@@ -5,23 +5,23 @@ import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-ki
 /** A request for a plan. */
 export interface PlanRequest {
   accountId: string;
-  /** Null where the agent is found when the plan is made. */
+  /** Null if the agent is found when the plan is made. */
   agentId: number | null;
   contactId: string;
-  /** 0 where it is not known yet. */
+  /** 0 if it is not known yet. */
   contactNumber: number;
   trigger: PlanTrigger;
   triggerText: string;
   triggerChannel: Channel | null;
-  /** The message or the step that led to it: it leads to one plan, even if it comes again. */
+  /** The message or step that triggers the plan, once even if it is redelivered. */
   triggerId: string | null;
-  /** Number of plans that led to it one after the other, each by a follow-up. */
+  /** Number of plans before it in its chain of follow-ups. */
   followUps: number;
   goal: string;
   trace: TraceHeaders | null;
 }
 
-/** Adds a plan without steps, which is made from now on. Returns its id; undefined where `triggerId` has led to one. */
+/** Inserts a plan without steps, due to be made now. Returns its id, or undefined if `triggerId` has triggered one before. */
 export async function insertPlanRequest(tx: Sql, request: PlanRequest, now: Date): Promise<number | undefined> {
   const { accountId, agentId, contactId, contactNumber, trigger, triggerText, triggerChannel } = request;
   const { triggerId, followUps, goal, trace } = request;
@@ -37,7 +37,7 @@ export async function insertPlanRequest(tx: Sql, request: PlanRequest, now: Date
   return row?.id;
 }
 
-/** A message of a customer's that asks for a plan. */
+/** An inbound message that triggers a plan. */
 export interface InboundRequest {
   account_id: string;
   contact_id: string;
@@ -47,7 +47,7 @@ export interface InboundRequest {
   trace: TraceHeaders | null;
 }
 
-/** Adds a plan for each message to an account with a live agent that works a pipeline; one per message, even if it comes again. */
+/** Inserts a plan for each message to an account with a live agent that works a pipeline; one per message, even if redelivered. */
 export async function insertInboundRequests(tx: Sql, requests: readonly InboundRequest[], now: Date): Promise<void> {
   await tx`
     insert into plans (account_id, contact_id, trigger, trigger_text, trigger_channel, trigger_id, goal, status, created_at,

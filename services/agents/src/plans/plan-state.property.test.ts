@@ -21,7 +21,7 @@ const at = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
 const modes = ['plan', 'step', 'none'] as const;
 type Mode = (typeof modes)[number];
 
-/** A plan as the planner leaves it: it lapses after 100 s, and its steps are due one second after the other. */
+/** Returns a plan as the planner writes it: it expires after 100 s, and its steps are due one second apart. */
 function planned(mode: Mode, count: number): PlanState {
   const steps = Array.from({ length: count }, (_, index): StepState => {
     const status = mode === 'step' ? 'awaiting_approval' : 'pending';
@@ -42,7 +42,7 @@ function planned(mode: Mode, count: number): PlanState {
   return plan;
 }
 
-/** As a claim does it: what is due begins, in any plan that runs. */
+/** Starts due steps of running plans, as a claim does. */
 function claim(plan: PlanState, now: Date): StepState | undefined {
   const due = plan.steps.find(({ due_at, status }) => due_at !== null && due_at <= now && status === 'pending');
   if (due) due.status = 'running';
@@ -58,7 +58,7 @@ const action = fc.record({
 type Action = { kind: (typeof kinds)[number]; step: number; waits: number };
 const stories = fc.array(action, { maxLength: 30 });
 
-/** Tells a plan what happens, and keeps account of what must hold whatever happens. */
+/** Applies random actions to a plan and checks its invariants. */
 class Story {
   readonly plan: PlanState;
   readonly became: string[] = [];
@@ -97,7 +97,7 @@ class Story {
     }
   }
 
-  /** Lets it go on to its end without another decision. */
+  /** Runs the plan to its end without another decision. */
   finish(): void {
     this.tell({ kind: 'lapse', step: 0, waits: 200 });
     for (const _ of this.plan.steps) {
@@ -158,7 +158,7 @@ describe('a plan of any story', () => {
     );
   });
 
-  it('answers a decision that is repeated at once as it answered it first, and changes nothing', () => {
+  it('accepts or refuses a decision repeated at once as it did first, and changes nothing', () => {
     const decisions = ['approve', 'reject', 'cancel'] as const;
     fc.assert(
       fc.property(fc.constantFrom(...modes), fc.constantFrom(...decisions), stories, (mode, kind, actions) => {

@@ -1,6 +1,6 @@
 import type { ApprovalMode, PlanStatus, StepStatus } from '@customer-platform/contracts/agents';
 
-/** The state of a step, which decisions, lapses and endings read and change. */
+/** State of a step, which decisions, expiry and step results read and change. */
 export interface StepState {
   status: StepStatus;
   run_at: Date;
@@ -8,7 +8,7 @@ export interface StepState {
   result: Record<string, unknown> | null;
 }
 
-/** The same of a plan. */
+/** State of a plan. */
 export interface PlanState<Step extends StepState = StepState> {
   status: PlanStatus;
   approval_mode: ApprovalMode;
@@ -17,14 +17,14 @@ export interface PlanState<Step extends StepState = StepState> {
   decided_by: string | null;
   decision_note: string | null;
   last_error: string | null;
-  /** In their order. */
+  /** In order. */
   steps: Step[];
 }
 
-/** An outcome of a plan that others are told of: each has its event in plan-events.ts. */
+/** An outcome of a plan that has an event; see plan-events.ts. */
 export type PlanOutcome = 'awaiting_approval' | 'approved' | 'rejected' | 'expired' | 'completed' | 'failed';
 
-/** The end of a decision: why it cannot be taken, as a sentence, or the plan's outcome, if it has one. */
+/** Result of a decision: why it is refused, as a sentence, or the plan's outcome, if it has one. */
 export type Decided = { refusal: string } | { became?: 'approved' | 'rejected' | 'completed' };
 
 /** A decision through the API. */
@@ -34,12 +34,12 @@ export interface Decision {
   now: Date;
 }
 
-/** The result of a step that nobody decided in time. */
+/** Result of a step that nobody decided in time. */
 const lapsedResult = { error: 'Nobody decided in time' };
 
-/** A plan that has work ahead. */
+/** Statuses of a plan that still has work to do. */
 export const openStatuses: readonly PlanStatus[] = ['awaiting_approval', 'running'];
-/** A step that has not begun. */
+/** Statuses of a step that has not begun. */
 export const unbegunStatuses: readonly StepStatus[] = ['pending', 'awaiting_approval'];
 const endedStatuses: readonly StepStatus[] = ['done', 'skipped', 'cancelled', 'failed'];
 
@@ -56,7 +56,7 @@ const lapsed = 'The plan has expired: nobody decided in time';
 const unplanned = 'The plan is still being made; cancel it, or decide when it has steps';
 const unasked = 'The plan needs no approval; it can be cancelled while it runs';
 
-/** A plan and its steps when its planning ends. */
+/** A plan and its steps at the end of planning. */
 export type PlannedPlan<Step> = Pick<PlanState, 'status' | 'approval_mode' | 'planning_due_at' | 'lapses_at'> & {
   approval_reasons: readonly string[];
   steps: (Step & Omit<StepState, 'result'> & { requires_approval: boolean })[];
@@ -67,7 +67,7 @@ const defaultReasons = {
   step: "Each step of the agent's plans needs approval",
 };
 
-/** Ends the planning of a plan, as its agent wants plans to be approved. Without steps there is nothing to approve: it is completed. */
+/** Ends the planning of a plan, in its agent's approval mode. Without steps there is nothing to approve: it is completed. */
 export function endPlanning<Step extends Pick<StepState, 'run_at'>>(
   { approval_mode, approval_timeout_seconds }: { approval_mode: ApprovalMode; approval_timeout_seconds: number },
   { steps, approvalReasons }: { steps: readonly Step[]; approvalReasons: readonly string[] },
@@ -95,7 +95,7 @@ export function failPlanning(plan: PlanState, lastError: string): 'failed' {
   return 'failed';
 }
 
-/** Sets the first step that has not ended due, where the plan runs and the step waits for nobody. */
+/** Sets `due_at` of the first step that has not ended, if the plan runs and the step awaits no decision. */
 export function startNext(
   plan: Pick<PlanState, 'status' | 'planning_due_at'> & { steps: Omit<StepState, 'result'>[] },
   now: Date,
@@ -105,7 +105,7 @@ export function startNext(
   if (next?.status === 'pending') next.due_at ??= next.run_at > now ? next.run_at : now;
 }
 
-/** Approves all that is undecided. */
+/** Approves every undecided step. */
 export function approve(plan: PlanState, { by, note, now }: Decision): Decided {
   if (plan.approval_mode === 'none') return refused(unasked);
   if (plan.planning_due_at !== null) return refused(unplanned);
@@ -124,7 +124,7 @@ export function approve(plan: PlanState, { by, note, now }: Decision): Decided {
   return refused(`${ends(plan)}; it cannot be approved`);
 }
 
-/** Rejects all of it: nothing of it is done. */
+/** Rejects the plan: none of its steps is run. */
 export function reject(plan: PlanState, { by, note, now }: Decision): Decided {
   if (plan.status === 'rejected') return changedNothing;
   if (plan.approval_mode === 'none') return refused(unasked);
@@ -140,7 +140,7 @@ export function reject(plan: PlanState, { by, note, now }: Decision): Decided {
   return refused(`The plan was approved and is running; ${others}`);
 }
 
-/** Stops it: what has not begun is not done, and nothing follows a step that runs. */
+/** Cancels the plan: steps that have not begun are not run, and nothing follows a running one. */
 export function cancel(plan: PlanState, { by, note, now }: Decision): Decided {
   if (plan.status === 'cancelled') return changedNothing;
   if (!isOpen(plan)) return refused(`${ends(plan)}; it can no longer be cancelled`);
@@ -150,7 +150,7 @@ export function cancel(plan: PlanState, { by, note, now }: Decision): Decided {
   return changedNothing;
 }
 
-/** Approves one step of a plan whose steps are decided by themselves. */
+/** Approves one step of a plan whose steps are decided one by one. */
 export function approveStep(plan: PlanState, step: StepState, { by, note, now }: Decision): Decided {
   const refusal = refusalOfStep(plan, step, now);
   if (refusal !== undefined) return refused(refusal);
@@ -166,7 +166,7 @@ export function approveStep(plan: PlanState, step: StepState, { by, note, now }:
   return isFirst ? { became: 'approved' } : changedNothing;
 }
 
-/** Rejects one step: it is skipped. The plan is rejected where no step of it is left to be done or decided and none was approved. */
+/** Rejects one step: it is skipped. Rejects the plan if none of its steps is left to be run or decided and none was approved. */
 export function rejectStep(plan: PlanState, step: StepState, { by, note, now }: Decision): Decided {
   const refusal = refusalOfStep(plan, step, now);
   if (refusal !== undefined) return refused(refusal);
@@ -182,14 +182,14 @@ export function rejectStep(plan: PlanState, step: StepState, { by, note, now }: 
   return goOn(plan, now);
 }
 
-/** The reason why a step cannot be changed now, as a sentence; undefined where it can. */
+/** Returns why a step cannot be changed now, as a sentence; undefined if it can. */
 export function refusalOfChange(plan: PlanState, step: StepState, now: Date): string | undefined {
   const isDecided = plan.approval_mode === 'step' ? !isUndecided(step) : plan.status !== 'awaiting_approval';
   if (isOver(plan, now) && !isDecided) return lapsed;
   return isDecided ? 'The step is already decided; only an undecided step can be changed' : undefined;
 }
 
-/** Ends what nobody decided in time: it is not done. Returns the plan's outcome, if it has one. */
+/** Expires the plan, or skips the steps, that nobody decided in time. Returns the plan's outcome, if it has one. */
 export function lapse(plan: PlanState, now: Date): 'expired' | 'completed' | undefined {
   if (!isOver(plan, now)) return undefined;
   if (plan.status === 'awaiting_approval') {
@@ -202,10 +202,10 @@ export function lapse(plan: PlanState, now: Date): 'expired' | 'completed' | und
   return goOn(plan, now).became;
 }
 
-/** The end of a step that ran: its result, or why it failed. */
+/** End of a step: its result, or why it failed. */
 export type StepEnd = { result: Record<string, unknown> } | { error: string };
 
-/** Ends a step. Of a plan that has ended meanwhile nothing else changes. Returns the plan's outcome, if it has one. */
+/** Ends a step. If its plan has ended meanwhile, nothing else changes. Returns the plan's outcome, if it has one. */
 export function endStep(
   plan: PlanState,
   step: StepState,
@@ -222,7 +222,7 @@ export function endStep(
   return 'failed';
 }
 
-/** Starts the next step of a running plan, or completes it where none is left. */
+/** Starts the next step of a running plan, or completes the plan if none is left. */
 function goOn(plan: PlanState, now: Date): { became?: 'completed' } {
   if (plan.status !== 'running' || !plan.steps.every(hasEnded)) {
     startNext(plan, now);
@@ -236,7 +236,7 @@ function begin(plan: PlanState, by: string, note: string | undefined): void {
   Object.assign(plan, { status: 'running', decided_by: by, decision_note: note ?? null });
 }
 
-/** Ends it with all that has not begun. */
+/** Ends the plan and cancels the steps that have not begun. */
 function end(plan: PlanState, status: 'rejected' | 'expired' | 'cancelled' | 'failed'): void {
   Object.assign(plan, { status, planning_due_at: null, lapses_at: null });
   for (const step of plan.steps) {
@@ -244,19 +244,19 @@ function end(plan: PlanState, status: 'rejected' | 'expired' | 'cancelled' | 'fa
   }
 }
 
-/** The reason why nothing can be decided about a step alone; undefined where it can, or could as it was. */
+/** Returns why the step cannot be decided by itself, as a sentence; undefined if it can, or is decided already. */
 function refusalOfStep(plan: PlanState, step: StepState, now: Date): string | undefined {
   if (plan.approval_mode !== 'step') return "The plan's steps are not decided one by one; approve or reject the plan";
   if (hasLapsed(step) || (isUndecided(step) && isOver(plan, now))) return lapsed;
   return undefined;
 }
 
-/** True where somebody approved it before it got its status. */
+/** Returns whether the plan was approved before it got its status. */
 function wasApproved({ status, decided_by }: PlanState): boolean {
   return decided_by !== null && (status === 'running' || status === 'completed' || status === 'failed');
 }
 
-/** Its end, as the beginning of a sentence. */
+/** Returns the plan's end as the beginning of a sentence. */
 function ends({ status }: PlanState): string {
   return status === 'expired' ? lapsed : `The plan is ${status}`;
 }

@@ -15,7 +15,7 @@ beforeEach(async () => {
   agency = await openAgency(platform, sql);
 });
 
-/** A plan whose steps are decided one by one, with three notes, and a way to decide about each by its place. */
+/** Creates a plan of three notes that are decided one by one. Returns it and a function that decides a step by its order. */
 async function threeNotes() {
   const note = (body: string) => ({ action: 'add_note' as const, params: { body } });
   const plan = await agency.plan({ mode: 'step', steps: [note('one'), note('two'), note('three')] });
@@ -102,13 +102,13 @@ describe('a step that is decided by itself', () => {
 
   it('is approved or rejected where both are asked for at once, never both', async () => {
     const { id, decide } = await threeNotes();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => decide(1 + (index % 3), index % 2 ? 'approve' : 'reject')),
     );
-    expect(answers.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
+    expect(responses.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
     for (const index of [0, 1, 2]) {
-      const decisions = answers.flatMap(({ status }, place) =>
-        place % 3 === index && status === 200 ? [place % 2 ? 'approve' : 'reject'] : [],
+      const decisions = responses.flatMap(({ status }, at) =>
+        at % 3 === index && status === 200 ? [at % 2 ? 'approve' : 'reject'] : [],
       );
       expect(new Set(decisions).size).toBe(1);
     }

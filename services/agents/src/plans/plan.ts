@@ -4,10 +4,10 @@ import { formatInstant } from '@customer-platform/service-kit';
 import { openStatuses } from './plan-state.ts';
 import type { PlanRow, StepRow } from './plans.sql.ts';
 
-/** Length of the trigger's text that is shown, in code points. */
+/** Maximum length of the trigger's text that is shown, in code points. */
 const excerptLength = 200;
 
-/** A plan as the API shows it, its times in the account's zone. */
+/** Returns a plan as the API shows it, with times in the account's time zone. */
 export function toPlan(row: PlanRow, timezone: string): Plan {
   const { id, trigger, goal, rationale, status, approval_mode, approval_reasons, tokens, model, steps } = row;
   const shown = (instant: Date | null) => instant && formatInstant(instant, timezone);
@@ -62,7 +62,7 @@ function toStep(row: StepRow, timezone: string): PlanStep {
   };
 }
 
-/** The time of the first pending step of an open plan; null where it has none. */
+/** Returns the time of the first pending step of an open plan; null if it has none. */
 function nextRunOf({ status, steps }: PlanRow): Date | null {
   if (!openStatuses.includes(status)) return null;
   const times = steps.filter((step) => step.status === 'pending').map((step) => step.run_at.getTime());

@@ -11,7 +11,7 @@ import type { Channel } from '@customer-platform/contracts/messaging';
 import { type JsonValue, readUnderLock, type Sql, type TraceHeaders } from '@customer-platform/service-kit';
 import { openStatuses, type PlannedPlan } from './plan-state.ts';
 
-/** The params of a step, as its action takes them. */
+/** Params of a step, by its action. */
 export type StepParams = PlanStep['params'];
 
 /** A step as the planner makes it. */
@@ -22,13 +22,13 @@ export interface NewStep {
   params: StepParams;
   /** The channel, the goal of a follow-up, or the name of the stage. */
   detail: string | null;
-  /** The names of the params that can be changed until it is decided. */
+  /** Names of the params that can be changed until it is decided. */
   editable: string[];
   requires_approval: boolean;
-  /** `awaiting_approval` where it is decided by itself, else `pending`. */
+  /** `awaiting_approval` if it is decided by itself, else `pending`. */
   status: StepStatus;
   run_at: Date;
-  /** The time when it begins; while it runs, the end of the lease. Null: it is not its turn, or it has ended. */
+  /** Instant at which it is due; while it runs, the end of its lease. Null before its turn, and once it has ended. */
   due_at: Date | null;
 }
 
@@ -37,13 +37,13 @@ export interface StepRow extends NewStep {
   /** From 1. */
   position: number;
   result: Record<string, unknown> | null;
-  /** Goes with what it asks of others: asked again with it, nothing more is done. */
+  /** Idempotency key of its requests to other services. */
   key: string;
   began_at: Date | null;
   tries: number;
 }
 
-/** A plan with its agent, its contact (the surviving one, if merged) and its steps in their order. */
+/** A plan with its agent, its contact (the surviving contact, if merged) and its steps in order. */
 export interface PlanRow {
   account_id: string;
   id: number;
@@ -87,10 +87,10 @@ export interface PlanRow {
 
 type Fragment = ReturnType<Sql>;
 
-/** Plans that have work ahead. As text, not as parameters: only so the planner may use the partial index plans_open. */
+/** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_open. */
 export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map((one) => `'${one}'`).join(', ')})`);
 
-/** The steps are read for each plan that is shown, by their index. */
+/** Query of plans. Their steps are a subquery by index, which runs only for the rows returned. */
 const shown = (tx: Sql, plans: Fragment) => tx`
   select p.account_id, p.id, p.agent_id, a.name as agent_name, a.role as agent_role, p.workflow_version, ${contactColumns(tx)},
     p.contact_number, p.deal_id, p.deal_number, p.deal_title, p.deal_stage, p.pipeline_id, p.pipeline_name, p.trigger,
@@ -101,7 +101,7 @@ const shown = (tx: Sql, plans: Fragment) => tx`
       as steps
   from ${plans} join agents a on a.account_id = p.account_id and a.id = p.agent_id ${joinContact(tx, 'p')}`;
 
-/** Of JSON, which has instants as text. */
+/** Parses the instants of steps, which JSON has as text. */
 function dated(rows: readonly PlanRow[]): PlanRow[] {
   const instant = (value: Date | null) => value && new Date(value);
   const datedStep = (step: StepRow) => {
@@ -111,19 +111,19 @@ function dated(rows: readonly PlanRow[]): PlanRow[] {
   return rows.map((row) => ({ ...row, steps: row.steps.map(datedStep) }));
 }
 
-/** Undefined where the account has none with this id, and where no agent was found for it yet. */
+/** Returns a plan, or undefined if the account has none with this id, or it has no agent yet. */
 export async function selectPlan(tx: Sql, accountId: string, id: number): Promise<PlanRow | undefined> {
   const rows = await tx<PlanRow[]>`${shown(tx, tx`plans p`)} where p.account_id = ${accountId} and p.id = ${id}`;
   return dated(rows)[0];
 }
 
-/** Locks a plan with its steps against other changes, then reads it as it is under the lock. */
+/** Locks a plan and its steps against other changes, then reads it. Returns undefined as selectPlan does. */
 export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<PlanRow | undefined> {
   const lock = tx`select 1 from plans where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectPlan(tx, accountId, id));
 }
 
-/** Locks at most `limit` plans that nobody decided in time, longest ago first; those that are being changed are passed over. */
+/** Locks and returns at most `limit` plans that nobody decided in time, oldest first; skips those that are locked. */
 export async function lockLapsedPlans(tx: Sql, now: Date, limit: number): Promise<PlanRow[]> {
   const locked = await tx<Pick<PlanRow, 'account_id' | 'id'>[]>`
     select account_id, id from plans where lapses_at <= ${now} order by lapses_at limit ${limit} for update skip locked`;
@@ -135,30 +135,30 @@ export async function lockLapsedPlans(tx: Sql, now: Date, limit: number): Promis
   return dated(await tx<PlanRow[]>`${shown(tx, named)} order by p.account_id, p.id`);
 }
 
-/** True where the account has a plan with this id that can be listed. */
+/** Returns whether the account has a plan with this id that can be listed. */
 export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<boolean> {
   const rows = await tx`select 1 from plans where account_id = ${accountId} and id = ${id} and agent_id is not null`;
   return rows.length === 1;
 }
 
-/** True where the account has an agent with this id, archived or not. */
+/** Returns whether the account has an agent with this id, archived or not. */
 export async function hasAgent(tx: Sql, accountId: string, id: number): Promise<boolean> {
   const rows = await tx`select 1 from agents where account_id = ${accountId} and id = ${id}`;
   return rows.length === 1;
 }
 
-/** The filters of a list. */
+/** Filters of a list. */
 export interface PlanFilter {
-  /** awaiting: somebody has to decide about it or a step of it. open: it has work ahead. */
+  /** awaiting: it, or a step of it, needs a decision. open: it still has work to do. */
   status?: 'awaiting' | 'open' | undefined;
   agentId?: number | undefined;
-  /** A contact that was not merged; plans for those merged into it count. */
+  /** A surviving contact; plans of contacts merged into it match. */
   contactId?: string | undefined;
 }
 
 /**
- * Newest first, after the plan `last`. The page is cut before it meets other tables; of a contact it is cut for each of its ids by
- * the index that begins with it.
+ * Returns plans newest first, after the plan `last`. The limit applies before the joins; a contact's page is limited for each of its
+ * ids, through the index that begins with the contact.
  */
 export async function listPlanRows(
   tx: Sql,
@@ -183,7 +183,7 @@ export async function listPlanRows(
   return dated(await tx<PlanRow[]>`${shown(tx, plans)} order by p.id desc`);
 }
 
-/** Writes the end of a plan's planning, with its steps. The plan must be locked. */
+/** Writes the result of planning, with its steps, to a locked plan. */
 export async function writePlannedPlan(
   tx: Sql,
   accountId: string,
@@ -199,7 +199,7 @@ export async function writePlannedPlan(
   if (steps.length > 0) await insertSteps(tx, accountId, id, steps);
 }
 
-/** Adds the steps of a plan in their order, from 1. */
+/** Inserts the steps of a plan in order, from 1. */
 export async function insertSteps(
   tx: Sql,
   accountId: string,
@@ -217,7 +217,7 @@ export async function insertSteps(
     order by position`;
 }
 
-/** Writes what decisions, lapses and endings change of locked plans and of their steps, of all of them in one statement a table. */
+/** Writes the state of locked plans and of their steps, in one statement per table. */
 export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<void> {
   const steps = plans.flatMap(({ account_id, steps: [...all] }) => all.map((step) => ({ ...step, account_id })));
   const rows = plans.map(({ steps: _, trace: __, ...row }) => row);
@@ -239,7 +239,7 @@ export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<voi
   await Promise.all(statements.map((statement) => statement.execute()));
 }
 
-/** Gives a step other params, and the detail that is shown of them. */
+/** Updates the params of a step and the detail that is shown of them. */
 export async function updateStepParams(
   tx: Sql,
   accountId: string,
@@ -251,7 +251,7 @@ export async function updateStepParams(
     update plan_steps set params = ${json(tx, params)}, detail = ${detail} where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Gives the plans for a contact that was merged, and for those merged into it before, their survivor's number. */
+/** Sets the contact number of a merged contact's plans, and of those merged into it before, to the surviving contact's. */
 export async function renumberContact(
   tx: Sql,
   accountId: string,

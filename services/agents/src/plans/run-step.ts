@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import type { ClaimedStep } from './due-steps.sql.ts';
 import { isRunning, type StepEnd } from './plan-state.ts';
 
-/** The reason why a due step must not run: what it needs was switched off, or the account is suspended or gone. */
+/** Returns why a due step must not run: a module or action is switched off, or the account is suspended or deleted. */
 export function refusalOfStep(
   { action, is_switched_on }: ClaimedStep,
   account: AccountContext | null,
@@ -20,8 +20,8 @@ export function refusalOfStep(
 }
 
 /**
- * Has another service do what a step says, once even if it is run again: the step's key goes with it. Returns its end. Throws
- * where there is no reply: then it is to be run again. Undefined for a follow-up, which nobody else is asked for.
+ * Runs a step by a request to another service, with the step's idempotency key. Returns its end; undefined for a follow-up, which
+ * needs no other service. Throws if there is no reply: then it is to be retried.
  */
 export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | undefined> {
   if (step.is_contact_deleted) return { error: 'The contact was deleted' };

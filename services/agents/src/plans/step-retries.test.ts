@@ -5,19 +5,19 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, openAgency, statuses } from '../../test/plans.ts';
 
-/** A platform without messaging: in its place stands what a test says. */
+/** A platform whose messaging is replaced by `reply`. */
 let platform: Platform;
 let sql: Database;
 let bus: Bus;
 let agency: Agency;
-/** The keys under which messages were handed over, oldest first, and when. */
+/** Keys of the messages handed over, oldest first, and when. */
 let keys: string[];
 let handedAt: number[];
-let answer: () => Promise<{ message: string | null; refusal: string | null }>;
+let reply: () => Promise<{ message: string | null; refusal: string | null }>;
 const silence = () => new Promise<never>(() => undefined);
 
 beforeAll(async () => {
-  // What gives no answer is not waited for long.
+  // Requests without a reply time out soon.
   const env = { BUS_REQUEST_TIMEOUT_MS: '1000' };
   platform = await startPlatform({ services: ['cdp', 'crm', 'agents'], env });
   sql = platform.database('agents');
@@ -31,7 +31,7 @@ beforeAll(async () => {
     if (account !== agency.id) return silence();
     keys.push(key);
     handedAt.push(platform.clock.now().getTime());
-    return await answer();
+    return await reply();
   });
 }, 60_000);
 afterAll(async () => {
@@ -42,9 +42,9 @@ beforeEach(async () => {
   agency = await openAgency(platform, sql);
   keys = [];
   handedAt = [];
-  answer = silence;
+  reply = silence;
 });
-/** What is left would be tried again while another test moves the clock. */
+/** Steps left over would be retried when another test moves the clock. */
 afterEach(() =>
   sql`update plan_steps set status = 'cancelled', due_at = null where due_at is not null`.then(() => undefined),
 );
@@ -52,8 +52,8 @@ afterEach(() =>
 const handed = (count: number) => waitFor(`${count} tries`, () => keys.length >= count);
 const leaseMs = 30_000;
 /**
- * Waits until a try in vain was noted that began after `sinceMs`, and returns when the next one is due. A lease ends later: longer after
- * `sinceMs` than the tries of these tests wait.
+ * Waits until a failed attempt after `sinceMs` was written. Returns when the next one is due, in ms. A lease ends later than any backoff
+ * of these tests.
  */
 const noted = (step: number, sinceMs: number) =>
   waitFor('the wait', async () => {
@@ -61,13 +61,13 @@ const noted = (step: number, sinceMs: number) =>
     const dueMs = row!.due_at.getTime();
     return dueMs < sinceMs + leaseMs && dueMs;
   });
-/** Moves the clock on to an instant, if that is ahead. Returns the time that it is then. */
+/** Advances the clock to an instant, if that is ahead. Returns the time, in ms. */
 function advanceTo(instantMs: number): number {
   platform.clock.advance(Math.max(0, instantMs - platform.clock.now().getTime()));
   return platform.clock.now().getTime();
 }
 
-describe('a step without an answer', () => {
+describe('a step without a reply', () => {
   it('is asked for again under its key, later each time, until there is one', async () => {
     let sinceMs = platform.clock.now().getTime();
     const { id, steps } = await agency.plan({ mode: 'none' });
@@ -76,7 +76,7 @@ describe('a step without an answer', () => {
       const dueMs = await noted(steps[0]!.id, sinceMs);
       expect(dueMs - handedAt[index]!).toBeGreaterThanOrEqual(waitMs);
       expect(statuses(await agency.get(id))).toEqual(['running']);
-      if (index === 3) answer = async () => ({ message: randomUUID(), refusal: null });
+      if (index === 3) reply = async () => ({ message: randomUUID(), refusal: null });
       sinceMs = advanceTo(dueMs);
     }
     await agency.until(id, 'completed');
@@ -85,10 +85,10 @@ describe('a step without an answer', () => {
   });
 
   it('is asked for again where its owner fails', async () => {
-    answer = () => Promise.reject(new Error('out of order'));
+    reply = () => Promise.reject(new Error('out of order'));
     const { id } = await agency.plan({ mode: 'none' });
     await handed(1);
-    answer = async () => ({ message: randomUUID(), refusal: null });
+    reply = async () => ({ message: randomUUID(), refusal: null });
     platform.clock.advance(1_000);
     await agency.until(id, 'completed');
     expect(new Set(keys).size).toBe(1);
@@ -112,13 +112,13 @@ describe('a step without an answer', () => {
     await agency.decide(id, 'approve');
     await handed(1);
     const dueMs = await noted(steps[0]!.id, sinceMs);
-    answer = async () => ({ message: randomUUID(), refusal: null });
+    reply = async () => ({ message: randomUUID(), refusal: null });
     advanceTo(dueMs);
     await agency.until(id, 'completed');
   });
 
-  it('is not asked for again where the answer is that it is refused: its plan fails with the reason', async () => {
-    answer = async () => ({ message: null, refusal: 'The channel sms is not set up' });
+  it('is not asked for again where the reply is a refusal: its plan fails with the reason', async () => {
+    reply = async () => ({ message: null, refusal: 'The channel sms is not set up' });
     const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
     const failed = await agency.until(id, 'failed');
     expect([failed.last_error, statuses(failed)]).toEqual([
@@ -139,7 +139,7 @@ describe('a step without an answer', () => {
 describe('a plan that is cancelled while a step runs', () => {
   it('shows what became of the step, and does nothing more', async () => {
     let give: (given: { message: string; refusal: null }) => void = () => undefined;
-    answer = () => new Promise((resolve) => (give = resolve));
+    reply = () => new Promise((resolve) => (give = resolve));
     const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
     await handed(1);
     const { body } = await agency.decide(id, 'cancel');

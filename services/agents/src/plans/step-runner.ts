@@ -17,9 +17,9 @@ import { endStep, isRunning, type StepEnd } from './plan-state.ts';
 import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
 
-/** Time that a step is attempted again to which nobody replies. */
+/** Time for which a step without a reply is retried. */
 const attemptedForMs = 24 * 3_600_000;
-/** Steps of one set that end at the same time, each in a transaction of its own. */
+/** Number of step ends written concurrently, each in its own transaction. */
 const endsAtOnce = 8;
 
 const steps = meter.createCounter('plans.steps', { description: 'Steps of plans that ended, by action and outcome.' });
@@ -28,8 +28,8 @@ const steps = meter.createCounter('plans.steps', { description: 'Steps of plans 
 type Result = { end: StepEnd | undefined };
 
 /**
- * Runs the due steps of plans: others are asked to do what a step says, under its key; its end, what follows in its plan and the event
- * commit together. `planner` is woken for the plans that follow-ups lead to.
+ * Returns the queue that runs due steps by requests to other services. A step's end, the change of its plan and the event commit
+ * together. Wakes `planner` for the plans of follow-ups.
  */
 export function stepRunning(foundation: Foundation, planner: { wake(): void }): DueWork<ClaimedStep, Result> {
   const { bus, clock, accounts } = foundation;
@@ -67,15 +67,15 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
   };
 }
 
-/** Asks for the accounts of claimed steps: a module may have been switched off a moment ago. What is known holds if the gateway is unavailable. */
+/** Refreshes the accounts of claimed steps: a module may just have been switched off. If the gateway is unavailable, known data is used. */
 async function learnAccounts({ accounts, log }: Foundation, claimed: readonly ClaimedStep[]): Promise<void> {
   if (claimed.length === 0) return;
   await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
-    log.warn({ err: error }, 'accounts could not be asked for; steps go by what is known of them');
+    log.warn({ err: error }, 'cannot refresh accounts; using known ones');
   });
 }
 
-/** Ends a step, unless another process has done so. */
+/** Writes the end of a step, unless another process has done so. */
 async function writeEnd(
   foundation: Foundation,
   planner: { wake(): void },
@@ -100,7 +100,7 @@ async function writeEnd(
   if (action === 'follow_up') planner.wake();
 }
 
-/** Asks for the plan that a follow-up leads to: it is there once the step's end commits. */
+/** Requests the plan of a follow-up, in the transaction of the step's end. */
 async function requestFollowUp(tx: Sql, plan: PlanRow, step: StepRow, now: Date): Promise<StepEnd> {
   if (!isRunning(plan)) return { error: 'The plan ended before the step was done' };
   const { goal } = step.params as z.infer<typeof FollowUpParams>;

@@ -6,7 +6,7 @@ import { isOpenPlan } from './plans.sql.ts';
 const cancelled = 'cancelled' satisfies PlanStatus & StepStatus;
 
 /**
- * Cancels every open plan of an agent, those that are still being made too, as `cancel` of plan-state.ts does one. `note` says why.
+ * Cancels every open plan of an agent, including those being made, like `cancel` of plan-state.ts. `note` says why.
  */
 export async function stopPlansOfAgent(tx: Sql, accountId: string, agentId: number, note: string): Promise<void> {
   // In id order, like every bulk update, to avoid deadlocks.
@@ -18,7 +18,7 @@ export async function stopPlansOfAgent(tx: Sql, accountId: string, agentId: numb
     where account_id = ${accountId} and agent_id = ${agentId} and ${isOpenPlan(tx)}
     returning id`;
   if (stopped.length === 0) return;
-  // A statement of its own: it sees the steps of a plan that was made while its lock was waited for.
+  // A separate statement, which sees the steps of a plan that was made while this one waited for its lock.
   await tx`
     update plan_steps set status = ${cancelled}, due_at = null
     where account_id = ${accountId} and plan_id = any(${stopped.map(({ id }) => id)}::bigint[])

@@ -40,7 +40,7 @@ export const updatePlanStep = implement(contract.updatePlanStep, {
   },
 });
 
-/** Throws invalid_request for a param that the step does not let be changed, or a value that its action does not take. */
+/** Throws invalid_request for a param that is not editable, or a value that is invalid for its action. */
 function refuseParam({ action, editable }: StepRow, name: string, value: unknown): void {
   if (!editable.includes(name)) {
     const others = editable.length === 0 ? 'this step has no editable params' : `only ${editable.join(', ')} can`;
@@ -53,10 +53,10 @@ function refuseParam({ action, editable }: StepRow, name: string, value: unknown
 
 interface StepCall {
   account: AccountContext;
-  prefetch<Answer>(work: (call: PrefetchCall) => Promise<Answer>): Answer;
+  prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>): Result;
 }
 
-/** The name of a stage. Throws invalid_request, field stage, where the pipeline has none with this id. */
+/** Returns the name of a stage. Throws invalid_request, field stage, if the pipeline has none with this id. */
 function stageName({ account, prefetch }: StepCall, pipeline: number | null, stage: number): string {
   refuseWithoutPipelines(account, 'stage');
   const { stages } = prefetch(({ ask }) => ask(findStages, { pipelines: [], stages: [stage] }));
@@ -65,7 +65,7 @@ function stageName({ account, prefetch }: StepCall, pipeline: number | null, sta
   throw new ApiError('invalid_request', "stage must be the id of a stage of the plan's pipeline", { field: 'stage' });
 }
 
-/** The channel. Throws invalid_request, field channel, where it is not set up or does not reach the contact. */
+/** Returns the channel. Throws invalid_request, field channel, if it is not set up or does not reach the contact. */
 function channelName({ account, prefetch }: StepCall, contact: string, channel: Channel): Channel {
   const reachable = prefetch(async ({ ask }) => {
     const [profile, conversation] = await Promise.all([

@@ -15,15 +15,15 @@ import type { Reading } from './read-source.ts';
 import { type Claim, type EndedReading, endReading, replacePages } from './reading.sql.ts';
 
 const minuteMs = 60_000;
-/** When what was read on its schedule in vain is tried again; after that it waits for its next time. */
+/** Pauses before retries of a scheduled reading that failed, in ms; after the last one it waits for its schedule. */
 const retriesMs = [5 * minuteMs, 60 * minuteMs];
 
 const refused = 'It has text that cannot be stored';
 
 /**
- * Writes what reading came to, a reading or why there is none, in one transaction under the source's lock, with its event. A source that was
- * changed meanwhile, or asked for anew, is due again, and one that another process has claimed since is its own: these are left alone.
- * What PostgreSQL will never take is not tried again: the source has failed. Answers what came of the reading.
+ * Writes a reading, or why there is none, with its event, in one transaction under the source's lock. Writes nothing to a source that
+ * was changed or refreshed meanwhile, or claimed by another process. Data that PostgreSQL can never store fails the source without a
+ * retry. Returns the outcome of the reading.
  */
 export async function writeReading(
   foundation: Foundation,
@@ -37,13 +37,13 @@ export async function writeReading(
     return 'passages' in result ? 'read' : 'failed';
   } catch (error) {
     if (!isRefusedData(error) && !isBeyondLimits(error)) throw error;
-    foundation.log.error({ err: error, source: claim.id }, 'what was read of a source cannot be stored');
+    foundation.log.error({ err: error, source: claim.id }, 'reading of a source cannot be stored');
     await write({ reason: refused });
     return 'failed';
   }
 }
 
-/** Whether PostgreSQL says that values are more than it can take: SQLSTATE class 54. */
+/** Returns whether PostgreSQL refused values beyond its limits: SQLSTATE class 54. */
 function isBeyondLimits(error: unknown): boolean {
   return String((error as { code?: unknown } | null)?.code ?? '').startsWith('54');
 }
@@ -65,7 +65,7 @@ async function writeIn(
   if (isRead) await keep(tx, claim, result, account.language);
   const ended = isRead ? endedWell(before, result, now) : endedBadly(before, result.reason, claim, now);
   await endReading(tx, claim, ended);
-  // A refresh that fails takes nothing away: nobody is told of it.
+  // A failed refresh changes nothing for users: it emits no event.
   const hasFailed = ended.status === 'failed' && before.status !== 'failed';
   const isTold = isRead ? before.status !== 'ready' || result.isChanged : hasFailed;
   if (!isTold) return;
@@ -94,8 +94,8 @@ function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedR
 }
 
 /**
- * A source of which is kept what there is to be read stays ready with it, and says why it could not be read again; on its schedule it is
- * tried again sooner. Any other has failed until the next time.
+ * Returns the end of a failed reading. A source with passages of its current content stays ready, with the reason in `error`; a
+ * scheduled reading is retried sooner. Any other source has failed until its next reading.
  */
 function endedBadly(before: SourceRow, reason: string, { tries }: Claim, now: Date): EndedReading {
   const retryMs = before.status === 'ready' ? retriesMs[tries - 1] : undefined;

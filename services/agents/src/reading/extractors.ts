@@ -7,33 +7,33 @@ import {
   type Piece,
   type RobotsQuestion,
 } from '@customer-platform/documents';
-import { type Share, Turns } from './turns.ts';
+import { FairSemaphore, type Usage } from './fair-semaphore.ts';
 
-/** So many processes that read documents, shared document by document by all sources that are being read. */
+/** A pool of processes that read documents, shared fairly, document by document, by all sources being read. */
 export class Extractors {
   readonly #free: Extractor[];
   readonly #all: readonly Extractor[];
-  readonly #turns: Turns;
+  readonly #permits: FairSemaphore;
 
   constructor(most: number, options: ExtractorOptions = {}) {
     this.#all = Array.from({ length: most }, () => new Extractor(options));
     this.#free = [...this.#all];
-    this.#turns = new Turns(most);
+    this.#permits = new FairSemaphore(most);
   }
 
-  /** What one source has of them, until `signal` is aborted. */
-  shareOf(signal: AbortSignal): ExtractorShare {
-    return new ExtractorShare(signal, this.#use);
+  /** Returns the extractor of one source, until `signal` is aborted. */
+  forSource(signal: AbortSignal): SourceExtractor {
+    return new SourceExtractor(signal, this.#use);
   }
 
-  /** Ends the processes, where nothing is being read any more. */
+  /** Ends the processes. Nothing must be being read. */
   close(): void {
     for (const extractor of this.#all) extractor.close();
   }
 
-  readonly #use: UseExtractor = (share, signal, work) =>
-    this.#turns.use(share, signal, async () => {
-      // The last one given back: its process is the likeliest to run.
+  readonly #use: UseExtractor = (usage, signal, work) =>
+    this.#permits.use(usage, signal, async () => {
+      // The one released last: its process is the likeliest to be running.
       const extractor = this.#free.pop()!;
       try {
         return await work(extractor);
@@ -44,14 +44,14 @@ export class Extractors {
 }
 
 type UseExtractor = <Result>(
-  share: Share,
+  usage: Usage,
   signal: AbortSignal,
   work: (extractor: Extractor) => Promise<Result>,
 ) => Promise<Result>;
 
-/** Has documents of one source read, each in its turn. Throws as an Extractor does. */
-export class ExtractorShare {
-  readonly #share: Share = { usedMs: 0 };
+/** Reads the documents of one source, each with a permit. Throws as an Extractor does. */
+export class SourceExtractor {
+  readonly #usage: Usage = { usedMs: 0 };
   readonly #signal: AbortSignal;
   readonly #use: UseExtractor;
   #overtaxing = 0;
@@ -61,7 +61,7 @@ export class ExtractorShare {
     this.#use = use;
   }
 
-  /** How many documents of this source were too much for an extractor so far. */
+  /** Number of documents of this source that were too much for an extractor so far. */
   get overtaxing(): number {
     return this.#overtaxing;
   }
@@ -76,7 +76,7 @@ export class ExtractorShare {
 
   async #have<Result>(work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
     try {
-      return await this.#use(this.#share, this.#signal, work);
+      return await this.#use(this.#usage, this.#signal, work);
     } catch (error) {
       if (error instanceof Overtaxing) this.#overtaxing++;
       throw error;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => platform.stop());
 
-/** Waits until a source has been read, and answers it. */
+/** Waits until a source has been read. Returns it. */
 const ended = (id: string) =>
   waitFor('the source to be read', async () => {
     const source = await library.get(id);
@@ -29,9 +29,9 @@ const uploaded = async (name: string, bytes: string | Buffer) => {
 const passagesOf = (id: string) => platform.database('agents')<{ heading_path: string[]; text: string }[]>`
   select heading_path, text from passages where source_id = ${id} order by page, position`;
 
-/** A heading whose 200th UTF-16 unit is the first half of a character. */
+/** Heading whose 200th UTF-16 unit is a high surrogate. */
 const halving = `${'a'.repeat(199)}😀 and more`;
-/** More elements than Readability is given: the page's own attributes come through. */
+/** More elements than the limit for Readability, so that the page's own attributes are kept. */
 const vast = '<i></i>'.repeat(15_001);
 
 describe('what a document says is kept, whatever it holds', () => {
@@ -66,7 +66,7 @@ describe('what a document says is kept, whatever it holds', () => {
     expect(passages.at(-1)!.text).toMatch(/w7999\n\nText below\.$/);
   });
 
-  it('of pages with long headings above each text, and an answer of the search stays small', async () => {
+  it('of pages with long headings above each text, and a search response stays small', async () => {
     const deep = Array.from({ length: 6 }, (_, index) => {
       return `<h${index + 1} data-heading-level="${index + 7}">${'walrus '.repeat(40)}</h${index + 1}>`;
     });

@@ -5,21 +5,21 @@ import type { Extractors } from './extractors.ts';
 import { type Claim, selectFilePart, selectKnownPages } from './reading.sql.ts';
 import { type PageState, readWebsite, type WebsiteTools } from './website.ts';
 
-/** What a source says. */
+/** Content of a source. */
 export interface Reading {
   passages: Passage[];
   isChanged: boolean;
-  /** Of a website: what is known of its pages now, and of which the passages are replaced; else all are. */
+  /** Of a website: the state of its pages, and the positions of those whose passages are replaced. For other kinds all are. */
   website?: { pages: PageState[]; replaced: number[] };
 }
 
 export interface ReadingTools extends Omit<WebsiteTools, 'extractors'> {
   sql: Database;
-  /** What parses that others wrote, in processes of their own: files, and pages. */
+  /** Parse untrusted files and pages in child processes. */
   extractors: { files: Extractors; pages: Extractors };
 }
 
-/** Reads a source, without a transaction. Throws Unreadable with the reason for people; throws the signal's reason once it is aborted. */
+/** Reads a source, outside of any transaction. Throws Unreadable with a reason for users, or the signal's reason once aborted. */
 export async function readSource(claim: Claim, tools: ReadingTools): Promise<Reading> {
   const { kind, body } = claim;
   if (kind === 'faq') return whole([{ heading_path: [], text: body ?? '' }]);
@@ -35,7 +35,7 @@ async function readFile(claim: Claim, { sql, extractors, signal }: ReadingTools)
       yield bytes;
     }
   };
-  return whole(await extractors.files.shareOf(signal).read({ type: claim.file_type! }, parts));
+  return whole(await extractors.files.forSource(signal).read({ type: claim.file_type! }, parts));
 }
 
 async function readPages(claim: Claim, { sql, extractors, ...tools }: ReadingTools): Promise<Reading> {

@@ -3,12 +3,12 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { pdfOf } from '@customer-platform/testkit/documents';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Library, openLibrary } from '../../test/knowledge.ts';
-import { drip, htmlPage, type Site, type SiteAnswer, startSite } from '../../test/reading.ts';
+import { drip, htmlPage, type Site, type SiteHandler, startSite } from '../../test/reading.ts';
 
 let platform: Platform;
 let site: Site;
 const pagesOfWebsite = 50;
-/** Less than the websites that drip take, and more than a machine with many times the work that it can do needs for honest sources. */
+/** Timeout of honest sources on an overloaded machine; the websites that drip take longer. */
 const soonMs = 90_000;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   await site?.stop();
 });
 
-/** Adds websites of fifty pages each, of which `begins` is the beginning of every path. */
+/** Creates websites of fifty pages each, whose paths start with `begins`. */
 async function addWebsites(library: Library, begins: readonly string[]): Promise<KnowledgeSource[]> {
   const pagesOf = (begin: string) => Array.from({ length: pagesOfWebsite }, (_, page) => `${site.url}${begin}${page}`);
   return await Promise.all(
@@ -38,7 +38,7 @@ const ended = (library: Library, id: string, timeoutMs = soonMs) =>
     timeoutMs,
   );
 
-/** Whatever may be read: one of each kind, and a website of many pages. */
+/** One source of each kind, and a website of many pages. */
 async function honestSources(library: Library, name: string): Promise<KnowledgeSource[]> {
   const paths = Array.from({ length: pagesOfWebsite }, (_, page) => `/${name}/${page}`);
   for (const path of paths) site.paths.set(path, htmlPage(path, 'honest'));
@@ -58,7 +58,7 @@ describe('one account that fills what it can get', () => {
     const names = Array.from({ length: 6 }, (_, number) => `/drip/${number}/`);
     let [open, most] = [0, 0];
     const dripping = drip('text/html');
-    const counted: SiteAnswer = (request, response) => {
+    const counted: SiteHandler = (request, response) => {
       most = Math.max(most, ++open);
       response.on('close', () => open--);
       dripping(request, response);
@@ -71,7 +71,7 @@ describe('one account that fills what it can get', () => {
     for (const { id } of await honestSources(honest, 'beside-drip')) {
       expect(await ended(honest, id)).toMatchObject({ status: 'ready' });
     }
-    // Two of its own are read at once, of each four pages.
+    // Two of its websites are read at once, each four pages at a time.
     expect(most).toBe(8);
     expect(await hostile.article('Its own')).toMatchObject({ status: 'processing' });
     for (const { id } of websites) expect((await hostile.get(id)).status).toBe('processing');

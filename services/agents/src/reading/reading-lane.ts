@@ -2,20 +2,20 @@ import type { SourceKind } from '@customer-platform/contracts/agents';
 import { type Foundation, WakeLoop } from '@customer-platform/service-kit';
 import { type Claim, claimSource } from './reading.sql.ts';
 
-/** How late a source is begun that no wake told of: one that was read before, or that another process left. */
-const lookEveryMs = 500;
+/** Poll interval for sources we were not woken for: due on their schedule, or left by another process. */
+const pollEveryMs = 500;
 const slowestRetryMs = 10_000;
-/** So many accounts are remembered as served, so that others come first. */
+/** Maximum number of accounts remembered as served; others come first. */
 const maxServed = 100;
 
-/** What a lane reads, and how many sources at once, in all and of one account. */
+/** Kinds of sources that a lane reads, and its maximum concurrency, in all and per account. */
 export interface LaneBounds {
   kinds: readonly SourceKind[];
   most: number;
   perAccount: number;
 }
 
-/** Reads one source to its end, or until `stop` is aborted; never rejects. */
+/** Reads one source completely, or until `stop` is aborted; never rejects. */
 export type ReadClaim = (claim: Claim, stop: AbortController) => Promise<void>;
 
 interface Running {
@@ -24,7 +24,7 @@ interface Running {
   done: Promise<void>;
 }
 
-/** Claims sources of some kinds that are due, of accounts in turn, and has them read side by side. */
+/** Claims due sources of some kinds, of accounts in turn, and reads them concurrently. */
 export class ReadingLane {
   readonly #foundation: Foundation;
   readonly #bounds: LaneBounds;
@@ -40,7 +40,7 @@ export class ReadingLane {
     this.#leasedUntil = leasedUntil;
     this.#read = read;
     const { log } = foundation;
-    this.#loop = new WakeLoop(`sources (${bounds.kinds})`, { everyMs: lookEveryMs, slowestRetryMs, log }, () =>
+    this.#loop = new WakeLoop(`sources (${bounds.kinds})`, { everyMs: pollEveryMs, slowestRetryMs, log }, () =>
       this.#claim(),
     );
   }
@@ -49,7 +49,7 @@ export class ReadingLane {
     this.#loop.wake();
   }
 
-  /** Claims nothing more, and ends what is being read with this reason. */
+  /** Stops claiming, and aborts readings in progress with this reason. */
   async stop(reason: Error): Promise<void> {
     await this.#loop.stop();
     for (const { stop } of this.#running.values()) stop.abort(reason);
@@ -74,7 +74,7 @@ export class ReadingLane {
     return true;
   }
 
-  /** Those of which no more is read at once. */
+  /** Returns the accounts at their maximum concurrency. */
   #busyAccounts(): string[] {
     const running = new Map<string, number>();
     for (const { accountId } of this.#running.values()) running.set(accountId, (running.get(accountId) ?? 0) + 1);

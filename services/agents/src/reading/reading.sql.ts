@@ -3,14 +3,14 @@ import type { Sql } from '@customer-platform/service-kit';
 import type { KnownPage, PageState } from './website.ts';
 
 /**
- * A source that this process has to read. `content`, `tries` and `status` say whether it still is that one: what changes a source sets
- * `tries` to 0 and, where there is something else to be read, `content` on.
+ * A source that this process has claimed. `content`, `tries` and `status` identify the claim: a change of the source resets `tries`
+ * to 0 and, if there is new content, increments `content`.
  */
 export interface Claim {
   account_id: string;
   id: string;
   kind: SourceKind;
-  /** Processing where somebody waits for it; otherwise it is read on its schedule. */
+  /** Processing if a user waits for it; otherwise it is read on its schedule. */
   status: SourceStatus;
   body: string | null;
   url: string | null;
@@ -18,15 +18,15 @@ export interface Claim {
   file_type: FileType | null;
   size_bytes: number | null;
   content: number;
-  /** This one included. */
+  /** Number of attempts, including this one. */
   tries: number;
   reading_since: Date;
 }
 
 /**
- * Claims the source of one of `kinds` that has been due longest, of an account that is not in `served` where there is one: nobody else gets
- * it before `leasedUntil`. Passes over those that this process is reading, and accounts of which it reads enough. The time that reading may
- * take begins with the first try.
+ * Claims, until `leasedUntil`, the source of one of `kinds` that has been due longest, preferably of an account that is not in `served`.
+ * Skips the sources that this process is reading, and accounts at their maximum. The time that reading may take begins with the first
+ * attempt.
  */
 export async function claimSource(
   sql: Sql,
@@ -56,27 +56,27 @@ export async function claimSource(
 const isStill = (sql: Sql, { account_id, id, content, tries, status }: Claim) => sql`
   account_id = ${account_id} and id = ${id} and content = ${content} and tries = ${tries} and status = ${status}`;
 
-/** Keeps a source claimed; answers false where it is not to be read like this any more. */
+/** Renews the lease of a source. Returns false if the claim is no longer valid. */
 export async function renewLease(sql: Sql, claim: Claim, leasedUntil: Date): Promise<boolean> {
   const result = await sql`
     update sources set due_at = ${leasedUntil} where ${isStill(sql, claim)} and reading_since is not null`;
   return result.count === 1;
 }
 
-/** Gives a source back that was not read to its end through no fault of its own: another process goes on at once. */
+/** Releases the claim of a source whose reading was stopped by us; another process may claim it at once. */
 export async function giveBack(sql: Sql, claim: Claim, now: Date): Promise<void> {
   await sql`
     update sources set due_at = ${now}, tries = tries - 1, reading_since = null where ${isStill(sql, claim)}`;
 }
 
-/** What reading came to. */
+/** Columns that the end of a reading sets. */
 export interface EndedReading {
   status: SourceStatus;
   error: string;
   dueAt: Date | null;
   tries: number;
   updatedAt: Date;
-  /** The `content` that was last read to its end. */
+  /** The `content` last read completely. */
   readContent: number | null;
 }
 
@@ -87,14 +87,14 @@ export async function endReading(tx: Sql, { account_id, id }: Claim, ended: Ende
     where account_id = ${account_id} and id = ${id}`;
 }
 
-/** One part of a file's bytes, from 0 on; undefined after the last. */
+/** Returns one part of a file's bytes, from 0; undefined after the last. */
 export async function selectFilePart(sql: Sql, { account_id, id }: Claim, part: number): Promise<Buffer | undefined> {
   const [row] = await sql<{ bytes: Buffer }[]>`
     select bytes from files where account_id = ${account_id} and source_id = ${id} and part = ${part}`;
   return row?.bytes;
 }
 
-/** The pages of a website as they were read last, with how much is kept of each. */
+/** Returns the pages of a website as last read, with the size of what is stored of each. */
 export async function selectKnownPages(sql: Sql, { account_id, id }: Claim): Promise<KnownPage[]> {
   return await sql<KnownPage[]>`
     select p.position, p.url, p.etag, p.last_modified, p.sha256, kept.passages, kept.bytes

@@ -32,7 +32,7 @@ async function newSite(): Promise<Site> {
   return site;
 }
 
-/** Waits until a source has been read, and returns it. A busy machine takes its time for large ones. */
+/** Waits until a source has been read. Returns it. Large ones take long on a busy machine. */
 const ended = (id: string, timeoutMs?: number) =>
   waitFor(
     'the source to be read',
@@ -43,7 +43,7 @@ const ended = (id: string, timeoutMs?: number) =>
     timeoutMs,
   );
 
-/** Its passages as they are kept. */
+/** Returns a source's passages as they are stored. */
 const passagesOf = (id: string) => database`
   select page, position, heading_path, text from passages where source_id = ${id} order by page, position`;
 
@@ -140,7 +140,7 @@ describe('a website', () => {
     expect(await ended(id)).toMatchObject({ status: 'ready', pages: 2 });
     expect(await passagesOf(id)).toHaveLength(2);
 
-    // Each has an ETag, and is not read anew for standing elsewhere.
+    // Each has an ETag, and is not read again just because its position changed.
     await library.request('PATCH', `/sources/${id}`, { pages: few.toReversed() });
     expect(await ended(id)).toMatchObject({ status: 'ready', pages: 2 });
     expect(await passagesOf(id)).toEqual(passages.slice(0, 2));
@@ -252,7 +252,7 @@ describe('a file', () => {
   }, 150_000);
 });
 
-/** The processes that this one reads documents in. */
+/** Returns the child processes that read documents. */
 function childProcesses(): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(Number).filter((pid) => {

@@ -3,49 +3,49 @@ import { createGetter, type Getter, type TargetGuard } from '@customer-platform/
 import { type Foundation, meter, WakeLoop } from '@customer-platform/service-kit';
 import { writeReading } from './end-reading.ts';
 import { Extractors } from './extractors.ts';
+import { FairSemaphore } from './fair-semaphore.ts';
 import { type Reading, readSource } from './read-source.ts';
 import { type Claim, giveBack, renewLease } from './reading.sql.ts';
 import { type LaneBounds, ReadingLane } from './reading-lane.ts';
 import { agentName } from './robots.ts';
-import { Turns } from './turns.ts';
 
-/** What one process reads at once: what waits in one lane, or of one account, holds up nothing in another. */
+/** Lanes of one process: a backlog in one lane, or of one account, delays no other. */
 const lanes: LaneBounds[] = [
-  // Milliseconds each: neither the network nor another process is asked.
+  // Milliseconds each: they need neither the network nor another process.
   { kinds: ['article', 'faq'], most: 4, perAccount: 2 },
   { kinds: ['file'], most: 2, perAccount: 1 },
-  // Mostly waiting: what they have to share is shared page by page.
+  // Mostly waiting: they share extractors and memory page by page.
   { kinds: ['website'], most: 8, perAccount: 2 },
 ];
-/** Processes that parse what others wrote, each within 250 MiB, and how long one document may keep one. */
+/** Child processes that parse untrusted documents, each within 250 MiB, and the timeout per document. */
 const filesAtOnce = 1;
 const fileTimeoutMs = 30_000;
 const pagesAtOnce = 2;
 const pageTimeoutMs = 5_000;
-/** Pages of more than half a MiB, and up to 5 MiB, that are in memory at once. */
+/** Maximum number of pages of half a MiB to 5 MiB in memory at once. */
 const largePagesAtOnce = 2;
 
-/** How late a source goes on that a killed process was reading. */
+/** Lease: how long a source waits after its reader dies. */
 const leaseMs = 60_000;
 const renewEveryMs = 2_000;
 const longestReadingMs = 600_000;
-/** A source that takes processes down with it is not begun for ever. */
+/** Attempts per source: one that crashes processes must not be retried for ever. */
 const maxTries = 5;
 const maxScheduledTries = 3;
 const tookTooLong = 'Reading took too long';
 
 const readings = meter.createCounter('knowledge.readings', {
-  description: 'Sources read, by kind and what came of it.',
+  description: 'Sources read, by kind and outcome.',
 });
 
-/** Why a reading is not to be written. */
+/** Reasons why a reading is not written. */
 class NotOurs extends Error {}
 class Stopped extends Error {}
 
 /**
- * Reads sources that are due, in lanes by what it takes, of accounts in turn. Any number of processes may do so: each claims what it reads,
- * and what a killed one was reading goes on elsewhere. Whatever happens, a source that is processing becomes ready or failed within ten
- * minutes from when it was begun.
+ * Reads due sources, in lanes by kind, of accounts in turn. Any number of processes may run: each claims the sources it reads, and
+ * another continues those of a process that dies. A source that is processing always becomes ready or failed within ten minutes from
+ * its first attempt.
  */
 export class SourceReader {
   readonly #foundation: Foundation;
@@ -54,7 +54,7 @@ export class SourceReader {
     files: new Extractors(filesAtOnce, { timeoutMs: fileTimeoutMs }),
     pages: new Extractors(pagesAtOnce, { timeoutMs: pageTimeoutMs }),
   };
-  readonly #largePages = new Turns(largePagesAtOnce);
+  readonly #largePages = new FairSemaphore(largePagesAtOnce);
   readonly #lanes: ReadingLane[];
 
   constructor(foundation: Foundation & { guard: TargetGuard }) {
@@ -70,12 +70,12 @@ export class SourceReader {
     this.#lanes = lanes.map((bounds) => new ReadingLane(foundation, bounds, leasedUntil, read));
   }
 
-  /** Says that a source became due: after the commit of the transaction that made it so. */
+  /** Announces that a source became due, after the commit of the transaction that made it so. */
   wake(): void {
     for (const lane of this.#lanes) lane.wake();
   }
 
-  /** Claims nothing more; what is being read is given back, for another process to read. */
+  /** Stops claiming; releases the sources being read, for another process to claim. */
   async stop(): Promise<void> {
     await Promise.all(this.#lanes.map((lane) => lane.stop(new Stopped())));
     for (const extractors of Object.values(this.#extractors)) extractors.close();
@@ -86,7 +86,7 @@ export class SourceReader {
     return new Date(this.#foundation.clock().getTime() + leaseMs);
   }
 
-  /** Reads one source and writes what came of it; never rejects. */
+  /** Reads one source and writes the outcome; never rejects. */
   async #read(claim: Claim, stop: AbortController): Promise<void> {
     const { log, sql, clock } = this.#foundation;
     try {
@@ -97,9 +97,9 @@ export class SourceReader {
       try {
         if (error instanceof Stopped) await giveBack(sql, claim, clock());
         else if (!(error instanceof NotOurs))
-          log.error({ err: error, source: claim.id }, 'a source could not be read; it comes again after its lease');
+          log.error({ err: error, source: claim.id }, 'reading a source failed; retry after its lease');
       } catch (cause) {
-        log.warn({ err: cause, source: claim.id }, 'a source could not be given back; it comes again after its lease');
+        log.warn({ err: cause, source: claim.id }, 'releasing a source failed; retry after its lease');
       }
     }
   }
@@ -110,7 +110,7 @@ export class SourceReader {
     const { sql } = this.#foundation;
     const shared = { getter: this.#getter, extractors: this.#extractors, largePages: this.#largePages };
     const tools = { sql, ...shared, signal: stop.signal };
-    // What was written in place is read in no time.
+    // Articles and FAQs are in the row: reading them needs no lease renewal.
     const lease = claim.kind === 'article' || claim.kind === 'faq' ? undefined : this.#keepClaimed(claim, stop);
     try {
       return await readSource(claim, tools);
@@ -122,7 +122,7 @@ export class SourceReader {
     }
   }
 
-  /** Renews the lease of a source while it is read; stops the reading where it is over. */
+  /** Renews the lease of a source while it is read; aborts the reading once it is lost or too long. */
   #keepClaimed(claim: Claim, stop: AbortController): WakeLoop {
     const { sql, log } = this.#foundation;
     return new WakeLoop('lease', { everyMs: renewEveryMs, slowestRetryMs: renewEveryMs, log }, async () => {
@@ -132,7 +132,7 @@ export class SourceReader {
     });
   }
 
-  /** Why a source is not begun once more. */
+  /** Returns why a source is not attempted again; undefined if it is. */
   #refusalOf(claim: Claim): string | undefined {
     if (this.#isTooLong(claim)) return tookTooLong;
     const most = claim.status === 'processing' ? maxTries : maxScheduledTries;

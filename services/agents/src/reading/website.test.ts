@@ -1,16 +1,16 @@
 import { gzipSync } from 'node:zlib';
 import { createGetter, type Getter, parseAddressRanges } from '@customer-platform/outbound';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { drip, htmlPage, type Site, type SiteAnswer, startSite } from '../../test/reading.ts';
+import { drip, htmlPage, type Site, type SiteHandler, startSite } from '../../test/reading.ts';
 import { Extractors } from './extractors.ts';
+import { FairSemaphore } from './fair-semaphore.ts';
 import { agentName } from './robots.ts';
-import { Turns } from './turns.ts';
 import { type KnownPage, readWebsite, type WebsiteReading } from './website.ts';
 
 let site: Site;
 let getter: Getter;
 const extractors = new Extractors(2);
-const largePages = new Turns(2);
+const largePages = new FairSemaphore(2);
 
 const getterOf = (timeoutMs: number) =>
   createGetter({
@@ -41,7 +41,7 @@ const read = (paths: string[], ...more: [known?: readonly KnownPage[], signal?: 
     ...more,
   );
 
-/** What would be known of pages that were read. */
+/** Returns the known pages of a reading. */
 function knownOf(reading: WebsiteReading): KnownPage[] {
   return reading.pages.map((page) => {
     const kept = reading.passages.filter((passage) => passage.page === page.position);
@@ -50,11 +50,11 @@ function knownOf(reading: WebsiteReading): KnownPage[] {
 }
 
 const html =
-  (content: string | Buffer, headers: Record<string, string> = {}): SiteAnswer =>
+  (content: string | Buffer, headers: Record<string, string> = {}): SiteHandler =>
   (_, response) =>
     response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(content);
 const status =
-  (code: number, headers: Record<string, string> = {}): SiteAnswer =>
+  (code: number, headers: Record<string, string> = {}): SiteHandler =>
   (_, response) =>
     response.writeHead(code, headers).end();
 
@@ -115,7 +115,7 @@ describe('a website', () => {
     ]);
   });
 
-  it('forgets pages that are gone or no longer asked for, and keeps those that only do not answer now', async () => {
+  it('forgets pages that are gone or no longer asked for, and keeps those that only do not respond now', async () => {
     site.paths.set('/a', htmlPage('A', 'a'));
     site.paths.set('/b', htmlPage('B', 'b'));
     site.paths.set('/c', htmlPage('C', 'c'));
@@ -167,7 +167,7 @@ describe('another host is another site', () => {
 describe('what a page is refused for', () => {
   it('a slow drip', async () => {
     await getter.close();
-    // Enough for the good page on a busy machine; for the other no time is.
+    // Enough for the good page on a busy machine; the other one never ends.
     getter = getterOf(3_000);
     site.paths.set('/page', drip('text/html'));
     site.paths.set('/good', htmlPage('Good', 'good'));
@@ -175,7 +175,7 @@ describe('what a page is refused for', () => {
     expect(await read(['/page', '/good'])).toMatchObject({ passages: [{ page: 1, text: 'good' }] });
   });
 
-  it.each<[string, SiteAnswer, string]>([
+  it.each<[string, SiteHandler, string]>([
     ['a page that is not there', status(404), 'it responded with 404'],
     ['a server that fails', status(500), 'it responded with 500'],
     ['a picture', html('x', { 'content-type': 'image/png' }), 'it is image/png'],
@@ -198,8 +198,8 @@ describe('what a page is refused for', () => {
     ],
     ['a bomb', html(gzipSync(Buffer.alloc(100 * 1_048_576)), { 'content-encoding': 'gzip' }), 'larger than'],
     ['an encoding that is not known', html('<p>a</p>', { 'content-type': 'text/html; charset=klingon' }), 'encoding'],
-  ])('%s', async (_, answer, reason) => {
-    site.paths.set('/page', answer);
+  ])('%s', async (_, handler, reason) => {
+    site.paths.set('/page', handler);
     site.paths.set('/good', htmlPage('Good', 'good'));
     await expect(read(['/page'])).rejects.toThrow(`${site.url}/page cannot be read: `);
     await expect(read(['/page'])).rejects.toThrow(reason);
@@ -290,15 +290,15 @@ describe('robots.txt', () => {
     expect(site.requests).toEqual(['/to']);
   });
 
-  it.each<[string, SiteAnswer, boolean]>([
+  it.each<[string, SiteHandler, boolean]>([
     ['404', status(404), true],
     ['403', status(403), true],
     ['500', status(500), false],
-    ['no answer', (_, response) => void response.destroy(), false],
+    ['no response', (_, response) => void response.destroy(), false],
     ['a redirect to a private address', status(302, { location: 'http://10.0.0.1/robots.txt' }), false],
     ['a megabyte that allows', html(`User-agent: *\nAllow: /\n${'#'.repeat(1_048_576)}`), true],
-  ])('%s lets us read: %s', async (_, answer, isAllowed) => {
-    site.paths.set('/robots.txt', answer);
+  ])('%s lets us read: %s', async (_, handler, isAllowed) => {
+    site.paths.set('/robots.txt', handler);
     if (isAllowed) expect((await read(['/a'])).passages).toHaveLength(1);
     else await expect(read(['/a'])).rejects.toThrow('its robots.txt cannot be read');
     expect(site.requests).toHaveLength(isAllowed ? 1 : 0);

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { bytesOf, type Piece, refuseTooMuch, Unreadable } from '@customer-platform/documents';
 import type { GetResult, Getter } from '@customer-platform/outbound';
 import type { Passage } from '../knowledge/passages.sql.ts';
-import type { ExtractorShare, Extractors } from './extractors.ts';
-import { Robots, robotsAway } from './robots.ts';
-import type { Share, Turns } from './turns.ts';
+import type { Extractors, SourceExtractor } from './extractors.ts';
+import type { FairSemaphore, Usage } from './fair-semaphore.ts';
+import { Robots, robotsUnavailable } from './robots.ts';
 
-/** What is known of a page since it was read. `position` is its number, by which its passages are kept, wherever it stands in the list. */
+/** State of a page after it was read. `position` identifies it and its passages, wherever it is in the list. */
 export interface PageState {
   position: number;
   url: string;
@@ -15,33 +15,33 @@ export interface PageState {
   sha256: Buffer;
 }
 
-/** A page as it stands, with how much is kept of it. */
+/** A known page, with the size of what is stored of it. */
 export interface KnownPage extends PageState {
   passages: number;
   bytes: number;
 }
 
 export interface WebsiteReading {
-  /** Of the pages in `replaced`; what is kept of the others stays. */
+  /** Passages of the pages in `replaced`; those of other pages stay. */
   passages: Passage[];
   replaced: number[];
   pages: PageState[];
-  /** Whether there is anything else in it than there was. */
+  /** True if the content changed. */
   isChanged: boolean;
 }
 
 export interface WebsiteTools {
   getter: Getter;
   extractors: Extractors;
-  /** The turns of pages that are larger than `smallPageBytes`. */
-  largePages: Turns;
+  /** Permits for pages larger than `smallPageBytes`. */
+  largePages: FairSemaphore;
   signal: AbortSignal;
 }
 
 const maxAtOnce = 4;
-/** What a page may have that needs no turn: all websites that are read at once have `maxAtOnce` of these in memory. */
+/** Maximum size of a page that needs no permit: each website being read may have `maxAtOnce` of them in memory. */
 const smallPageBytes = 524_288;
-/** So many pages that are too much for an extractor, and the website is given up. */
+/** Number of pages too much for an extractor after which the website fails. */
 const maxOvertaxing = 3;
 const readTypes = new Set(['text/html', 'application/xhtml+xml', 'text/plain']);
 const maxShownUrl = 200;
@@ -52,9 +52,9 @@ type PageOutcome =
   | { kind: 'failed'; reason: string; isTemporary: boolean; known: KnownPage | undefined };
 
 /**
- * Reads the pages of a website, four at once: of those that are known only what has changed. A page that cannot be read is left out as long
- * as one can be; what is kept of one that only does not answer at the moment stays. Throws Unreadable with the first page's reason where
- * none can be read, and as soon as there is more text than is kept, or pages are too much for the extractors; throws the signal's reason.
+ * Reads the pages of a website, four at once; of known pages only those that changed. A page that cannot be read is left out as long
+ * as another can be; passages of a page that is only temporarily unavailable stay. Throws Unreadable, with the first page's reason if
+ * none can be read, or if the text or the work for the extractors exceeds its limit. Throws the signal's reason once aborted.
  */
 export async function readWebsite(
   { id, urls, known }: { id: string; urls: readonly string[]; known: readonly KnownPage[] },
@@ -62,9 +62,9 @@ export async function readWebsite(
 ): Promise<WebsiteReading> {
   const stop = new AbortController();
   const signal = AbortSignal.any([tools.signal, stop.signal]);
-  const extractor = tools.extractors.shareOf(signal);
+  const extractor = tools.extractors.forSource(signal);
   const robots = new Robots({ getter: tools.getter, extractor, poolKey: id, signal });
-  const reading = { ...tools, id, extractor, robots, signal, largeShare: { usedMs: 0 } };
+  const reading = { ...tools, id, extractor, robots, signal, largePageUsage: { usedMs: 0 } };
   const asked = numbered(urls, known);
   const outcomes: PageOutcome[] = [];
   const kept = new KeptText();
@@ -95,12 +95,12 @@ export async function readWebsite(
 
 const tooMuchWork = `Reading ${maxOvertaxing} of its pages took too long or too much memory`;
 
-/** How much text is kept of all pages so far. */
+/** Size of the text of all pages so far. */
 class KeptText {
   #passages = 0;
   #bytes = 0;
 
-  /** Throws Unreadable where it is too much. */
+  /** Adds a page. Throws Unreadable if the text is too much. */
   add(outcome: PageOutcome): void {
     if (outcome.kind === 'read') {
       this.#passages += outcome.pieces.length;
@@ -113,7 +113,7 @@ class KeptText {
   }
 }
 
-/** Whether what was known of a page stays. */
+/** Returns whether the stored passages of a page stay. */
 function isKept(outcome: PageOutcome): outcome is PageOutcome & { known: KnownPage } {
   return outcome.kind === 'kept' || (outcome.kind === 'failed' && outcome.isTemporary && outcome.known !== undefined);
 }
@@ -121,11 +121,11 @@ function isKept(outcome: PageOutcome): outcome is PageOutcome & { known: KnownPa
 interface AskedPage {
   position: number;
   url: string;
-  /** As it is known, where anything is kept of it. */
+  /** The known page, if any passages of it are stored. */
   before: KnownPage | undefined;
 }
 
-/** Gives a page that is known its number again, and a new one the lowest that is free. */
+/** Assigns positions: a known page keeps its own, a new one gets the lowest free one. */
 function numbered(urls: readonly string[], known: readonly KnownPage[]): AskedPage[] {
   const knownByUrl = new Map(known.map((page) => [page.url, page]));
   const taken = new Set(urls.map((url) => knownByUrl.get(url)?.position));
@@ -161,51 +161,53 @@ function gathered(
   return { passages, replaced: [...replaced].sort((a, b) => a - b), pages, isChanged: isLess || passages.length > 0 };
 }
 
-/** What the reading of one page shares with that of the others. */
+/** Dependencies that the pages of one website share. */
 interface PageTools extends Omit<WebsiteTools, 'extractors'> {
   id: string;
-  extractor: ExtractorShare;
+  extractor: SourceExtractor;
   robots: Robots;
-  largeShare: Share;
+  largePageUsage: Usage;
 }
 
 async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome> {
   const { url, before: known } = page;
-  const { id, getter, robots, largePages, largeShare, signal } = tools;
+  const { id, getter, robots, largePages, largePageUsage, signal } = tools;
   try {
     const refusalOf = (target: string) => robots.refusalOf(target);
     const refusal = await refusalOf(url);
-    if (refusal) return { kind: 'failed', reason: refusal, isTemporary: refusal.startsWith(robotsAway), known };
+    if (refusal) return { kind: 'failed', reason: refusal, isTemporary: refusal.startsWith(robotsUnavailable), known };
     const request = { poolKey: id, url, headers: conditions(known), signal, refusalOf };
-    const answer = await getter.get({ ...request, maxBodyBytes: smallPageBytes });
-    if (answer.error !== 'too_large') return await outcomeOf(page, answer, tools);
-    // Nobody says beforehand how large it is: it is asked for once more when there is room.
-    return await largePages.use(largeShare, signal, async () => outcomeOf(page, await getter.get(request), tools));
+    const response = await getter.get({ ...request, maxBodyBytes: smallPageBytes });
+    if (response.error !== 'too_large') return await outcomeOf(page, response, tools);
+    // The size is only known now: it is fetched again, with a permit.
+    return await largePages.use(largePageUsage, signal, async () => outcomeOf(page, await getter.get(request), tools));
   } finally {
     signal.throwIfAborted();
   }
 }
 
-/** What came of a page that answered. Its bytes are held until it has been read, since a process that is killed reads it once more. */
-async function outcomeOf(page: AskedPage, answer: GetResult, { extractor }: PageTools): Promise<PageOutcome> {
+/** Returns the outcome of a page's response. Its bytes stay in memory until they are extracted, for a retry if an extractor is killed. */
+async function outcomeOf(page: AskedPage, response: GetResult, { extractor }: PageTools): Promise<PageOutcome> {
   const { position, url, before: known } = page;
   const failed = (reason: string, isTemporary = false): PageOutcome => ({ kind: 'failed', reason, isTemporary, known });
-  if (answer.error !== undefined) return failed(answer.message, isTemporary(answer));
-  if (siteOf(answer.url) !== siteOf(url)) return failed(`it leads to another site, ${new URL(answer.url).host}`);
-  if (answer.status === 304 && known) {
+  if (response.error !== undefined) return failed(response.message, isTemporary(response));
+  if (siteOf(response.url) !== siteOf(url)) return failed(`it leads to another site, ${new URL(response.url).host}`);
+  if (response.status === 304 && known) {
     const { passages: _, bytes: __, ...state } = known;
     return { kind: 'kept', state, known };
   }
-  if (answer.status < 200 || answer.status > 299)
-    return failed(`it responded with ${answer.status}`, isTemporary(answer));
-  const sha256 = createHash('sha256').update(answer.body).digest();
-  const { etag = null, 'last-modified': last_modified = null } = answer.headers;
+  if (response.status < 200 || response.status > 299)
+    return failed(`it responded with ${response.status}`, isTemporary(response));
+  const sha256 = createHash('sha256').update(response.body).digest();
+  const { etag = null, 'last-modified': last_modified = null } = response.headers;
   const state = { position, url, etag, last_modified, sha256 };
   if (known?.sha256.equals(sha256)) return { kind: 'kept', state, known };
-  const { type, charset } = contentType(answer.headers['content-type'] ?? '');
+  const { type, charset } = contentType(response.headers['content-type'] ?? '');
   if (!readTypes.has(type)) return failed(`it is ${type || 'of no type'}; only HTML and plain text are read`);
   try {
-    const pieces = await extractor.read({ type: type === 'text/plain' ? 'txt' : 'html', charset }, () => [answer.body]);
+    const pieces = await extractor.read({ type: type === 'text/plain' ? 'txt' : 'html', charset }, () => [
+      response.body,
+    ]);
     return pieces.length > 0 ? { kind: 'read', state, pieces } : failed('it contains no text');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
@@ -213,7 +215,7 @@ async function outcomeOf(page: AskedPage, answer: GetResult, { extractor }: Page
   }
 }
 
-/** Another host, or port, is another site; a scheme and a leading www. are not. */
+/** Returns the site of a URL: its host and port, without a leading www. */
 function siteOf(url: string): string {
   return new URL(url).host.replace(/^www\./, '');
 }
@@ -226,10 +228,10 @@ function conditions(before: KnownPage | undefined): Record<string, string> {
   };
 }
 
-/** Whether a page that was there is likely to be there again. */
-function isTemporary(answer: GetResult): boolean {
-  if (answer.error === undefined) return answer.status >= 500 || answer.status === 429 || answer.status === 408;
-  return ['timeout', 'dns', 'refused', 'tls', 'http'].includes(answer.error);
+/** Returns whether a failed page is likely to be available again later. */
+function isTemporary(response: GetResult): boolean {
+  if (response.error === undefined) return response.status >= 500 || response.status === 429 || response.status === 408;
+  return ['timeout', 'dns', 'refused', 'tls', 'http'].includes(response.error);
 }
 
 function contentType(header: string): { type: string; charset: string | undefined } {

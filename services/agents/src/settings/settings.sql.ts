@@ -3,11 +3,11 @@ import type { Sql } from '@customer-platform/service-kit';
 
 export interface SettingsRow extends Omit<AgentSettings, 'api_key_set'> {
   account_id: string;
-  /** Encrypted; null where there is none. */
+  /** Encrypted; null if there is none. */
   api_key: Buffer | null;
 }
 
-/** What holds for an account that never changed its settings. */
+/** Defaults of an account that never changed its settings. */
 const defaultSettings: Omit<SettingsRow, 'account_id'> = {
   provider: 'openai_compatible',
   base_url: '',
@@ -18,15 +18,15 @@ const defaultSettings: Omit<SettingsRow, 'account_id'> = {
   prices: {},
 };
 
-/** The account's settings, or the defaults. */
+/** Returns the account's settings, or the defaults. */
 export async function selectSettings(tx: Sql, accountId: string): Promise<SettingsRow> {
   const [row] = await tx<SettingsRow[]>`select * from settings where account_id = ${accountId}`;
   return row ?? { account_id: accountId, ...defaultSettings };
 }
 
 /**
- * The account's settings, whose row is made where there was none. Until the transaction ends nobody else changes them or reserves
- * tokens of the account.
+ * Locks and returns the account's settings; inserts the row if there is none. Until the transaction ends nobody else changes them or
+ * reserves tokens of the account.
  */
 export async function lockSettings(tx: Sql, accountId: string): Promise<SettingsRow> {
   const made = tx`insert into settings (account_id) values (${accountId}) on conflict do nothing`.execute();
@@ -35,7 +35,7 @@ export async function lockSettings(tx: Sql, accountId: string): Promise<Settings
   return row!;
 }
 
-/** Replaces the account's settings, whose row there must be, as a whole. */
+/** Replaces the account's settings, whose row must exist. */
 export async function updateSettingsRow(tx: Sql, row: SettingsRow): Promise<void> {
   const { account_id, provider, base_url, api_key, model, daily_budget, pipeline_budgets, prices } = row;
   await tx`

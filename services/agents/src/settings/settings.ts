@@ -1,7 +1,7 @@
 import type { AgentSettings } from '@customer-platform/contracts/agents';
 import type { SettingsRow } from './settings.sql.ts';
 
-/** Settings as the API shows them: of the key only whether there is one. */
+/** Returns settings as the API shows them: not the key, only whether there is one. */
 export function toSettings(row: SettingsRow): AgentSettings {
   const { provider, base_url, api_key, model, daily_budget, pipeline_budgets, prices } = row;
   return { provider, base_url, api_key_set: api_key !== null, model, daily_budget, pipeline_budgets, prices };

@@ -9,12 +9,12 @@ import { noPipelines, refuseWithoutPipelines } from './pipelines.ts';
 import { lockSettings, type SettingsRow, updateSettingsRow } from './settings.sql.ts';
 import { toSettings } from './settings.ts';
 
-/** So many pipelines have a budget, and models a price, at most. */
+/** Maximum number of pipelines with a budget, and of models with a price. */
 const maxEntries = 1_000;
 
 /**
- * A key is for the origin that it was given for: where base_url comes to name another one, or none, the stored key is dropped unless
- * the same request gives one. So nobody who may change the settings can have the key sent to himself.
+ * Updates the settings. A key belongs to the origin it was given for: if base_url moves to another origin, or none, the stored key is
+ * dropped unless the same request has a new one. So nobody who can change the settings can redirect the key to their own server.
  */
 export const updateAgentSettings = implement(contract.updateAgentSettings, {
   async handle({ account, tx, body, resources, prefetch }) {
@@ -47,7 +47,7 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
   },
 });
 
-/** The URL as it is stored: without slashes at its end. Throws invalid_request, field base_url, where paths cannot be put behind it. */
+/** Returns the URL without trailing slashes. Throws invalid_request, field base_url, if no path can be appended to it. */
 function asBaseUrl(given: string): string {
   if (/[?#]/.test(given)) {
     const message = 'base_url must be without query and fragment, such as https://api.openai.com/v1';
@@ -62,7 +62,7 @@ function originOf(url: string): string {
   return url === '' ? '' : new URL(url).origin;
 }
 
-/** Merges by key; null takes one away. Throws invalid_request with this field where too many are left. */
+/** Merges by key; null removes one. Throws invalid_request, this field, if too many are left. */
 function merged<Value>(
   field: string,
   before: Readonly<Record<string, Value>>,

@@ -8,7 +8,7 @@ export interface ModelTokens {
   completion_tokens: number;
 }
 
-/** The cost of tokens in USD, to six decimals; null where the model has no price. No tokens cost 0, and so do simulated ones. */
+/** Returns the cost of tokens in USD, to six decimals; null if the model has no price. No tokens and simulated ones cost 0. */
 export function costOf(used: ModelTokens, prices: AgentSettings['prices']): number | null {
   const { provider, model, prompt_tokens, completion_tokens } = used;
   if (provider === 'simulated' || prompt_tokens + completion_tokens === 0) return 0;
@@ -16,7 +16,7 @@ export function costOf(used: ModelTokens, prices: AgentSettings['prices']): numb
   return price ? rounded((prompt_tokens * price.prompt + completion_tokens * price.completion) / 1_000_000) : null;
 }
 
-/** The sum of costs, to six decimals; null where one of them is unknown. */
+/** Returns the sum of costs, to six decimals; null if one of them is unknown. */
 export function sumOfCosts(costs: readonly (number | null)[]): number | null {
   return costs.includes(null) ? null : rounded(costs.reduce<number>((sum, cost) => sum + cost!, 0));
 }

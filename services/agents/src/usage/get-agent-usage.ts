@@ -9,7 +9,7 @@ import { dayBefore } from './day.ts';
 import { countPlans, selectNamesInPlans, selectUsage, type UsageRow } from './usage.sql.ts';
 import { usageReport } from './usage-report.ts';
 
-/** Lists agents that are not archived and those that did something, in a fixed number of statements. */
+/** Reports agents that are not archived and those with activity, in a fixed number of statements. */
 export const getAgentUsage = implement(contract.getAgentUsage, {
   async handle({ account, tx, query, now, ask }) {
     const today = dayOf(now, account.timezone);
@@ -22,7 +22,7 @@ export const getAgentUsage = implement(contract.getAgentUsage, {
     ]);
     const active = new Set([...usage.map(({ agent_id }) => agent_id), ...plans.keys()]);
     const agents = await selectAgentsFor(tx, account.id, [...active]);
-    // A plan may have been asked for on the day before its call.
+    // A plan may have been requested on the day before its call.
     const since = instantOf(dayBefore(from, 1), account.timezone);
     const pipelines = await listedPipelines(tx, { account, agents, usage, since, ask });
     return usageReport({ days, usage, plans, agents, pipelines, settings });
@@ -37,7 +37,7 @@ interface PipelineFacts {
   ask: Ask;
 }
 
-/** The pipelines that agents work and those that tokens were used for, by id, under the last names that are known. */
+/** Returns the pipelines that agents work and those that tokens were used for, by id, with their last known names. */
 async function listedPipelines(tx: Sql, { account, agents, usage, since, ask }: PipelineFacts) {
   const kept = new Map(agents.flatMap((agent) => agent.pipelines).map(({ id, name }) => [id, name]));
   const used = usage.map(({ pipeline_id }) => pipeline_id).filter((id) => id !== 0);
@@ -48,7 +48,7 @@ async function listedPipelines(tx: Sql, { account, agents, usage, since, ask }: 
   return ids.map((id) => ({ id, name: current.get(id) ?? kept.get(id) ?? planned.get(id) ?? `Pipeline ${id}` }));
 }
 
-/** The current names of pipelines; none of those that are gone, or while Pipelines is unavailable. */
+/** Returns the current names of existing pipelines; none while Pipelines is unavailable. */
 async function currentNames(ids: number[], ask: Ask): Promise<Map<number, string>> {
   if (ids.length === 0) return new Map();
   try {

@@ -4,29 +4,29 @@ import { lockSettings } from '../settings/settings.sql.ts';
 /** A call of an AI provider that is about to be made. */
 export interface NewCall {
   accountId: string;
-  /** The date in the account's zone. */
+  /** The date in the account's time zone. */
   day: string;
   agentId: number;
-  /** Null where the plan has none. */
+  /** Null if the plan has none. */
   pipelineId: number | null;
   planId: number;
   kind: 'planning';
   provider: string;
   model: string;
-  /** Most tokens that it can use, prompt and completion. */
+  /** Maximum number of tokens that it can use, prompt and completion. */
   tokens: number;
 }
 
-/** The end of a call. */
+/** End of a call. */
 export interface CallResult {
-  /** answered: billed as it said. refused: not billed. unknown: no answer came, counted as all that was reserved. */
+  /** Billed as used; not billed (refused); or, without a usable response, billed as its whole reservation (unknown). */
   outcome: 'answered' | 'refused' | 'unknown';
-  /** Of an answered call. */
+  /** Ignored unless billed as used. */
   promptTokens: number;
   completionTokens: number;
 }
 
-/** The tokens of a day that are used or reserved, and the agent's limit. */
+/** Tokens of a day that are used or reserved, and the agent's limit. */
 export interface HeldTokens {
   account: number;
   agent: number;
@@ -48,7 +48,7 @@ export async function selectHeldTokens(
   return row!;
 }
 
-/** Writes that a call begins, and what it reserves. Returns its id. */
+/** Inserts a call with its reservation. Returns its id. */
 export async function insertCall(tx: Sql, call: NewCall, now: Date): Promise<string> {
   const { accountId, day, agentId, pipelineId, planId, kind, provider, model, tokens } = call;
   const [row] = await tx<{ id: string }[]>`
@@ -69,7 +69,7 @@ export async function insertCall(tx: Sql, call: NewCall, now: Date): Promise<str
 
 type Fragment = ReturnType<Sql>;
 
-/** Ends the open calls that `which` says, in one statement with the sums of their days. */
+/** Settles the open calls that match `which` and the sums of their days in one statement. */
 const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionTokens }: CallResult, now: Date) => tx<
   { tokens: number }[]
 >`
@@ -92,8 +92,8 @@ const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionT
   select prompt_tokens + completion_tokens as tokens from settled`;
 
 /**
- * Gives back what a call reserved and counts what it used, in the plan's tokens too. Returns the tokens that it counts, now or when it was
- * settled before.
+ * Releases a call's reservation and counts the tokens it used, for the plan too. Returns the tokens counted, even if it was settled
+ * before.
  */
 export async function settleCall(
   tx: Sql,
@@ -101,7 +101,7 @@ export async function settleCall(
   { outcome, ...used }: CallResult,
   now: Date,
 ): Promise<number> {
-  // The plan before the sums, like whoever reserves, to avoid deadlocks.
+  // Locks the plan before the sums, like reservations do, to avoid deadlocks.
   await tx`select 1 from plans where account_id = ${accountId} and id = ${planId} for update`;
   const { promptTokens, completionTokens } = outcome === 'answered' ? used : unknown;
   const result = { outcome, promptTokens, completionTokens };
@@ -119,11 +119,11 @@ export async function settleCall(
 const unknown: CallResult = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 };
 
 /**
- * Ends what a plan left open as unknown, after its process died: counted in the plan's tokens too. Returns the tokens counted. Until the
- * transaction ends nobody else reserves tokens of the account.
+ * Settles a plan's open calls as unknown, after its process died, and counts their tokens for the plan too. Returns the tokens
+ * counted. Until the transaction ends nobody else reserves tokens of the account.
  */
 export async function settleOpenCalls(tx: Sql, accountId: string, planId: number, now: Date): Promise<number> {
-  // The settings before the sums, like whoever reserves, to avoid deadlocks.
+  // Locks the settings before the sums, like reservations do, to avoid deadlocks.
   await lockSettings(tx, accountId);
   const rows = await settling(tx, tx`c.account_id = ${accountId} and c.plan_id = ${planId}`, unknown, now);
   const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
@@ -137,7 +137,7 @@ async function addTokens(tx: Sql, accountId: string, planId: number, tokens: num
     await tx`update plans set tokens = tokens + ${tokens} where account_id = ${accountId} and id = ${planId}`;
 }
 
-/** Ends calls that began before `before` and have not ended as unknown, at most `limit`. Returns how many. */
+/** Settles open calls that began before `before` as unknown, at most `limit`. Returns their number. */
 export async function settleCallsBefore(tx: Sql, before: Date, limit: number, now: Date): Promise<number> {
   const rows = await settling(
     tx,

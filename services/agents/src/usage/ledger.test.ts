@@ -19,7 +19,7 @@ afterAll(() => platform.stop());
 
 const day = '2026-11-20';
 
-/** An account with an agent, and what its ledger holds on the day. */
+/** Creates an account with an agent. Returns them and readers of its ledger of the day. */
 async function openLedger(settings: Record<string, unknown> = {}, more: Record<string, unknown> = {}) {
   const crew = await openCrew(platform);
   const agent = await crew.agent(more);
@@ -28,7 +28,7 @@ async function openLedger(settings: Record<string, unknown> = {}, more: Record<s
   return {
     crew,
     call: { accountId, day, agentId: agent.id },
-    /** [calls, prompt, completion, reserved] of the account. */
+    /** Returns [calls, prompt, completion, reserved] of the account. */
     async sums() {
       const [row] = await database`
         select coalesce(sum(calls), 0)::int as calls, coalesce(sum(prompt_tokens), 0)::int as prompt,
@@ -107,10 +107,10 @@ describe('a reservation', () => {
       if (whose === 'pipeline')
         await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [pipelineId]: 399 } } });
       const models = ['a', 'b'];
-      const answers = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 20 }, (_, at) => reserve(database, { ...call, pipelineId, model: models[at % 2]! })),
       );
-      expect(answers.filter((answer) => 'call' in answer)).toHaveLength(3);
+      expect(results.filter((result) => 'call' in result)).toHaveLength(3);
       expect(await sums()).toEqual([0, 0, 0, 300]);
     },
   );
@@ -158,7 +158,7 @@ describe('a call that nobody settles', () => {
     expect(await sums()).toEqual([3, 1, 31, 40]);
   });
 
-  it('counts once in the tokens of its plan, though its answer comes after all', async () => {
+  it('counts once in the tokens of its plan, though its response comes after all', async () => {
     const { call } = await openLedger();
     const { accountId, agentId } = call;
     const request: PlanRequest = {
@@ -185,18 +185,18 @@ describe('a call that nobody settles', () => {
     expect(await database`select tokens from plans where id = ${planId}`).toEqual([{ tokens: 10 }]);
   });
 
-  it('is settled in the transaction that reserves anew, and does not stop others that reserve', async () => {
+  it('is settled in the transaction that reserves again, and does not stop others that reserve', async () => {
     const { call, sums } = await openLedger();
     const plans = Array.from({ length: 20 }, (_, at) => at + 1);
     for (const planId of plans) idOf(await reserve(database, { ...call, planId, tokens: 10 }));
-    const anew = plans.flatMap((planId) => [
+    const reservations = plans.flatMap((planId) => [
       reserve(database, { ...call, planId: 99, tokens: 1 }),
       inTransaction(database, async (tx) => {
         await settleOpenCalls(tx, call.accountId, planId, new Date());
         return await reserveCall(tx, { ...usual, ...call, planId, tokens: 5 }, new Date());
       }),
     ]);
-    expect((await Promise.all(anew)).filter((answer) => 'call' in answer)).toHaveLength(40);
+    expect((await Promise.all(reservations)).filter((result) => 'call' in result)).toHaveLength(40);
     expect(await sums()).toEqual([20, 0, 200, 120]);
   });
 });

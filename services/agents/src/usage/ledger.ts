@@ -3,9 +3,9 @@ import { lockSettings } from '../settings/settings.sql.ts';
 import { insertCall, type NewCall, selectHeldTokens } from './ledger.sql.ts';
 
 /**
- * Reserves what a call of an AI provider may use at most, in tokens of the day (`dayOf`), before it is made. Returns its id, or as a
- * sentence which budget it would exceed; then nothing is written. However many reserve at once, what is used and reserved stays within every
- * budget. Every reservation is settled, or counted as used after 15 minutes.
+ * Reserves the maximum tokens of a call of an AI provider in the day's budgets (`dayOf`), before it is made. Returns its id, or a
+ * sentence that names the budget it would exceed; then nothing is written. Concurrent reservations never exceed a budget. A
+ * reservation that is not settled counts as used after 15 minutes.
  */
 export async function reserveCall(tx: Sql, call: NewCall, now: Date): Promise<{ call: string } | { refusal: string }> {
   const { accountId, day, agentId, pipelineId, tokens } = call;

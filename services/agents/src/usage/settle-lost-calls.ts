@@ -1,11 +1,11 @@
 import type { Job } from '@customer-platform/service-kit';
 import { settleCallsBefore } from './ledger.sql.ts';
 
-/** Longer than any call takes. */
+/** Age at which an open call is lost: longer than any call takes. */
 const lostAfterMs = 15 * 60_000;
 const batchSize = 100;
 
-/** Counts calls whose process died before their answer: what they used nobody knows, so it is all that they had reserved. */
+/** Settles calls whose process died before the response: their usage is unknown, so the whole reservation counts. */
 export const settleLostCalls: Job<unknown> = {
   name: 'settle-lost-calls',
   everyMs: 30_000,

@@ -4,7 +4,7 @@ import type { SettingsRow } from '../settings/settings.sql.ts';
 import { costOf, sumOfCosts } from './cost.ts';
 import type { UsageRow } from './usage.sql.ts';
 
-/** The facts of a report. */
+/** Data of a report. */
 export interface UsageFacts {
   /** The dates of the range, oldest first; the last is today. */
   days: readonly string[];
@@ -21,7 +21,7 @@ export interface UsageFacts {
 /** Labels of the kinds of calls. */
 const labels: Readonly<Record<string, string>> = { planning: 'Planning' };
 
-/** The report as the API shows it. */
+/** Returns the report as the API shows it. */
 export function usageReport({ days, usage, plans, agents, pipelines, settings }: UsageFacts): AgentUsage {
   const ofAgent = Map.groupBy(usage, ({ agent_id }) => agent_id);
   const ofPipeline = Map.groupBy(usage, ({ pipeline_id }) => pipeline_id);

@@ -4,19 +4,19 @@ import type { Sql } from '@customer-platform/service-kit';
 export interface UsageRow {
   day: string;
   agent_id: number;
-  /** 0 where the plans had none. */
+  /** 0 if the plans had none. */
   pipeline_id: number;
   kind: string;
   provider: string;
   model: string;
-  /** Those that have ended. */
+  /** Number of settled calls. */
   calls: number;
   prompt_tokens: number;
   completion_tokens: number;
   tokens: number;
 }
 
-/** Tokens of ended calls from the date `from` to the date `to`, without those that are only reserved. */
+/** Returns the tokens of settled calls from the date `from` to the date `to`, without reservations. */
 export async function selectUsage(sql: Sql, accountId: string, from: string, to: string): Promise<UsageRow[]> {
   return await sql<UsageRow[]>`
     select day::text as day, agent_id, pipeline_id, kind, provider, model, calls, prompt_tokens, completion_tokens,
@@ -26,7 +26,7 @@ export async function selectUsage(sql: Sql, accountId: string, from: string, to:
     order by day, agent_id, pipeline_id`;
 }
 
-/** Number of plans that each agent made since an instant. */
+/** Returns the number of plans that each agent made since an instant. */
 export async function countPlans(sql: Sql, accountId: string, since: Date): Promise<Map<number, number>> {
   const rows = await sql<{ agent_id: number; plans: number }[]>`
     select agent_id, count(*) as plans from plans
@@ -34,7 +34,7 @@ export async function countPlans(sql: Sql, accountId: string, since: Date): Prom
   return new Map(rows.map(({ agent_id, plans }) => [agent_id, plans]));
 }
 
-/** Names that pipelines had in the newest plan since an instant that was made for a deal in them. */
+/** Returns the names of pipelines in their newest plan since an instant. */
 export async function selectNamesInPlans(
   sql: Sql,
   accountId: string,

@@ -27,36 +27,36 @@ export function partsOf(blocks: readonly WorkflowBlock[]): NamedParts {
 
 /** Referenced resources that exist. */
 export interface KnownParts {
-  /** Without Pipelines there are no places. */
+  /** False if Pipelines is switched off: then no pipelines and stages exist. */
   hasPipelines: boolean;
   actions: readonly AgentAction[];
   /** Emails of active teammates. */
   teammates: ReadonlySet<string>;
   pipelines: ReadonlySet<number>;
-  /** The pipeline of every stage. */
+  /** Pipeline ids by stage id. */
   stages: ReadonlyMap<number, number>;
   collections: ReadonlySet<number>;
 }
 
-/** Asks other services for referenced resources. A teammate who left is not active. */
+/** Requests referenced resources from other services. A teammate who left is not active. */
 export async function askForParts(
   ask: Ask,
   { teammates, pipelines, stages }: NamedParts,
 ): Promise<Pick<KnownParts, 'teammates' | 'pipelines' | 'stages'>> {
-  const asksForPlaces = pipelines.length + stages.length > 0;
-  const [members, places] = await Promise.all([
+  const needsPipelines = pipelines.length + stages.length > 0;
+  const [members, found] = await Promise.all([
     Promise.all(teammates.map(async (email) => (await ask(getMember, { email })).member)),
-    asksForPlaces ? ask(findStages, { pipelines, stages }) : { pipelines: [], stages: [] },
+    needsPipelines ? ask(findStages, { pipelines, stages }) : { pipelines: [], stages: [] },
   ]);
   const active = teammates.filter((_email, index) => members[index]?.active);
   return {
     teammates: new Set(active),
-    pipelines: new Set(places.pipelines.map(({ id }) => id)),
-    stages: new Map(places.stages.map(({ id, pipeline }) => [id, pipeline])),
+    pipelines: new Set(found.pipelines.map(({ id }) => id)),
+    stages: new Map(found.stages.map(({ id, pipeline }) => [id, pipeline])),
   };
 }
 
-/** Broken references of blocks, a phrase each; empty where all hold. */
+/** Returns the broken references of blocks, a phrase each. */
 export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts): string[] {
   const named = partsOf(blocks);
   const isStageThere = (stage: number) =>
@@ -65,12 +65,12 @@ export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts)
         block.stage !== stage ||
         (known.stages.has(stage) && (block.pipeline === undefined || block.pipeline === known.stages.get(stage))),
     );
-  const namesPlaces = named.pipelines.length + named.stages.length > 0;
+  const namesPipelines = named.pipelines.length + named.stages.length > 0;
   const gone = [
     ...named.pipelines.filter((id) => !known.pipelines.has(id)).map((id) => `pipeline ${id} no longer exists`),
     ...named.stages.filter((id) => !isStageThere(id)).map((id) => `stage ${id} no longer exists`),
   ];
-  const withoutPipelines = namesPlaces ? ['Pipelines is not switched on for the account'] : [];
+  const withoutPipelines = namesPipelines ? ['Pipelines is not switched on for the account'] : [];
   return [
     ...named.actions
       .filter((action) => !known.actions.includes(action))

@@ -9,7 +9,7 @@ export const getWorkflowVersion = implement(contract.getWorkflowVersion, {
     return row?.number === number ? row : undefined;
   },
   async handle({ account, tx, params, found }) {
-    // A version never changes, and goes only with its agent.
+    // A version never changes, and is deleted only with its agent.
     const definition = (await selectBlocks(tx, account.id, params.agent_id, params.number)) ?? [];
     return { ...toVersion(found, account.timezone), definition };
   },

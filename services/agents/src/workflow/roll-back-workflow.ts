@@ -17,7 +17,7 @@ export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
       return fail('invalid_state', `The workflow has no version ${number}; ${latest}`);
     }
     if (number === found.live_version) return fail('invalid_state', `Version ${number} is already live`);
-    // Versions never change: what the first reading names is what the second one is held against.
+    // Versions never change, so that the prefetched references are also those of the second run.
     const blocks = (await selectBlocks(tx, account.id, found.id, number))!;
     const parts = partsOf(blocks);
     const hasPipelines = account.modules.includes('crm');

@@ -19,7 +19,7 @@ export async function updateDraft(
     where account_id = ${accountId} and id = ${agentId}`;
 }
 
-/** The draft and when it was written; undefined where there is none. */
+/** Returns the draft and when it was written, or undefined if there is none. */
 export async function selectDraft(
   tx: Sql,
   accountId: string,
@@ -31,10 +31,10 @@ export async function selectDraft(
   return row;
 }
 
-/** The origin of a new version's blocks: the draft, or the version with this number. */
+/** Origin of a new version's blocks: the draft, or the version with this number. */
 export type VersionSource = 'draft' | { number: number };
 
-/** Makes the next version of an agent's workflow, which is live from then on. The agent must be locked, and the source be there. */
+/** Publishes the next version of an agent's workflow, which is live at once. The agent must be locked, and the source exist. */
 export async function publishVersion(
   tx: Sql,
   accountId: string,
@@ -59,7 +59,7 @@ export async function publishVersion(
   return row!;
 }
 
-/** Newest first, with numbers below `below`, which may be greater than any number that is stored. */
+/** Returns versions newest first, with numbers below `below`, which may exceed every stored number. */
 export async function listVersionRows(
   tx: Sql,
   accountId: string,
@@ -84,7 +84,7 @@ export async function listVersionRows(
     from page left join open_plans using (number) order by page.number desc`;
 }
 
-/** The blocks of a version; undefined where there is none with this number. */
+/** Returns the blocks of a version, or undefined if there is none with this number. */
 export async function selectBlocks(
   tx: Sql,
   accountId: string,

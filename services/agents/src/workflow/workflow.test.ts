@@ -18,7 +18,7 @@ const addMember = async (crew: Crew, email: string) =>
   (await platform.admin('POST', `/admin/accounts/${crew.account.id}/members`, { name: 'Ada', email })).body
     .id as string;
 
-/** An agent whose version 1 has these blocks, and whose version 2, which is live, has none of them. */
+/** Creates an agent whose version 1 has these blocks, and whose live version 2 has none of them. */
 async function agentWithVersions(crew: Crew, first: unknown[], more: Record<string, unknown> = {}): Promise<number> {
   const { id } = await crew.agent(more);
   for (const given of [first, [{ id: 'think', kind: 'ai' }]]) {
@@ -29,7 +29,7 @@ async function agentWithVersions(crew: Crew, first: unknown[], more: Record<stri
 }
 
 describe('the draft', () => {
-  it('is replaced as a whole and answered as it is stored', async () => {
+  it('is replaced as a whole and returned as it is stored', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     const full = {
@@ -110,8 +110,8 @@ describe('publishing', () => {
     const crew = await openCrew(platform);
     const [{ id }, other] = [await crew.agent(), await crew.agent()];
     for (const agent of [id, other.id]) await crew.putDraft(agent, blocks);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => publish(crew, id)));
-    const numbers = answers.map(({ body }) => body.number).sort((one, another) => one - another);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => publish(crew, id)));
+    const numbers = responses.map(({ body }) => body.number).sort((one, another) => one - another);
     expect(numbers).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
     const listed = (await versions(crew, id)).data;
     expect(listed.filter(({ live }) => live).map(({ number }) => number)).toEqual([20]);
@@ -226,9 +226,9 @@ describe('rolling back', () => {
     await platform.admin('DELETE', `/admin/accounts/${crew.account.id}/members/${member}`);
     await database`delete from collections where id = ${collection!.id}`;
     await crew.patch(id, { actions: ['send_message', 'add_note'] });
-    const answer = await rollBack(crew, id, 1);
-    expect(answer).toMatchObject(conflict(/./));
-    expect(answer.body.error.message).toBe(
+    const response = await rollBack(crew, id, 1);
+    expect(response).toMatchObject(conflict(/./));
+    expect(response.body.error.message).toBe(
       `Version 1 is broken now: action move_stage is not switched on, teammate ada@example.com is no longer active, ` +
         `pipeline ${gone.id} no longer exists, stage ${goneStage} no longer exists, collection ${collection!.id} no longer exists; ` +
         `restore it as the draft and fix it there`,
@@ -249,8 +249,11 @@ describe('rolling back', () => {
     ] as const;
     for (const [named, phrase] of broken) {
       const id = await agentWithVersions(crew, [{ id: 'a', kind: 'ai', ...named }]);
-      const answer = await rollBack(crew, id, 1);
-      expect([answer.status, answer.body.error?.message]).toEqual([409, expect.stringContaining(`now: ${phrase};`)]);
+      const response = await rollBack(crew, id, 1);
+      expect([response.status, response.body.error?.message]).toEqual([
+        409,
+        expect.stringContaining(`now: ${phrase};`),
+      ]);
     }
     const id = await agentWithVersions(crew, [{ id: 'a', kind: 'ai', stage }]);
     expect((await rollBack(crew, id, 1)).status).toBe(201);
@@ -269,8 +272,10 @@ describe('rolling back', () => {
     const id = await agentWithVersions(crew, blocks);
     const headers = { 'Idempotency-Key': 'back' };
     const path = `/v1/agents/${id}/workflow/versions/1/rollback`;
-    const answers = await Promise.all(Array.from({ length: 5 }, () => crew.account.request('POST', path, { headers })));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    const responses = await Promise.all(
+      Array.from({ length: 5 }, () => crew.account.request('POST', path, { headers })),
+    );
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect((await versions(crew, id)).data.map(({ number }) => number)).toEqual([3, 2, 1]);
     const mixed = await Promise.all(
       Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? rollBack(crew, id, 2) : publish(crew, id))),

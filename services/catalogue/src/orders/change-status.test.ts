@@ -15,7 +15,7 @@ type Reached = keyof typeof actions;
 const change = (shop: Shop, id: string, action: string, body: unknown = {}) =>
   shop.account.request('POST', `/v1/catalogue/orders/${id}/${action}`, { body });
 
-/** A shop with an order that has come to this status. */
+/** Creates a shop with an order of this status. */
 async function orderIn(status: OrderStatus): Promise<{ shop: Shop; id: string }> {
   const shop = await openShop(platform);
   const { id } = await shop.order();
@@ -24,14 +24,14 @@ async function orderIn(status: OrderStatus): Promise<{ shop: Shop; id: string }>
   return { shop, id };
 }
 
-/** The events about an order, once all of them are out: another order's event follows them. */
+/** Returns the events of an order, once all of them were published: another order's event follows them. */
 async function eventsAbout(shop: Shop, id: string) {
   const marker = await shop.order();
   await platform.event(shop.account.id, 'order.created', (data) => data.order.id === marker.id);
   return platform.events(shop.account.id).filter(({ data }) => data.order?.id === id);
 }
 
-/** What becomes of an order: yes, it changes; no-op, it stays and is answered; 409, it is refused. */
+/** Outcome of each transition: yes, the order changes; no-op, it is returned unchanged; 409, refused. */
 const table: Record<OrderStatus, Record<Reached, 'yes' | 'no-op' | '409'>> = {
   new: { confirmed: 'yes', declined: 'yes', fulfilled: '409', cancelled: 'yes' },
   confirmed: { confirmed: 'no-op', declined: 'yes', fulfilled: 'yes', cancelled: 'yes' },
@@ -51,11 +51,11 @@ describe('the status of an order', () => {
     expect(before.status).toBe(from);
     const former = await eventsAbout(shop, id);
     platform.clock.advance(60_000);
-    const answer = await change(shop, id, actions[to]);
+    const response = await change(shop, id, actions[to]);
     const after = await shop.client.getOrder({ params });
     const events = (await eventsAbout(shop, id)).slice(former.length);
     if (outcome === 'yes') {
-      expect(answer).toMatchObject({ status: 200, body: after });
+      expect(response).toMatchObject({ status: 200, body: after });
       expect(after).toEqual({ ...before, status: to, updated_at: expect.any(String) });
       expect(Date.parse(after.updated_at)).toBeGreaterThanOrEqual(Date.parse(before.updated_at) + 60_000);
       expect(events).toEqual([
@@ -63,10 +63,10 @@ describe('the status of an order', () => {
       ]);
     } else {
       expect([after, events]).toEqual([before, []]);
-      if (outcome === 'no-op') expect(answer).toMatchObject({ status: 200, body: before });
+      if (outcome === 'no-op') expect(response).toMatchObject({ status: 200, body: before });
       else {
         const message = expect.stringContaining(`The order is ${from}`);
-        expect(answer).toMatchObject({ status: 409, body: { error: { code: 'invalid_state', message } } });
+        expect(response).toMatchObject({ status: 409, body: { error: { code: 'invalid_state', message } } });
       }
     }
   });
@@ -84,10 +84,12 @@ describe('the status of an order', () => {
   it('goes one way only where different ones race', async () => {
     const { shop, id } = await orderIn('confirmed');
     const raced = ['decline', 'fulfil', 'cancel', 'decline', 'fulfil', 'cancel'];
-    const answers = await Promise.all(raced.map((action) => change(shop, id, action)));
+    const responses = await Promise.all(raced.map((action) => change(shop, id, action)));
     const { status } = await shop.client.getOrder({ params: { order_id: id } });
     const winner = actions[status as Reached];
-    expect(answers.map((answer) => answer.status)).toEqual(raced.map((action) => (action === winner ? 200 : 409)));
+    expect(responses.map((response) => response.status)).toEqual(
+      raced.map((action) => (action === winner ? 200 : 409)),
+    );
     const types = (await eventsAbout(shop, id)).map(({ type }) => type);
     expect(types).toEqual(['order.created', 'order.confirmed', `order.${status}`]);
   });
@@ -96,8 +98,8 @@ describe('the status of an order', () => {
     const { id } = await orderIn('new');
     const stranger = await openShop(platform);
     for (const unknown of [id, randomUUID(), 'none']) {
-      const answer = await change(stranger, unknown, action);
-      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      const response = await change(stranger, unknown, action);
+      expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     }
   });
 });

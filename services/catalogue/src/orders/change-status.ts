@@ -3,7 +3,7 @@ import type { Sql } from '@customer-platform/service-kit';
 import { type OrderRow, toOrder } from './order.ts';
 import { updateOrderStatus } from './orders.sql.ts';
 
-/** Changes the status of a locked order. Answers what the change's event says: the order after it, and its former status. */
+/** Updates the status of a locked order. Returns its event's data: the order after the update, and its former status. */
 export async function changeStatus(
   tx: Sql,
   account: { id: string; timezone: string },

@@ -61,7 +61,7 @@ describe('an order', () => {
     expect((await client.listOrders()).data).toEqual([made]);
   });
 
-  it('is answered on whatsapp where the contact has a phone, else by email, and on the channel that is given', async () => {
+  it('is followed up on whatsapp where the contact has a phone, else by email, and on the channel that is given', async () => {
     const { client, order } = await openShop(platform);
     expect((await order()).channel).toBe('whatsapp');
     const { id } = await client.createContact({ body: { name: 'No phone' } });
@@ -190,8 +190,8 @@ describe('an order', () => {
     const { id } = await (await openShop(platform)).order();
     const { account } = await openShop(platform);
     for (const unknown of [id, randomUUID(), 'none']) {
-      const answer = await account.request('GET', `/v1/catalogue/orders/${unknown}`);
-      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      const response = await account.request('GET', `/v1/catalogue/orders/${unknown}`);
+      expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     }
   });
 });
@@ -214,7 +214,7 @@ describe('the numbers of orders', () => {
     const send = (key: string) =>
       account.request('POST', '/v1/catalogue/orders', { body, headers: { 'idempotency-key': key } });
     const racing = await Promise.all(Array.from({ length: 5 }, () => send('one')));
-    expect(racing.map((answer) => answer.body.number)).toEqual([1, 1, 1, 1, 1]);
+    expect(racing.map((response) => response.body.number)).toEqual([1, 1, 1, 1, 1]);
     expect((await send('two')).body.number).toBe(2);
     expect((await (await openShop(platform)).order()).number).toBe(1);
   });

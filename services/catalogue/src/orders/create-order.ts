@@ -29,7 +29,7 @@ export const createOrder = implement(contract.createOrder, {
       created_at: now,
       updated_at: now,
     };
-    // The last statement before the commit: it holds the account's number, for which every other new order waits.
+    // Last, to hold the row lock on the account's order number briefly: every other new order waits for it.
     const made = await insertOrder(tx, account.id, values);
     const order = toOrder({ ...values, ...made }, account.timezone);
     emit(contract.orderCreated, { order });

@@ -14,11 +14,11 @@ import { catalogue } from '../start.ts';
 
 let platform: Platform;
 let sql: Database;
-/** The lease of a message that is being handed over. */
+/** Lease of a message while it is handed over. */
 const leaseMs = 10_000;
 let messaging: Messaging | undefined;
 beforeAll(async () => {
-  // What gives no answer is not waited for long.
+  // Requests without a reply time out soon.
   const env = { BUS_REQUEST_TIMEOUT_MS: '1000' };
   platform = await startPlatform({ services: ['cdp', 'catalogue'], env });
   sql = platform.database('catalogue');
@@ -38,7 +38,7 @@ const waiting = (account: TestAccount) =>
   sql<{ id: string; tries: number; due_at: Date }[]>`
     select id, tries, due_at from pending_messages where account_id = ${account.id}`;
 
-/** What was handed over for an account by the time that nothing of it waits. */
+/** Returns the messages handed over for an account, once none is pending. */
 async function handedFor(account: TestAccount): Promise<HandedMessage[]> {
   await waitFor('every message to be taken', async () => (await waiting(account)).length === 0);
   return messaging!.of(account);
@@ -106,7 +106,7 @@ describe('declining an order', () => {
 });
 
 describe('the reason of a decline', () => {
-  it('waits while messaging is away, which undoes no decline, and is handed over once it is back', async () => {
+  it('waits while messaging is unavailable, which undoes no decline, and is handed over once it is back', async () => {
     const shop = await openShop(platform);
     const { id } = await shop.order();
     expect((await decline(shop, id, 'Sold out')).status).toBe('declined');
@@ -117,7 +117,7 @@ describe('the reason of a decline', () => {
     expect(await handedFor(shop.account)).toMatchObject([{ key: row!.id, body: 'Sold out' }]);
   });
 
-  it('is asked for again under the same key where messaging took it and gave no answer', async () => {
+  it('is asked for again under the same key where messaging took it and gave no reply', async () => {
     let asked = 0;
     messaging = await startMessaging(platform, () => ++asked > 1);
     const shop = await openShop(platform);

@@ -5,7 +5,7 @@ import { refusalOf, toOrder } from './order.ts';
 import { lockOrder } from './orders.sql.ts';
 import { insertPendingMessage } from './pending-messages.sql.ts';
 
-/** The reason is on its way to the customer once the decline is committed, whatever becomes of messaging meanwhile. */
+/** Declines an order and queues the reason in the same transaction: it reaches the customer even if messaging is unavailable now. */
 export const declineOrder = implement(contract.declineOrder, {
   find: ({ account, tx, params }) => lockOrder(tx, account.id, params.order_id),
   async handle({ account, tx, body, found, now, emit, fail }) {

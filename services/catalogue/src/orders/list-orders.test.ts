@@ -76,8 +76,8 @@ describe('the list of orders', () => {
       ['limit', '101'],
     ];
     for (const [field, value] of wrong) {
-      const answer = await shop.account.request('GET', `/v1/catalogue/orders?${field}=${value}`);
-      expect([field, answer]).toMatchObject([
+      const response = await shop.account.request('GET', `/v1/catalogue/orders?${field}=${value}`);
+      expect([field, response]).toMatchObject([
         field,
         { status: 400, body: { error: { code: 'invalid_request', field } } },
       ]);

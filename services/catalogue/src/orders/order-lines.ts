@@ -4,9 +4,8 @@ import { ApiError, type Body } from '@customer-platform/contracts/core';
 type Item = Body<typeof createOrder>['items'][number];
 
 /**
- * The lines of an order in this currency: a product that the catalogue has lends its name and price where none are given.
- * Throws invalid_request, field items, for one that is switched off or priced in another currency, and for a SKU without a
- * product that comes without a name or a price.
+ * Returns the lines of an order in this currency; name and price default to the product's. Throws invalid_request, field items,
+ * for a product that is switched off or priced in another currency, and for an unknown SKU without a name or a price.
  */
 export function linesOf(items: readonly Item[], products: ReadonlyMap<string, Product>, currency: string): OrderLine[] {
   return items.map(({ sku, quantity, name, unit_price_minor }, index) => {
@@ -37,7 +36,7 @@ export function linesOf(items: readonly Item[], products: ReadonlyMap<string, Pr
   });
 }
 
-/** What the lines come to. Throws invalid_request, field items, above 2^53 - 1. */
+/** Returns the total of the lines, in minor units. Throws invalid_request, field items, above 2^53 - 1. */
 export function totalOf(lines: readonly OrderLine[]): number {
   const total = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.unit_price_minor), 0n);
   if (total <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(total);

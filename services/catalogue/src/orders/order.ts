@@ -1,7 +1,7 @@
 import type { Order, OrderLine, OrderStatus } from '@customer-platform/contracts/catalogue';
 import { formatInstant } from '@customer-platform/service-kit';
 
-/** An order with its lines and what it shows of its contact (of a merged one the survivor). */
+/** An order with its lines and its contact (the surviving contact, if merged). */
 export interface OrderRow extends Omit<Order, 'contact' | 'created_at' | 'updated_at'> {
   contact_id: string;
   contact_name: string;
@@ -11,7 +11,7 @@ export interface OrderRow extends Omit<Order, 'contact' | 'created_at' | 'update
   updated_at: Date;
 }
 
-/** An order as answers show it, its times in the account's zone. */
+/** Returns an order as responses show it, with its times in the account's time zone. */
 export function toOrder(row: OrderRow, timezone: string): Order {
   const { id, number, status, source, channel, items, total_minor, currency, note } = row;
   return {
@@ -30,7 +30,7 @@ export function toOrder(row: OrderRow, timezone: string): Order {
   };
 }
 
-/** The states that an order can go to from each; that it has already is none of them. */
+/** Allowed transitions by current status, without the status itself. */
 const possible: Record<OrderStatus, readonly OrderStatus[]> = {
   new: ['confirmed', 'declined', 'cancelled'],
   confirmed: ['declined', 'fulfilled', 'cancelled'],
@@ -39,7 +39,7 @@ const possible: Record<OrderStatus, readonly OrderStatus[]> = {
   cancelled: [],
 };
 
-/** Why an order of this status cannot go to that one, and where it could; undefined where it can. */
+/** Returns why this transition is not allowed and which ones are, as a sentence; undefined if it is allowed. */
 export function refusalOf(from: OrderStatus, to: OrderStatus): string | undefined {
   if (possible[from].includes(to)) return undefined;
   if (possible[from].length === 0) return `The order is ${from}, which is final; it can no longer be ${to}`;

@@ -3,7 +3,7 @@ import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-pla
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { OrderRow } from './order.ts';
 
-/** The lines are read for each row that is shown, by the primary key. */
+/** Columns of an order. Its lines are a subquery by primary key, which runs only for the rows returned. */
 const columns = (tx: Sql) => tx`
   o.id, o.number, o.status, o.source, o.channel, o.total_minor, o.currency, o.note, o.created_at, o.updated_at,
   ${contactColumns(tx)},
@@ -11,36 +11,36 @@ const columns = (tx: Sql) => tx`
      'unit_price_minor', l.unit_price_minor) order by l.position)
    from order_lines l where l.account_id = o.account_id and l.order_id = o.id) as items`;
 
-/** Undefined where the account has none with this id. */
+/** Returns an order, or undefined if the account has none with this id. */
 export async function selectOrder(tx: Sql, accountId: string, id: string): Promise<OrderRow | undefined> {
   const [row] = await tx<OrderRow[]>`
     select ${columns(tx)} from orders o ${joinContact(tx, 'o')} where o.account_id = ${accountId} and o.id = ${id}`;
   return row;
 }
 
-/** Locks the order against other changes, then reads it as it is under the lock. */
+/** Locks the order for update, then reads it. Returns undefined if the account has none with this id. */
 export async function lockOrder(tx: Sql, accountId: string, id: string): Promise<OrderRow | undefined> {
   const lock = tx`select 1 from orders where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectOrder(tx, accountId, id));
 }
 
-/** Whether the account has an order with this id. */
+/** Returns whether the account has an order with this id. */
 export async function hasOrder(tx: Sql, accountId: string, id: string): Promise<boolean> {
   const rows = await tx`select 1 from orders where account_id = ${accountId} and id = ${id}`;
   return rows.length > 0;
 }
 
-/** What a list is narrowed to. */
+/** Filters of a list. */
 export interface OrderFilter {
   status?: OrderStatus | undefined;
   source?: OrderSource | undefined;
-  /** A contact that was not merged; orders of those merged into it count. */
+  /** A surviving contact; orders of contacts merged into it match. */
   contactId?: string | undefined;
 }
 
 /**
- * Newest first, after the order `last`. The page is cut before it meets contacts and lines; of a contact it is cut for each of
- * its ids first, so that one with very many orders is listed as fast as one with few.
+ * Returns orders newest first, after the order `last`. The limit applies before the joins; with a contact it applies to each of its
+ * ids first, so that a contact with very many orders is listed as fast as one with few.
  */
 export async function listOrderRows(
   tx: Sql,
@@ -64,13 +64,13 @@ export async function listOrderRows(
     order by o.id desc`;
 }
 
-/** What an order is made from: the contact (of a merged one the survivor) and the products that are sold under these SKUs. */
+/** Contact (the surviving contact, if merged) and products by SKU, of which an order is made. */
 export interface OrderBasis {
   contact: KnownContact | undefined;
   products: ReadonlyMap<string, Product>;
 }
 
-/** Reads both in one statement. */
+/** Reads contact and products in one statement. */
 export async function selectOrderBasis(
   tx: Sql,
   accountId: string,
@@ -98,7 +98,7 @@ interface BasisRow {
   products: Product[];
 }
 
-/** Adds an order with its lines under the account's next number, in one statement. */
+/** Inserts an order with its lines and the account's next number, in one statement. Returns its id and number. */
 export async function insertOrder(
   tx: Sql,
   accountId: string,

@@ -16,7 +16,7 @@ export const pendingMessages: DueTable = {
   attempts: 'tries',
 };
 
-/** A message that messaging is to take, to the contact of an order (the surviving contact, if merged). */
+/** A message to hand over to messaging, for the contact of an order (the surviving contact, if merged). */
 export interface PendingMessage extends DueRow {
   id: string;
   contact_id: string;
@@ -25,7 +25,7 @@ export interface PendingMessage extends DueRow {
   body: string;
 }
 
-/** Has the contact of an order told `body`, once this transaction commits. */
+/** Queues a message to the contact of an order; it is sent once this transaction commits. */
 export async function insertPendingMessage(
   tx: Sql,
   accountId: string,
@@ -51,7 +51,7 @@ export async function claimPendingMessages(sql: Sql, { due, leasedUntil }: Claim
     from claimed p join orders o on o.account_id = p.account_id and o.id = p.order_id ${joinContact(sql, 'o')}`;
 }
 
-/** Deletes messages that messaging has taken. */
+/** Deletes messages that messaging accepted. */
 export async function deletePendingMessages(sql: Sql, taken: readonly PendingMessage[]): Promise<void> {
   await sql`
     delete from pending_messages where (account_id, id) in (

@@ -1,12 +1,12 @@
 import type { Product } from '@customer-platform/contracts/catalogue';
 import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
 
-/** What a write sets. */
+/** Columns that a write sets. */
 export type ProductValues = Omit<Product, 'id'>;
 
 const columns = (tx: Sql) => tx`id, sku, name, price_minor, currency, active`;
 
-/** Reads a product; in a write, `lock` keeps it until the transaction ends. Undefined where the account has none with this id. */
+/** Returns a product, or undefined if the account has none with this id. `lock` locks it until the transaction ends. */
 export async function findProduct(
   tx: Sql,
   accountId: string,
@@ -19,7 +19,7 @@ export async function findProduct(
   return row;
 }
 
-/** Newest first, after the product `last`. */
+/** Returns products newest first, after the product `last`. */
 export async function listProductRows(
   tx: Sql,
   accountId: string,
@@ -32,7 +32,7 @@ export async function listProductRows(
     order by id desc limit ${limit}`;
 }
 
-/** Adds a product; undefined where another of the account has its SKU. */
+/** Inserts a product. Returns undefined if another product of the account has its SKU. */
 export async function insertProduct(tx: Sql, accountId: string, values: ProductValues): Promise<Product | undefined> {
   const { sku, name, price_minor, currency, active } = values;
   const [row] = await tx<Product[]>`
@@ -43,7 +43,7 @@ export async function insertProduct(tx: Sql, accountId: string, values: ProductV
   return row;
 }
 
-/** Sets all values of a product. Answers false where another has its SKU: the transaction is then over. */
+/** Updates all values of a product. Returns false if another product has its SKU; the transaction is then aborted. */
 export async function updateProductRow(
   tx: Sql,
   accountId: string,

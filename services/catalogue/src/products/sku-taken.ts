@@ -1,2 +1,2 @@
-/** What is said where a SKU is asked for that another product has. */
+/** Error message for a SKU that another product has. */
 export const skuTakenMessage = 'sku must be unique in the account; another product has it';

@@ -4,8 +4,8 @@ import { toDeal } from './deal.ts';
 import { type DealRow, updateDealRow } from './deals.sql.ts';
 
 /**
- * Gives a locked deal other values. Answers what the change's event says: the deal after it, and the former values of what it
- * replaced, undefined where it replaced nothing; then nothing is written.
+ * Updates a locked deal. Returns its event's data: the deal after the update, and the former values of the fields that changed;
+ * undefined if none did, and then nothing is written.
  */
 export async function changeDeal(
   tx: Sql,

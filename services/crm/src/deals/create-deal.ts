@@ -2,7 +2,7 @@ import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
 import type { HandlerCall } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { holdPlace, openPipelines, type Place, selectPipeline } from '../pipelines/pipelines.sql.ts';
+import { ensureDefaultPipeline, lockStage, type StageRef, selectPipeline } from '../pipelines/pipelines.sql.ts';
 import { toDeal } from './deal.ts';
 import { insertDeal } from './deals.sql.ts';
 
@@ -11,7 +11,7 @@ export const createDeal = implement(contract.createDeal, {
     const { account, tx, body, now, emit } = call;
     const contact = body.contact === undefined ? undefined : await contactOfAccount(call, body.contact);
     const values = {
-      ...(await placeOf(call)),
+      ...(await initialStage(call)),
       title: body.title,
       status: 'open' as const,
       value_minor: body.value_minor,
@@ -32,20 +32,20 @@ export const createDeal = implement(contract.createDeal, {
   },
 });
 
-/** Where a new deal begins: what is given, else the first stage, else the first pipeline. */
-async function placeOf(call: HandlerCall<typeof contract.createDeal, undefined, undefined>): Promise<Place> {
+/** Locks the stage of a new deal: the one given, else the first of the pipeline given, else the first of the first pipeline. */
+async function initialStage(call: HandlerCall<typeof contract.createDeal, undefined, undefined>): Promise<StageRef> {
   const { account, tx, body, fail } = call;
   const { pipeline, stage } = body;
-  const place = await holdPlace(tx, account.id, { pipeline, stage });
-  if (place) return place;
+  const given = await lockStage(tx, account.id, { pipeline, stage });
+  if (given) return given;
   if (pipeline !== undefined && !(await selectPipeline(tx, account.id, pipeline)))
     return fail('invalid_request', 'pipeline must be the id of a pipeline of this account', 'pipeline');
   if (stage !== undefined) {
     const which = pipeline === undefined ? 'a pipeline of this account' : 'the pipeline';
     return fail('invalid_request', `stage must be the id of a stage of ${which}`, 'stage');
   }
-  await openPipelines(tx, account.id);
-  const first = await holdPlace(tx, account.id, { pipeline });
+  await ensureDefaultPipeline(tx, account.id);
+  const first = await lockStage(tx, account.id, { pipeline });
   return (
     first ?? fail('invalid_request', 'pipeline is required: the account has no pipeline; create one first', 'pipeline')
   );

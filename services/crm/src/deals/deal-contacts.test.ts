@@ -16,7 +16,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
-/** Publishes a merge as customer data would, with a sequence of its own. */
+/** Publishes contact.merged as customer data would, with the given sequence. */
 async function merge(account: string, survivor: { id: string; name: string }, merged: string, sequence: number) {
   const id = randomUUID();
   const contact = { ...survivor, number: 1, phone: null, email: null, tags: [], fields: {} };

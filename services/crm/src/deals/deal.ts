@@ -2,7 +2,7 @@ import type { Deal } from '@customer-platform/contracts/crm';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { DealRow } from './deals.sql.ts';
 
-/** A deal as answers show it, its times in the account's zone. */
+/** Returns a deal as responses show it, with its times in the account's time zone. */
 export function toDeal(row: DealRow, timezone: string): Deal {
   const { id, title, status, value_minor, currency, contact_id, contact_name, contact_phone, notes } = row;
   return {

@@ -1,12 +1,12 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { DealStatus } from '@customer-platform/contracts/crm';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
-import type { Place } from '../pipelines/pipelines.sql.ts';
+import type { StageRef } from '../pipelines/pipelines.sql.ts';
 
-/** A deal with what it shows of its pipeline, its stage and its contact (of a merged one the survivor; null: it has none). */
-export interface DealRow extends Place {
+/** A deal with its stage, pipeline and contact: the surviving contact, if merged; null if the deal has none. */
+export interface DealRow extends StageRef {
   id: string;
-  /** Within the account, from 1. */
+  /** Sequential within the account, from 1. */
   number: number;
   title: string;
   status: DealStatus;
@@ -26,36 +26,36 @@ const columns = (tx: Sql) => tx`
   d.id, d.number, d.title, d.pipeline_id, p.name as pipeline_name, d.stage_id, s.name as stage_name, d.status, d.value_minor,
   d.currency, d.notes, d.stage_entered_at, d.closed_at, d.created_at, d.updated_at, ${contactColumns(tx)}`;
 
-const neighbours = (tx: Sql) => tx`
+const joins = (tx: Sql) => tx`
   join pipelines p on p.account_id = d.account_id and p.id = d.pipeline_id
   join stages s on s.account_id = d.account_id and s.id = d.stage_id
   ${joinContact(tx, 'd')}`;
 
-/** Undefined where the account has none with this id. */
+/** Returns a deal, or undefined if the account has none with this id. */
 export async function selectDeal(tx: Sql, accountId: string, id: string): Promise<DealRow | undefined> {
   const [row] = await tx<DealRow[]>`
-    select ${columns(tx)} from deals d ${neighbours(tx)} where d.account_id = ${accountId} and d.id = ${id}`;
+    select ${columns(tx)} from deals d ${joins(tx)} where d.account_id = ${accountId} and d.id = ${id}`;
   return row;
 }
 
-/** Locks the deal against other changes, then reads it as it is under the lock. */
+/** Locks the deal for update, then reads it. Returns undefined if the account has none with this id. */
 export async function lockDeal(tx: Sql, accountId: string, id: string): Promise<DealRow | undefined> {
   const lock = tx`select 1 from deals where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectDeal(tx, accountId, id));
 }
 
-/** What a list is narrowed to; a stage says its pipeline. */
+/** Filters of a list; a stage implies its pipeline. */
 export interface DealFilter {
-  place?: { pipelineId: number } | { stageId: number } | undefined;
+  scope?: { pipelineId: number } | { stageId: number } | undefined;
   status?: DealStatus | undefined;
-  /** A contact that was not merged; deals of those merged into it count. */
+  /** A surviving contact; deals of contacts merged into it match. */
   contactId?: string | undefined;
 }
 
 /**
- * Newest first, after the deal `lastId`. The page is cut before it meets other tables, or the planner may join all there is
- * first. Of a contact it is cut for each of its ids by the index that begins with it: whatever else is asked for, no more is
- * read than the contact's own deals.
+ * Returns deals newest first, after the deal `lastId`. The limit applies before the joins, or PostgreSQL may join every row first.
+ * A contact's page is limited for each of its ids, through the index that begins with the contact: whatever the other filters, no
+ * more is read than the contact's own deals.
  */
 export async function listDealRows(
   tx: Sql,
@@ -64,12 +64,12 @@ export async function listDealRows(
   lastId: string | undefined,
   limit: number,
 ): Promise<DealRow[]> {
-  const { place, status, contactId } = filter;
+  const { scope, status, contactId } = filter;
   const page = (further: Fragment) => tx`
     select * from deals d
     where d.account_id = ${accountId} ${further}
-    ${place && 'pipelineId' in place ? tx`and d.pipeline_id = ${place.pipelineId}` : tx``}
-    ${place && 'stageId' in place ? tx`and d.stage_id = ${place.stageId}` : tx``}
+    ${scope && 'pipelineId' in scope ? tx`and d.pipeline_id = ${scope.pipelineId}` : tx``}
+    ${scope && 'stageId' in scope ? tx`and d.stage_id = ${scope.stageId}` : tx``}
     ${status ? tx`and d.status = ${status}` : tx``}
     ${lastId ? tx`and d.id < ${lastId}` : tx``}
     order by d.id desc limit ${limit}`;
@@ -78,13 +78,13 @@ export async function listDealRows(
     cross join lateral (${page(tx`and d.contact_id = named.id`)}) as d
     order by d.id desc limit ${limit}`;
   return await tx<DealRow[]>`
-    select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page(tx``)}) as d ${neighbours(tx)}
+    select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page(tx``)}) as d ${joins(tx)}
     order by d.id desc`;
 }
 
 type Fragment = ReturnType<Sql>;
 
-/** The newest open deal of a contact in one of these pipelines; of a merged contact the survivor's. */
+/** Returns the newest open deal of a contact (the surviving contact, if merged) in these pipelines, or undefined. */
 export async function selectOpenDeal(
   tx: Sql,
   accountId: string,
@@ -92,31 +92,31 @@ export async function selectOpenDeal(
   pipelines: number[],
 ): Promise<DealRow | undefined> {
   const [row] = await tx<DealRow[]>`
-    select ${columns(tx)} from deals d ${neighbours(tx)}
+    select ${columns(tx)} from deals d ${joins(tx)}
     where d.account_id = ${accountId} and d.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))
       and d.status = 'open' and d.pipeline_id = any(${pipelines}::bigint[])
     order by d.id desc limit 1`;
   return row;
 }
 
-/** Whether a request with this key was done. */
-export async function isTaken(tx: Sql, accountId: string, key: string): Promise<boolean> {
+/** Returns whether the request with this idempotency key was processed. */
+export async function isProcessed(tx: Sql, accountId: string, key: string): Promise<boolean> {
   const rows = await tx`select 1 from taken_keys where account_id = ${accountId} and key = ${key}`;
   return rows.length === 1;
 }
 
-/** Remembers the key of a request that is done. */
-export async function takeKey(tx: Sql, accountId: string, key: string, now: Date): Promise<void> {
+/** Marks the request with this idempotency key as processed. */
+export async function insertProcessedKey(tx: Sql, accountId: string, key: string, now: Date): Promise<void> {
   await tx`insert into taken_keys (account_id, key, at) values (${accountId}, ${key}, ${now})`;
 }
 
-/** Whether the account has a deal with this id. */
+/** Returns whether the account has a deal with this id. */
 export async function hasDeal(tx: Sql, accountId: string, id: string): Promise<boolean> {
   const rows = await tx`select 1 from deals where account_id = ${accountId} and id = ${id}`;
   return rows.length === 1;
 }
 
-/** Adds a deal under the account's next number. Answers its id and that number. */
+/** Inserts a deal with the account's next number. Returns its id and number. */
 export async function insertDeal(
   tx: Sql,
   accountId: string,
@@ -137,7 +137,7 @@ export async function insertDeal(
   return added!;
 }
 
-/** Sets everything of a deal that can change. */
+/** Writes every mutable column of a deal. */
 export async function updateDealRow(tx: Sql, accountId: string, row: DealRow): Promise<void> {
   await tx`
     update deals set title = ${row.title}, stage_id = ${row.stage_id}, status = ${row.status},

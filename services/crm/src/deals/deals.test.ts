@@ -85,8 +85,8 @@ describe('a deal', () => {
       [{ notes: 'a\u0000b' }, 'notes'],
     ];
     for (const [input, field] of wrong) {
-      const answer = await account.request('POST', '/v1/crm/deals', { body: { title: 'x', ...input } });
-      expect([input, answer]).toMatchObject([input, invalid(field)]);
+      const response = await account.request('POST', '/v1/crm/deals', { body: { title: 'x', ...input } });
+      expect([input, response]).toMatchObject([input, invalid(field)]);
     }
     expect((await account.client.listDeals()).data).toEqual([]);
   });
@@ -142,14 +142,14 @@ describe('changing a deal', () => {
     const made = await deal({ notes: 'kept' });
     platform.clock.advance(60_000);
     const values = { title: 'Other', value_minor: 5, currency: 'USD', contact: contact.id };
-    const answer = await patch(made.id, values);
+    const response = await patch(made.id, values);
     const after = {
       ...made,
       ...values,
       contact: { id: contact.id, name: 'Ada', phone: '' },
       updated_at: expect.stringMatching(/^2026-06-01T10:01/),
     };
-    expect(answer).toMatchObject({ status: 200, body: after });
+    expect(response).toMatchObject({ status: 200, body: after });
     expect(await get(made.id)).toEqual(after);
     const event = await platform.event(account.id, 'deal.updated');
     const previous = { title: 'A deal', value_minor: 0, currency: 'EUR', contact: null };
@@ -207,7 +207,7 @@ describe('changing a deal', () => {
 });
 
 describe('deleting a deal', () => {
-  it('answers 204 once, tells the other services, and nothing of it is left', async () => {
+  it('returns 204 once, tells the other services, and nothing of it is left', async () => {
     const { account, deal } = await openSales(platform);
     const { id } = await deal();
     const { NATS_URL, BUS_PREFIX } = platform.env('crm');

@@ -3,13 +3,13 @@ import type { Job } from '@customer-platform/service-kit';
 const keptMs = 30 * 24 * 3_600_000;
 const batchSize = 1_000;
 
-export const forgetTakenKeys: Job<unknown> = {
+export const forgetProcessedKeys: Job<unknown> = {
   name: 'forget-taken-keys',
   everyMs: 60_000,
   async run({ tx, now }) {
-    const gone = await tx`
+    const deleted = await tx`
       delete from taken_keys where (account_id, key) in (
         select account_id, key from taken_keys where at <= ${new Date(now.getTime() - keptMs)} order by at limit ${batchSize})`;
-    return gone.count === batchSize;
+    return deleted.count === batchSize;
   },
 };

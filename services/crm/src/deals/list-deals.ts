@@ -14,14 +14,14 @@ export const listDeals = implement(contract.listDeals, {
     if (pipeline !== undefined) {
       if (!(await selectPipeline(tx, account.id, pipeline)))
         return fail('invalid_request', 'pipeline must be the id of a pipeline of this account', 'pipeline');
-      filter.place = { pipelineId: pipeline };
+      filter.scope = { pipelineId: pipeline };
     }
     let isElsewhere = false;
     if (stage !== undefined) {
       const pipelineOfStage = await selectPipelineOfStage(tx, account.id, stage);
       if (pipelineOfStage === undefined)
         return fail('invalid_request', 'stage must be the id of a stage of this account', 'stage');
-      filter.place = { stageId: stage };
+      filter.scope = { stageId: stage };
       isElsewhere = pipeline !== undefined && pipeline !== pipelineOfStage;
     }
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;

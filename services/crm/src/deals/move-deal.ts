@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/crm';
 import { implement } from '../implement.ts';
-import { holdPlace } from '../pipelines/pipelines.sql.ts';
+import { lockStage } from '../pipelines/pipelines.sql.ts';
 import { changeDeal } from './change-deal.ts';
 import { toDeal } from './deal.ts';
 import { lockDeal } from './deals.sql.ts';
@@ -8,13 +8,13 @@ import { lockDeal } from './deals.sql.ts';
 export const moveDeal = implement(contract.moveDeal, {
   find: ({ account, tx, params }) => lockDeal(tx, account.id, params.deal_id),
   async handle({ account, tx, body, found, now, emit, fail }) {
-    const place = await holdPlace(tx, account.id, { pipeline: found.pipeline_id, stage: body.stage });
-    if (!place)
+    const stage = await lockStage(tx, account.id, { pipeline: found.pipeline_id, stage: body.stage });
+    if (!stage)
       return fail('invalid_request', `stage must be the id of a stage of the pipeline ${found.pipeline_name}`, 'stage');
     if (found.status !== 'open')
       return fail('invalid_state', `The deal is ${found.status}; reopen it before you move it`);
-    if (place.stage_id === found.stage_id) return toDeal(found, account.timezone);
-    const change = await changeDeal(tx, account, found, { ...place, stage_entered_at: now }, now);
+    if (stage.stage_id === found.stage_id) return toDeal(found, account.timezone);
+    const change = await changeDeal(tx, account, found, { ...stage, stage_entered_at: now }, now);
     emit(contract.dealStageChanged, change);
     return change.deal;
   },

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 beforeEach(() => platform.clock.set('2026-06-01T08:00:00Z'));
 
-/** A deal in Qualified that has come to this status. */
+/** Creates a deal of this status in the stage Qualified. */
 async function dealIn(status: string) {
   const sales = await openSales(platform);
   const { id } = await sales.deal({ stage: sales.stages[1] });
@@ -21,7 +21,7 @@ async function dealIn(status: string) {
 
 type Change = 'moved' | 'won' | 'lost' | 'open' | 'same' | '409';
 
-/** The outcome of every change in every status: what it leads to, 'same' where nothing changes, or a refusal. */
+/** Outcome of each change in each status: the new status, 'same' if nothing changes, or the refusal. */
 const outcomes: Record<string, Record<string, Change>> = {
   open: { move: 'moved', stay: 'same', win: 'won', lose: 'lost', reopen: 'same' },
   won: { move: '409', stay: '409', win: 'same', lose: '409', reopen: 'open' },
@@ -37,7 +37,7 @@ describe('a deal that is', () => {
     const { account, stages, before, get, change: ask } = await dealIn(status);
     const isMove = change === 'move' || change === 'stay';
     const body = isMove ? { stage: change === 'move' ? stages[2] : before.stage.id } : {};
-    const answer = await ask(before.id, isMove ? 'move' : change, body);
+    const response = await ask(before.id, isMove ? 'move' : change, body);
     const after = await get(before.id);
     const now = after.updated_at;
     const replaced: Record<Change, Record<string, unknown>> = {
@@ -48,8 +48,8 @@ describe('a deal that is', () => {
       same: {},
       '409': {},
     };
-    if (outcome === '409') expect(answer).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
-    else expect(answer).toMatchObject({ status: 200, body: after });
+    if (outcome === '409') expect(response).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
+    else expect(response).toMatchObject({ status: 200, body: after });
     if (outcome === '409' || outcome === 'same') {
       expect(after).toEqual(before);
       await account.client.deleteDeal({ params: { deal_id: before.id } });
@@ -69,14 +69,14 @@ describe('a deal that is', () => {
 
   it('lost for a reason says it in the event alone', async () => {
     const { account, before, change } = await dealIn('open');
-    const answer = await change(before.id, 'lose', { reason: 'too dear' });
+    const response = await change(before.id, 'lose', { reason: 'too dear' });
     const event = await platform.event(account.id, 'deal.lost');
     expect(event.data).toEqual({
-      deal: answer.body,
+      deal: response.body,
       previous: { status: 'open', closed_at: null },
       reason: 'too dear',
     });
-    expect(answer.text).not.toContain('too dear');
+    expect(response.text).not.toContain('too dear');
   });
 
   it('won, reopened and lost keeps the stage and the time it came there', async () => {
@@ -104,10 +104,12 @@ describe('of many at once', () => {
   it('wins and losses go one way: the others are refused', async () => {
     const { account, before, change, get } = await dealIn('open');
     const actions = Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'win' : 'lose'));
-    const answers = await Promise.all(actions.map((action) => change(before.id, action)));
+    const responses = await Promise.all(actions.map((action) => change(before.id, action)));
     const { status } = await get(before.id);
     const winner = status === 'won' ? 'win' : 'lose';
-    expect(answers.map((answer) => answer.status)).toEqual(actions.map((action) => (action === winner ? 200 : 409)));
+    expect(responses.map((response) => response.status)).toEqual(
+      actions.map((action) => (action === winner ? 200 : 409)),
+    );
     await change(before.id, 'reopen');
     await platform.event(account.id, 'deal.reopened');
     const closed = platform.events(account.id).filter(({ type }) => ['deal.won', 'deal.lost'].includes(type));
@@ -123,9 +125,9 @@ describe('of many at once', () => {
 
   it('50 wins give one change and one event', async () => {
     const { account, before, change } = await dealIn('open');
-    const answers = await Promise.all(Array.from({ length: 50 }, () => change(before.id, 'win')));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    const responses = await Promise.all(Array.from({ length: 50 }, () => change(before.id, 'win')));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
     await change(before.id, 'reopen');
     expect(await eventsUntil(platform, account.id, 'deal.won', 'deal.reopened')).toBe(1);
   });

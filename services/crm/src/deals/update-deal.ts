@@ -22,7 +22,7 @@ export const updateDeal = implement(contract.updateDeal, {
   },
 });
 
-/** The contact that a change gives the deal; one that it has already may stay, whatever became of it. */
+/** Returns the contact columns that a PATCH sets. The contact it already has may stay, even if deleted since. */
 async function contactAfter(
   call: HandlerCall<typeof contract.updateDeal, DealRow, undefined>,
 ): Promise<Partial<DealRow>> {

@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/crm';
 import { integerCursor, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { listPipelineRows, openPipelines, selectPipeline } from './pipelines.sql.ts';
+import { ensureDefaultPipeline, listPipelineRows, selectPipeline } from './pipelines.sql.ts';
 
 export const listPipelines = implement(contract.listPipelines, {
   async handle({ account, tx, query }) {
@@ -10,7 +10,7 @@ export const listPipelines = implement(contract.listPipelines, {
       rows: async (last, limit) => {
         const rows = await listPipelineRows(tx, account.id, last?.id ?? 0, limit);
         if (rows.length > 0 || last) return rows;
-        await openPipelines(tx, account.id);
+        await ensureDefaultPipeline(tx, account.id);
         return await listPipelineRows(tx, account.id, 0, limit);
       },
       item: (row) => row,

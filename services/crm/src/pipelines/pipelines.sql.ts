@@ -6,20 +6,20 @@ const columns = (tx: Sql) => tx`
   (select coalesce(json_agg(json_build_object('id', s.id, 'name', s.name, 'order', s.position) order by s.position), '[]')
    from stages s where s.account_id = p.account_id and s.pipeline_id = p.id) as stages`;
 
-/** Undefined where the account has none with this id. */
+/** Returns a pipeline with its stages, or undefined if the account has none with this id. */
 export async function selectPipeline(tx: Sql, accountId: string, id: number): Promise<Pipeline | undefined> {
   const [row] = await tx<Pipeline[]>`
     select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id = ${id}`;
   return row;
 }
 
-/** Locks the pipeline against other changes of it and its stages, then reads it. */
+/** Locks the pipeline's row, which every change of its stages locks too, then reads it. Returns undefined if there is none. */
 export async function lockPipeline(tx: Sql, accountId: string, id: number): Promise<Pipeline | undefined> {
   const lock = tx`select 1 from pipelines where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectPipeline(tx, accountId, id));
 }
 
-/** Oldest first, after the one with id `afterId`. */
+/** Returns pipelines oldest first, after the one with id `afterId`. */
 export async function listPipelineRows(
   tx: Sql,
   accountId: string,
@@ -31,7 +31,7 @@ export async function listPipelineRows(
     order by p.id limit ${limit}`;
 }
 
-/** Adds a pipeline with these stages, in their order. Answers its id. */
+/** Inserts a pipeline with these stages, in their order. Returns its id. */
 export async function insertPipeline(tx: Sql, accountId: string, name: string, stages: string[]): Promise<number> {
   const [row] = await tx<{ id: number }[]>`
     with added as (
@@ -42,10 +42,10 @@ export async function insertPipeline(tx: Sql, accountId: string, name: string, s
 }
 
 /**
- * Makes the pipeline with which every account begins, where the account has not got it before: one statement, so that of many
- * at once one makes it and the others wait for it.
+ * Creates the account's default pipeline, unless it was created before. One statement: of concurrent calls one creates it and the
+ * others wait for it.
  */
-export async function openPipelines(tx: Sql, accountId: string): Promise<void> {
+export async function ensureDefaultPipeline(tx: Sql, accountId: string): Promise<void> {
   await tx`
     with opened as (
       insert into openings (account_id) values (${accountId}) on conflict do nothing returning account_id
@@ -61,13 +61,13 @@ const insertStages = (tx: Sql, pipeline: ReturnType<Sql>, names: string[]) => tx
   from ${pipeline} as pipeline cross join unnest(${names}::text[]) with ordinality as stage (name, position)
   order by stage.position`;
 
-/** A stage that is to be: an old one by its id, a new one with null. */
+/** A stage of a pipeline's new state: an existing one by its id, a new one with null. */
 export interface PlannedStage {
   id: number | null;
   name: string;
 }
 
-/** Names the pipeline and gives it these stages in this order, and no other. Those that go must have no deals. */
+/** Sets the pipeline's name and its complete, ordered stages. Removed stages must have no deals. */
 export async function updatePipelineRow(
   tx: Sql,
   accountId: string,
@@ -94,12 +94,12 @@ export async function updatePipelineRow(
 }
 
 /**
- * The name of the first of these stages that has deals, whatever their status; undefined where none has. Until the transaction
- * ends no deal comes into any of them, and those that were just coming have come.
+ * Returns the name of the first of these stages that has deals of any status, or undefined if none has. Locks the stages, so that
+ * no deal enters them until the transaction ends; it waits for those that are entering.
  */
 export async function stageWithDeals(tx: Sql, accountId: string, ids: number[]): Promise<string | undefined> {
   if (ids.length === 0) return undefined;
-  // Two statements: the second sees what the first one waited for.
+  // Two statements: only the second one's snapshot has what the first one waited for.
   const held = tx`
     select 1 from stages where account_id = ${accountId} and id = any(${ids}::bigint[]) order by id for update`;
   const found = tx<{ name: string }[]>`
@@ -110,15 +110,15 @@ export async function stageWithDeals(tx: Sql, accountId: string, ids: number[]):
   return stage?.name;
 }
 
-/** Removes a pipeline and its stages, which must have no deals. */
+/** Deletes a pipeline and its stages, which must have no deals. */
 export async function deletePipelineRow(tx: Sql, accountId: string, id: number): Promise<void> {
   const emptied = tx`delete from stages where account_id = ${accountId} and pipeline_id = ${id}`.execute();
   const removed = tx`delete from pipelines where account_id = ${accountId} and id = ${id}`.execute();
   await Promise.all([emptied, removed]);
 }
 
-/** A stage with its pipeline: where a deal is. */
-export interface Place {
+/** A reference to a stage, with its pipeline. */
+export interface StageRef {
   pipeline_id: number;
   pipeline_name: string;
   stage_id: number;
@@ -126,15 +126,15 @@ export interface Place {
 }
 
 /**
- * The first stage, in the order of pipelines and their stages, that is this stage or of this pipeline, where they are given;
- * undefined where there is none. Until the transaction ends the stage cannot be removed.
+ * Returns the first stage, by pipeline and position, that matches the ids given, or undefined. Locks it, so that it cannot be
+ * removed until the transaction ends.
  */
-export async function holdPlace(
+export async function lockStage(
   tx: Sql,
   accountId: string,
   { pipeline, stage }: { pipeline?: number | undefined; stage?: number | undefined },
-): Promise<Place | undefined> {
-  const [row] = await tx<Place[]>`
+): Promise<StageRef | undefined> {
+  const [row] = await tx<StageRef[]>`
     select p.id as pipeline_id, p.name as pipeline_name, s.id as stage_id, s.name as stage_name
     from pipelines p join stages s on s.account_id = p.account_id and s.pipeline_id = p.id
     where p.account_id = ${accountId}
@@ -143,8 +143,8 @@ export async function holdPlace(
   return row;
 }
 
-/** Those of these pipelines, with their stages, and of these stages that there are. */
-export async function selectPlaces(tx: Sql, accountId: string, pipelines: number[], stages: number[]) {
+/** Returns those of these pipelines, with their stages, and of these stages that exist. */
+export async function selectPipelinesAndStages(tx: Sql, accountId: string, pipelines: number[], stages: number[]) {
   const [foundPipelines, foundStages] = await Promise.all([
     tx<Pipeline[]>`
       select ${columns(tx)} from pipelines p
@@ -156,7 +156,7 @@ export async function selectPlaces(tx: Sql, accountId: string, pipelines: number
   return { pipelines: foundPipelines, stages: foundStages };
 }
 
-/** The id of the pipeline that a stage is of; undefined where the account has no such stage. */
+/** Returns the id of a stage's pipeline, or undefined if the account has no such stage. */
 export async function selectPipelineOfStage(tx: Sql, accountId: string, stageId: number): Promise<number | undefined> {
   const [row] = await tx<{ pipeline_id: number }[]>`
     select pipeline_id from stages where account_id = ${accountId} and id = ${stageId}`;

@@ -158,9 +158,9 @@ describe('changing a pipeline', () => {
       [[], 'stages must have at least 1'],
     ];
     for (const [given, message] of wrong) {
-      const answer = await account.request('PATCH', `/v1/crm/pipelines/${pipeline.id}`, { body: { stages: given } });
-      expect(answer).toMatchObject(invalid('stages'));
-      expect(answer.body.error.message).toContain(message);
+      const response = await account.request('PATCH', `/v1/crm/pipelines/${pipeline.id}`, { body: { stages: given } });
+      expect(response).toMatchObject(invalid('stages'));
+      expect(response.body.error.message).toContain(message);
     }
     expect(await account.client.getPipeline({ params: { pipeline_id: pipeline.id } })).toEqual(pipeline);
   });
@@ -204,8 +204,8 @@ describe('a stage that has deals', () => {
       const create = () => account.request('POST', '/v1/crm/deals', { body: { title: 'x', stage: goes } });
       const requests = [remove, create, () => change(moving.id, 'move', { stage: goes }), create];
       const turned = [...requests.slice(round % 4), ...requests.slice(0, round % 4)];
-      const answers = await Promise.all(turned.map((send) => send()));
-      const statuses = answers.map(({ status }) => status);
+      const responses = await Promise.all(turned.map((send) => send()));
+      const statuses = responses.map(({ status }) => status);
       const { stages } = await account.client.getPipeline({ params: { pipeline_id: made.id } });
       const { data } = await account.client.listDeals({ query: { pipeline: made.id } });
       for (const { stage } of data) expect(stages.map(({ id }) => id)).toContain(stage.id);

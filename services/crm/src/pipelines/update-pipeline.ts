@@ -22,7 +22,7 @@ export const updatePipeline = implement(contract.updatePipeline, {
   },
 });
 
-/** The stages that a pipeline is to have. Throws invalid_request, field stages, for an id that is none of its own, or there twice. */
+/** Returns a pipeline's stages after a PATCH. Throws invalid_request, field stages, for an unknown or repeated id. */
 function plannedStages(
   given: readonly { id?: number | undefined; name?: string | undefined }[],
   current: readonly contract.Stage[],

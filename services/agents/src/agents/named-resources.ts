@@ -6,12 +6,12 @@ import { type AgentPipeline, selectCollectionIds } from './agents.sql.ts';
 
 interface NamingCall {
   account: AccountContext;
-  prefetch<Answer>(work: (call: PrefetchCall) => Promise<Answer>): Answer;
+  prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>): Result;
 }
 
 /**
- * The pipelines that a caller gives to an agent, each once, in their order. Those that it has (`known`) stay, whatever became of them;
- * Pipelines is asked for the others. Throws invalid_request, field pipelines, naming what is none of the account.
+ * Returns the pipelines given for an agent, without duplicates, in order. Those that it has (`known`) are not checked again; the
+ * others are requested from Pipelines. Throws invalid_request, field pipelines, which names an id that is none of the account's.
  */
 export function namedPipelines(
   { account, prefetch }: NamingCall,
@@ -33,8 +33,8 @@ export function namedPipelines(
 }
 
 /**
- * The collections that a caller gives to an agent, each once, in their order; those that it has (`known`) stay, whatever became of
- * them. Throws invalid_request, field collections, naming what is none of the account.
+ * Returns the collections given for an agent, without duplicates, in order. Those that it has (`known`) are not checked again.
+ * Throws invalid_request, field collections, which names the ids that are none of the account's.
  */
 export async function namedCollections(
   tx: Sql,

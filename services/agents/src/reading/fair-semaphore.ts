@@ -1,39 +1,39 @@
-/** What one source has had of something that is shared so far. */
-export interface Share {
+/** Time for which one source has held permits so far. */
+export interface Usage {
   usedMs: number;
 }
 
 interface Waiting {
-  share: Share;
+  usage: Usage;
   begin: () => void;
 }
 
-/** Shares something out: to so many at once, and next to whoever has had it for the shortest time in all, the first come first. */
-export class Turns {
+/** A semaphore whose next permit goes to the source that has held permits for the shortest time; among equals, to the first waiter. */
+export class FairSemaphore {
   #free: number;
   #waiting: Waiting[] = [];
 
-  constructor(atOnce: number) {
-    this.#free = atOnce;
+  constructor(permits: number) {
+    this.#free = permits;
   }
 
-  /** Does `work` in its turn. Throws the signal's reason where that is aborted before; what it throws itself goes through. */
-  async use<Result>(share: Share, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    await this.#turn(share, signal);
+  /** Runs `work` with a permit. Throws the signal's reason if that is aborted before; errors of `work` pass through. */
+  async use<Result>(usage: Usage, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    await this.#acquire(usage, signal);
     const began = performance.now();
     try {
       return await work();
     } finally {
-      share.usedMs += performance.now() - began;
+      usage.usedMs += performance.now() - began;
       this.#free++;
       this.#beginNext();
     }
   }
 
-  async #turn(share: Share, signal: AbortSignal): Promise<void> {
+  async #acquire(usage: Usage, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { share, begin: resolve };
+    const waiting = { usage, begin: resolve };
     const leave = () => {
       this.#waiting = this.#waiting.filter((other) => other !== waiting);
       reject(signal.reason as Error);
@@ -47,7 +47,7 @@ export class Turns {
   #beginNext(): void {
     const [first, ...others] = this.#waiting;
     if (this.#free === 0 || !first) return;
-    const next = others.reduce((least, one) => (one.share.usedMs < least.share.usedMs ? one : least), first);
+    const next = others.reduce((least, one) => (one.usage.usedMs < least.usage.usedMs ? one : least), first);
     this.#waiting = this.#waiting.filter((one) => one !== next);
     this.#free--;
     next.begin();

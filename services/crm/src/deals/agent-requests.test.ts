@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const done = { refusal: null };
 
-/** An account with an open deal, and what it is asked about it. */
+/** Creates an account with an open deal. Returns them and the requests that agents send about it. */
 async function openDeal() {
   const sales = await openSales(platform);
   const { client, id: accountId } = sales.account;
@@ -66,8 +66,8 @@ describe('a note', () => {
   it("is a paragraph of the deal's notes, once for its key, and tells of it", async () => {
     const { account, note, read } = await openDeal();
     const key = randomUUID();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => note('Asked for Assam', key)));
-    expect(answers).toEqual(Array(10).fill(done));
+    const replies = await Promise.all(Array.from({ length: 10 }, () => note('Asked for Assam', key)));
+    expect(replies).toEqual(Array(10).fill(done));
     expect((await read()).notes).toBe('Asked for Assam');
     expect(await note('Called back')).toEqual(done);
     expect((await read()).notes).toBe('Asked for Assam\n\nCalled back');
