@@ -3,31 +3,31 @@ import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from
 import type { ChangeFeed } from './changes/change-feed.ts';
 import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 
-/** What admin operations share. */
+/** Resources of admin operations. */
 export interface AdminResources {
   changes: ChangeFeed;
   guard: InvalidKeyGuard;
-  /** Asks a service to publish its events since then again; answers how many that is. Throws 503. */
+  /** Asks a service to publish its events since then again; returns their number. Throws 503. */
   republish(service: ServiceName, since: Date): Promise<number>;
   eventsCommitted(): void;
 }
 
-/** Makes an admin operation from its contract. */
+/** Binds an admin operation to its contract. */
 export const implement = implementer<AdminResources>();
 
-/** After a commit with events: the relay sends them. */
+/** Wakes the relay after a commit with events. */
 export function publishEvents(resources: AdminResources): void {
   resources.eventsCommitted();
 }
 
-/** After a commit with a recorded change: every gateway forgets what it knew. */
+/** Announces a recorded change after its commit: every gateway drops what it cached of it. */
 export function announceChange(resources: AdminResources): void {
   resources.changes.announce();
 }
 
 /**
- * Publishes an event with the transaction, as the account that it is about: the caller of an admin operation is the
- * operator, who has no account.
+ * Publishes an event with the transaction, on behalf of the account that it is about: the caller of an admin operation
+ * is the operator, who has no account.
  */
 export async function emitFor<Event extends EventDefinition>(
   tx: Sql,

@@ -134,8 +134,8 @@ describe('the admin tool', () => {
     expect([machines.exitCode, JSON.parse(machines.output).error.field]).toEqual([1, 'name']);
     const locked = await runCommand(['accounts', 'list'], { ...env(), ADMIN_TOKEN: 'wrong' }, nowhere);
     expect([locked.exitCode, locked.output]).toEqual([1, expect.stringContaining('401 invalid_key')]);
-    const away = await runCommand(['accounts', 'list'], { ...env(), ADMIN_URL: 'http://127.0.0.1:1' }, nowhere);
-    expect([away.exitCode, away.output]).toEqual([
+    const unreachable = await runCommand(['accounts', 'list'], { ...env(), ADMIN_URL: 'http://127.0.0.1:1' }, nowhere);
+    expect([unreachable.exitCode, unreachable.output]).toEqual([
       1,
       expect.stringContaining('http://127.0.0.1:1 (from ADMIN_URL) does not respond'),
     ]);

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { type Command, commands, flagName, flagValue } from './cli/commands.ts';
 import { show, usage } from './cli/show.ts';
 
-/** What a run of the tool leads to: 0 done, 1 refused or unreachable, 2 used wrongly. */
+/** Result of a run of the tool; the exit code is 0 for done, 1 for refused or unreachable, 2 for wrong usage. */
 export interface Outcome {
   exitCode: 0 | 1 | 2;
   output: string;
@@ -28,10 +28,10 @@ export async function runCommand(args: string[], env: NodeJS.ProcessEnv, platfor
     return { exitCode: 2, output: `${(error as Error).message}\n\n${usage(command)}` };
   }
   try {
-    const answer = await send(command, request, entrance(env, platformDirectory));
-    if (answer.status >= 400) return { exitCode: 1, output: request.isJson ? answer.text : refusal(answer) };
-    const body = answer.text === '' ? undefined : (JSON.parse(answer.text) as unknown);
-    return { exitCode: 0, output: request.isJson ? answer.text || '{}' : show(body) };
+    const response = await send(command, request, endpointOf(env, platformDirectory));
+    if (response.status >= 400) return { exitCode: 1, output: request.isJson ? response.text : refusal(response) };
+    const body = response.text === '' ? undefined : (JSON.parse(response.text) as unknown);
+    return { exitCode: 0, output: request.isJson ? response.text || '{}' : show(body) };
   } catch (error) {
     return { exitCode: 1, output: (error as Error).message };
   }
@@ -65,15 +65,15 @@ function readArguments(command: Command, args: string[]) {
   return { path, fields, isJson: values.json === true };
 }
 
-interface Entrance {
+interface Endpoint {
   url: string;
   token: string;
-  /** Where the URL comes from: a start without demo data leaves the address of an earlier one. */
+  /** Source of the URL: a start without demo data leaves the address of an earlier one. */
   source: string;
 }
 
-/** Where the control plane is and its token: from the environment, else from a local start. */
-function entrance(env: NodeJS.ProcessEnv, directory: string): Entrance {
+/** Returns the control plane's address and token: from the environment, else from a local start. */
+function endpointOf(env: NodeJS.ProcessEnv, directory: string): Endpoint {
   const demoFile = join(directory, 'demo.json');
   const demo = readJson(demoFile);
   const secrets = readJson(join(directory, 'secrets.json'));
@@ -97,7 +97,7 @@ function readJson(file: string): Record<string, string | undefined> {
 async function send(
   { operation }: Command,
   { path, fields }: { path: string; fields: Record<string, unknown> },
-  { url, token, source }: Entrance,
+  { url, token, source }: Endpoint,
 ): Promise<{ status: number; text: string }> {
   const isRead = operation.method === 'GET';
   const query = new URLSearchParams(isRead ? (fields as Record<string, string>) : {}).toString();

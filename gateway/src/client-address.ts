@@ -6,12 +6,12 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A network and the length of its prefix. */
 export type AddressRange = readonly [Address, number];
 
-/** What IPv4 addresses are mapped into in IPv6, `::ffff:0:0/96`, has so many bits before the IPv4 address. */
+/** Prefix length of `::ffff:0:0/96`, the IPv6 range of mapped IPv4 addresses. */
 const mappingBits = 96;
 
 /**
- * Reads an address or a CIDR range; one of IPv4 mapped into IPv6 is the IPv4 range. Throws an Error for anything else,
- * and for a mapped range of fewer than 96 bits: callers are never known by an address in it.
+ * Parses an address or a CIDR range; an IPv4 range mapped into IPv6 becomes the IPv4 range. Throws an Error for
+ * anything else, and for a mapped range of fewer than 96 bits, which matches no caller.
  */
 export function parseRange(text: string): AddressRange {
   const [network, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : wholeAddress(ipaddr.parse(text));
@@ -25,7 +25,9 @@ function wholeAddress(address: Address): AddressRange {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
-/** Whether an address lies in one of the ranges; an IPv4 address mapped into IPv6 counts as the IPv4 address. */
+/**
+ * Returns whether an address lies in one of the ranges; an IPv4 address mapped into IPv6 counts as the IPv4 address.
+ */
 export function isInRanges(address: string, ranges: readonly AddressRange[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -33,8 +35,8 @@ export function isInRanges(address: string, ranges: readonly AddressRange[]): bo
 }
 
 /**
- * Answers who sent a request: the peer, or, where the peer is a proxy that the operator named, the nearest address in
- * X-Forwarded-For that is not such a proxy. What stands left of it could be anybody's invention and is not read.
+ * Returns a reader of client addresses: the peer, or, if the peer is a trusted proxy, the nearest address in
+ * X-Forwarded-For that is not one. Anything left of it may be forged and is not read.
  */
 export function clientAddressReader(trustedProxies: readonly AddressRange[]): (request: IncomingMessage) => string {
   return (request) => {
@@ -53,7 +55,7 @@ export function clientAddressReader(trustedProxies: readonly AddressRange[]): (r
   };
 }
 
-/** The address of one hop, which some proxies write with a port: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
+/** Returns the address of one hop, which some proxies write with a port: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
 function addressOf(hop: string): string | undefined {
   const bare = hop.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined;
@@ -63,10 +65,10 @@ function withoutMapping(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-/** How many bits of an IPv6 address its network has: an operator of one has all addresses below it. */
+/** Prefix length of an IPv6 network, whose holder has all addresses in it. */
 const networkBits = 64;
 
-/** Under which an address is counted: itself, or, of IPv6, its network, such as `2001:db8:0:1::/64`. */
+/** Returns the key that an address is counted under: itself, or its IPv6 network, such as `2001:db8:0:1::/64`. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

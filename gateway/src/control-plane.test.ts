@@ -22,8 +22,8 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-function expectRefusal(answer: RawAnswer, status: number, code: string, field?: string): void {
-  expect({ status: answer.status, ...answer.body.error, message: '' }).toEqual({
+function expectRefusal(response: RawAnswer, status: number, code: string, field?: string): void {
+  expect({ status: response.status, ...response.body.error, message: '' }).toEqual({
     status,
     code,
     message: '',
@@ -32,16 +32,16 @@ function expectRefusal(answer: RawAnswer, status: number, code: string, field?: 
 }
 
 async function make(settings: object = {}) {
-  const answer = await platform.admin('POST', '/admin/accounts', { name: 'Acme', ...settings });
-  expect(answer.status).toBe(201);
-  return answer.body;
+  const response = await platform.admin('POST', '/admin/accounts', { name: 'Acme', ...settings });
+  expect(response.status).toBe(201);
+  return response.body;
 }
 
 async function addKey(accountId: string, settings: object = {}) {
   const body = { name: 'k', mode: 'live', scopes: ['*'], ...settings };
-  const answer = await platform.admin('POST', `/admin/accounts/${accountId}/keys`, body);
-  expect(answer.status).toBe(201);
-  return answer.body;
+  const response = await platform.admin('POST', `/admin/accounts/${accountId}/keys`, body);
+  expect(response.status).toBe(201);
+  return response.body;
 }
 
 const me = (key: string) => rawRequest(platform.gatewayUrl, 'GET', '/v1/me', { key });
@@ -74,7 +74,7 @@ describe('the control plane', () => {
     expectRefusal(await platform.admin('GET', '/v1/me'), 404, 'not_found');
   });
 
-  it('answers 404 for what does not exist and for ids that are none', async () => {
+  it('returns 404 for what does not exist and for ids that are none', async () => {
     for (const operation of Object.values<Operation>(adminOperations).filter((each) => each.path.includes('{'))) {
       for (const id of [nobody, 'none']) {
         const path = operation.path.replace(/\{\w+\}/g, id);
@@ -199,8 +199,8 @@ describe('an account', () => {
   it('stays as it is, and nothing is published, where nothing changes', async () => {
     const account = await make();
     for (const body of [{}, { name: 'Acme', plan: { api: true }, modules: { cdp: { on: true } } }, { name: null }]) {
-      const answer = await platform.admin('PATCH', `/admin/accounts/${account.id}`, body);
-      expect([answer.status, answer.body]).toEqual([200, account]);
+      const response = await platform.admin('PATCH', `/admin/accounts/${account.id}`, body);
+      expect([response.status, response.body]).toEqual([200, account]);
     }
     await platform.admin('PATCH', `/admin/accounts/${account.id}`, { name: 'Last' });
     await platform.event(account.id, 'account.updated');
@@ -209,9 +209,9 @@ describe('an account', () => {
 
   it('is followed by its sandbox, which cannot be changed alone', async () => {
     const account = await make();
-    const answer = await platform.admin('PATCH', `/admin/accounts/${account.sandbox_id}`, { name: 'x' });
-    expectRefusal(answer, 409, 'invalid_state');
-    expect(answer.body.error.message).toContain(account.id);
+    const response = await platform.admin('PATCH', `/admin/accounts/${account.sandbox_id}`, { name: 'x' });
+    expectRefusal(response, 409, 'invalid_state');
+    expect(response.body.error.message).toContain(account.id);
   });
 
   it('is made once under one Idempotency-Key', async () => {
@@ -241,8 +241,8 @@ describe('an account', () => {
     expect(listed.slice(0, 5)).toEqual(made);
     const sandboxId = (await make()).sandbox_id;
     for (const cursor of ['', 'x', nobody, sandboxId]) {
-      const answer = await platform.admin('GET', `/admin/accounts?starting_after=${cursor}`);
-      expectRefusal(answer, 400, 'invalid_request', 'starting_after');
+      const response = await platform.admin('GET', `/admin/accounts?starting_after=${cursor}`);
+      expectRefusal(response, 400, 'invalid_request', 'starting_after');
     }
     expectRefusal(await platform.admin('GET', '/admin/accounts?limit=101'), 400, 'invalid_request', 'limit');
   });
@@ -406,8 +406,8 @@ describe('a key', () => {
     const { id, key } = await addKey(account.id);
     expect((await me(key)).status).toBe(200);
     for (let count = 0; count < 2; count++) {
-      const answer = await platform.admin('DELETE', `/admin/keys/${id}`);
-      expect([answer.status, answer.text]).toEqual([204, '']);
+      const response = await platform.admin('DELETE', `/admin/keys/${id}`);
+      expect([response.status, response.text]).toEqual([204, '']);
     }
     expect((await me(key)).status).toBe(401);
     expectRefusal(await platform.admin('POST', `/admin/keys/${id}/rotate`, {}), 409, 'invalid_state');
@@ -488,10 +488,10 @@ describe('a team member', () => {
 
   it('is one, however often added at once', async () => {
     const { id } = await make();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => add(id, { name: 'Ada', email: 'ada@x.example' })),
     );
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
-    expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(responses.map(({ body }) => body.id)).size).toBe(1);
   });
 });

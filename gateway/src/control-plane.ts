@@ -15,7 +15,7 @@ import type { AdminResources } from './admin-operation.ts';
 import type { GatewayConfig } from './settings.ts';
 import { WrongTokens } from './wrong-tokens.ts';
 
-/** Under which the control plane's keyed answers are stored: it acts for no account. */
+/** Account under which the control plane's responses to idempotency keys are stored: it acts for none. */
 export const operator: AccountContext = {
   id: '00000000-0000-0000-0000-000000000000',
   owner: '00000000-0000-0000-0000-000000000000',
@@ -29,7 +29,10 @@ export const operator: AccountContext = {
   suspended: false,
 };
 
-/** The handler of the second listener's requests: the admin operations for the holder of the admin token, and health. */
+/**
+ * Returns the handler of the second listener's requests: the admin operations for the holder of the admin token, and
+ * health.
+ */
 export function controlPlane(
   foundation: Foundation<GatewayConfig>,
   operations: readonly BoundOperation<AdminResources>[],
@@ -81,7 +84,7 @@ export function controlPlane(
   };
 }
 
-/** Why a request is not the admin token holder's; undefined where it is. */
+/** Returns the refusal of a request without the admin token, undefined if it has it. */
 function refusalOf(authorization: string | undefined, token: string): ApiError | undefined {
   const headers = { 'WWW-Authenticate': 'Bearer' };
   const given = /^bearer +(\S.*)$/i.exec(authorization ?? '')?.[1];

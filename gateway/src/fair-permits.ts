@@ -3,26 +3,26 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { serviceUnavailable } from '@customer-platform/service-kit';
 
 /**
- * A bounded number of permits (sockets, bytes, files) that owners share. An owner may hold at most `share` times what is
- * free, so that something is left for who holds nothing: with share 1 one owner alone gets half, two in turn a third each; it takes
- * eight that keep all they get to hold 256.
+ * A bounded number of permits (sockets, bytes, files) that owners share. An owner may hold at most `ratio` times the
+ * free permits, so that some are left for an owner that holds none: with ratio 1 one owner alone gets half, two that
+ * alternate a third each; it takes eight that keep all they get to hold 256.
  */
 export class FairPermits {
   readonly #total: number;
-  readonly #share: number;
+  readonly #ratio: number;
   readonly #held = new Map<string, number>();
   #free: number;
 
-  constructor(total: number, share = 1) {
+  constructor(total: number, ratio = 1) {
     this.#total = total;
-    this.#share = share;
+    this.#ratio = ratio;
     this.#free = total;
   }
 
-  /** Takes `count` permits; false where they are more than the owner may hold now. */
+  /** Takes `count` permits; returns false if they are more than the owner may hold now. */
   tryTake(owner: string, count = 1): boolean {
     const held = (this.#held.get(owner) ?? 0) + count;
-    if (held > this.#free * this.#share) return false;
+    if (held > this.#free * this.#ratio) return false;
     this.#held.set(owner, held);
     this.#free -= count;
     return true;
@@ -36,13 +36,13 @@ export class FairPermits {
     this.#free = Math.min(this.#total, this.#free + count);
   }
 
-  /** Whether an owner holds any. */
+  /** Returns whether an owner holds any. */
   holds(owner: string): boolean {
     return this.#held.has(owner);
   }
 }
 
-/** The client went away: nobody waits for an answer. */
+/** The client disconnected: nobody waits for a response. */
 export class ClientGone extends Error {
   constructor() {
     super('the client went away');
@@ -53,7 +53,7 @@ interface Waiter {
   begin(): void;
 }
 
-/** Permits that are waited for, at most `waitMs` and in a queue that is shared as fairly as they are. */
+/** A queue for permits: a wait ends after `waitMs`, and its places are shared as fairly as the permits. */
 export class PermitQueue {
   readonly #permits: FairPermits;
   readonly #places: FairPermits;
@@ -66,14 +66,14 @@ export class PermitQueue {
     this.#waitMs = waitMs;
   }
 
-  /** Takes a permit where the owner may have one now. */
+  /** Takes a permit if the owner may have one now. */
   tryTake(owner: string): boolean {
     return this.#permits.tryTake(owner);
   }
 
   /**
-   * Waits for a permit that `tryTake` refused. Rejects with 429 or 503, which name `whatIsBusy`, once the queue is full or the time is
-   * over, and with ClientGone once the response closes.
+   * Waits for a permit that `tryTake` refused. Rejects with 429 or 503, which name `whatIsBusy`, if the queue is full
+   * or the wait too long, and with ClientGone if the response closes.
    */
   async wait(owner: string, whatIsBusy: string, response: ServerResponse): Promise<void> {
     if (!this.#places.tryTake(owner)) throw this.refusal(owner, whatIsBusy);
@@ -81,7 +81,7 @@ export class PermitQueue {
     const queue = this.#waiting.get(owner) ?? new Set();
     const waiter = { begin: resolve };
     this.#waiting.set(owner, queue.add(waiter));
-    // Who gave up leaves the queue at once, or the next permit would be given to nobody.
+    // A waiter that gave up leaves the queue at once, or the next permit would go to nobody.
     const fail = (error: Error) => {
       queue.delete(waiter);
       if (queue.size === 0 && this.#waiting.get(owner) === queue) this.#waiting.delete(owner);
@@ -99,7 +99,7 @@ export class PermitQueue {
     }
   }
 
-  /** Gives a permit back, to whoever waits and may have it: owners take turns, and one owner's requests keep their order. */
+  /** Returns a permit, and grants it to a waiter that may have it: round-robin over owners, in order within one. */
   giveBack(owner: string): void {
     this.#permits.giveBack(owner);
     if (this.#waiting.size === 0) return;
@@ -113,13 +113,13 @@ export class PermitQueue {
     }
   }
 
-  /** The refusal of one more: 429 for an owner that holds others, 503 where other owners hold them. */
+  /** Returns the refusal of one more: 429 for an owner that holds others, 503 if other owners hold them. */
   refusal(owner: string, whatIsBusy: string): ApiError {
     return busy(this.#permits.holds(owner), whatIsBusy);
   }
 }
 
-/** Refuses what finds no room: 429 where the caller's own requests take it up, else 503, both with Retry-After. */
+/** Returns the refusal for lack of room: 429 if the caller's own requests fill it, else 503, both with Retry-After. */
 export function busy(isOwnDoing: boolean, whatIsBusy: string): ApiError {
   if (!isOwnDoing) return serviceUnavailable(`${whatIsBusy} is busy; try again shortly`);
   const message = `Too many of your requests are in progress: ${whatIsBusy} is busy with them; try again shortly`;

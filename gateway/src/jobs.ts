@@ -2,10 +2,10 @@ import type { Job } from '@customer-platform/service-kit';
 import { forgetChanges } from './changes/changes.sql.ts';
 import type { UseLog } from './keys/use-log.ts';
 
-/** Longer than any gateway goes without looking: one that does reads everything anew. */
+/** Longer than any gateway goes without polling; one that does drops its whole cache. */
 const changesKeptMs = 3_600_000;
 
-/** Writes when keys were last used. */
+/** Returns the job that writes when keys were last used. */
 export function saveKeyUses(uses: UseLog): Job<undefined> {
   return {
     name: 'save-key-uses',
@@ -17,7 +17,7 @@ export function saveKeyUses(uses: UseLog): Job<undefined> {
   };
 }
 
-/** Changes that every gateway has seen. */
+/** Deletes changes that every gateway has seen. */
 export const forgetOldChanges: Job<undefined> = {
   name: 'forget-old-changes',
   everyMs: 60_000,

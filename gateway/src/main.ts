@@ -69,12 +69,12 @@ const adminOperations: Implements<typeof contract.adminOperations, AdminResource
   unblockAddress,
 };
 
-/** The replies to other services. */
+/** Replies to other services. */
 const requests: RepliesTo<typeof contract> = { getAccountContext: handleAccountContext, getMember: handleMember };
 
 const migrations = new URL('../migrations/', import.meta.url);
 
-/** Starts both listeners. Throws where settings are wrong or the database cannot be migrated. */
+/** Starts both listeners. Throws if settings are invalid or the database cannot be migrated. */
 export async function startGateway(
   env: NodeJS.ProcessEnv,
   options: { clock?: () => Date } = {},
@@ -98,7 +98,7 @@ export async function startGateway(
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, Object.values(requests), work);
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
-  // Ready is who takes requests. Without the database all gateways answer alike, and better than a balancer without any.
+  // Ready means taking requests: without the database all gateways respond alike, better than a balancer without any.
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
@@ -151,7 +151,7 @@ export async function startGateway(
   };
 }
 
-/** How long a service may take to count what it published. */
+/** Timeout of a service's count of its published events. */
 const republishTimeoutMs = 10_000;
 
 function republisher(bus: Bus): AdminResources['republish'] {
@@ -162,7 +162,7 @@ function republisher(bus: Bus): AdminResources['republish'] {
   };
 }
 
-/** The upstream of each service that the settings name. */
+/** Returns the upstream of each service that the settings name. */
 function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName, Upstream> {
   const urls: Partial<Record<ServiceName, string | undefined>> = {
     calendar: config.CALENDAR_URL,
@@ -188,7 +188,7 @@ function bodyBounds(config: GatewayConfig): BodyBounds {
   };
 }
 
-/** Hooks wait little: their providers send again. */
+/** Returns the bounds of hook calls, which wait briefly: their providers retry. */
 function hookUpstreamBounds(config: GatewayConfig) {
   return { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
 }

@@ -14,7 +14,7 @@ afterAll(async () => {
 const ask = (key: string | null, from: string) =>
   rawRequest(platform.adminUrl, 'GET', '/admin/accounts', { key, headers: { 'x-forwarded-for': from } });
 
-/** How long a wrong token's refusal takes, in milliseconds. */
+/** Returns the milliseconds until a wrong token is refused. */
 async function wrongMs(from: string, key: string | null = 'wrong'): Promise<number> {
   const began = performance.now();
   expect((await ask(key, from)).status).toBe(401);
@@ -27,7 +27,7 @@ describe('wrong admin tokens of an address', () => {
     for (let count = 1; count < 5; count++) await wrongMs(from);
     const times: number[] = [];
     for (let count = 5; count < 14; count++) times.push(await wrongMs(from));
-    // A timer is never early but by its rounding; how late it is, is the machine's.
+    // A timer is early by no more than its rounding; a busy machine may delay it.
     for (const [index, ms] of times.entries()) expect(ms).toBeGreaterThan(Math.min((index + 1) * 250, 2_000) - 5);
     expect(await wrongMs(from, null)).toBeGreaterThan(1_995);
   });
@@ -36,7 +36,7 @@ describe('wrong admin tokens of an address', () => {
     const from = '2001:db8::1';
     for (let count = 0; count < 5; count++) await wrongMs(from);
     const order: string[] = [];
-    const then = (name: string, answer: Promise<unknown>) => answer.then(() => order.push(name));
+    const then = (name: string, response: Promise<unknown>) => response.then(() => order.push(name));
     await Promise.all([
       then('wrong', wrongMs('2001:db8::2')),
       then('wrong', wrongMs('2001:db8::3')),
@@ -60,7 +60,7 @@ describe('wrong admin tokens of an address', () => {
       () => new SlowClient(platform.adminUrl, [...lines, '', ''].join('\r\n')),
     );
     try {
-      await waitFor('every answer', () => clients.every(({ status }) => status), 20_000);
+      await waitFor('every response', () => clients.every(({ status }) => status), 20_000);
       const statuses = clients.map(({ status }) => status);
       expect(new Set(statuses)).toEqual(new Set([401, 429]));
       expect((await ask(platform.adminToken, from)).status).toBe(200);

@@ -3,16 +3,16 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { LRUCache } from '@customer-platform/service-kit';
 import { networkOf } from './client-address.ts';
 
-/** From so many wrong tokens within the window each refusal takes a step longer, up to the longest. */
+/** Wrong tokens within the window from which each refusal takes a step longer, up to the longest. */
 const patience = 5;
 const windowMs = 60_000;
 const stepMs = 250;
 const longestMs = 2_000;
 const maxAddresses = 10_000;
-/** Refusals that wait at once; one more is refused without waiting, with 429. */
+/** Most refusals that wait at once; one more gets 429 without waiting. */
 const maxWaiting = 100;
 
-/** Slows down those who guess at the admin token; whoever has it never waits. */
+/** Slows down guesses at the admin token; its holder never waits. */
 export class WrongTokens {
   readonly #wrongAtMs = new LRUCache<string, number[]>({ max: maxAddresses });
   #waiting = 0;
@@ -25,8 +25,8 @@ export class WrongTokens {
   }
 
   /**
-   * Calls `refuse` once a 401 to an address may go out: at once, or up to 2 s later. Throws 429 where too many wait; what the client
-   * no longer waits for is not called.
+   * Calls `refuse` once a 401 to an address may be sent: at once, or up to 2 s later; never if the client has
+   * disconnected. Throws 429 if too many wait.
    */
   delay(address: string, response: ServerResponse, refuse: () => void): void {
     const steps = this.#recent(networkOf(address)).length - patience + 1;

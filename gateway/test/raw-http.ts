@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** What came back over one connection. */
+/** The response that came back over one connection. */
 export interface RawReply {
   status: number;
   headers: Record<string, string>;

@@ -16,7 +16,7 @@ export class SlowClient {
     this.send(text);
   }
 
-  /** A POST whose client waits for 100 Continue: what is told by it is that the gateway is ready for the body. */
+  /** Sends the head of a POST with Expect: 100-continue; the 100 tells that the gateway is ready for the body. */
   static post(url: string, path: string, length: number, key?: string): SlowClient {
     const lines = [`POST ${path} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', `Content-Length: ${length}`];
     if (key) lines.push(`Authorization: Bearer ${key}`);
@@ -27,7 +27,7 @@ export class SlowClient {
     return this.all.startsWith('HTTP/1.1 100');
   }
 
-  /** The status of the response; undefined until it is there. */
+  /** Status of the response; undefined until it is there. */
   get status(): number | undefined {
     const status = /HTTP\/1\.1 ([2-5]\d\d)/.exec(this.all)?.[1];
     return status === undefined ? undefined : Number(status);
@@ -37,7 +37,10 @@ export class SlowClient {
     this.#socket.write(text);
   }
 
-  /** The status of the response; rejects where it is not there within 20 s, or the connection closes without one. */
+  /**
+   * Returns the status of the response; rejects if it is not there within 20 s, or if the connection closes without
+   * one.
+   */
   responseStatus(): Promise<number> {
     return new Promise((resolve, reject) => {
       const look = () => {

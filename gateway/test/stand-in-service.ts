@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a stand-in service was sent. */
+/** A request that a stand-in service received. */
 export interface Seen {
   method: string;
   url: string;

@@ -4,7 +4,7 @@ import { formatInstant } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { AccountRow, AccountWithSandbox } from './accounts.sql.ts';
 
-/** An account as the control plane shows it. */
+/** Returns an account as the control plane shows it. */
 export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
   return {
     id: row.account_id,
@@ -26,7 +26,9 @@ export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
   };
 }
 
-/** An account as every process knows it: what is signed into requests and carried by events. A suspended one has no modules. */
+/**
+ * Returns the account context that is signed into requests and carried by events. A suspended account has no modules.
+ */
 export function toContext(row: AccountRow): AccountContext {
   return {
     id: row.account_id,

@@ -3,7 +3,7 @@ import type { Sql } from '@customer-platform/service-kit';
 
 export interface AccountRow {
   account_id: string;
-  /** Set on a sandbox: the account whose twin it is. */
+  /** Set on a sandbox: its live account. */
   parent_id: string | null;
   name: string;
   status: 'active' | 'suspended';
@@ -26,7 +26,7 @@ export interface AccountWithSandbox extends AccountRow {
   sandbox_id: string | null;
 }
 
-/** What PATCH can change, every column of it. */
+/** Columns that PATCH can change. */
 export type AccountSettings = Pick<
   AccountRow,
   'name' | 'status' | 'timezone' | 'plan_name' | 'plan_api' | 'plan_modules' | 'modules_off' | 'per_minute' | 'burst'
@@ -53,12 +53,12 @@ export async function findAccountRow(sql: Sql, id: string): Promise<AccountWithS
   return row;
 }
 
-/** Locks an account until the transaction ends: changes of one account are made one after the other. */
+/** Locks an account until the transaction ends, which serializes changes to it. */
 export async function lockAccount(tx: Sql, id: string): Promise<void> {
   await tx`select 1 from accounts where account_id = ${id} for update`;
 }
 
-/** Writes an account's settings and, in the same statement, its sandbox's, which follow; answers both rows. */
+/** Updates an account's settings and, in the same statement, those of its sandbox; returns both rows. */
 export async function updateAccountRows(
   tx: Sql,
   id: string,
@@ -76,7 +76,7 @@ export async function updateAccountRows(
     returning *`;
 }
 
-/** Newest first, sandboxes left out. */
+/** Lists accounts newest first, without sandboxes. */
 export async function selectAccounts(
   sql: Sql,
   limit: number,
@@ -93,7 +93,7 @@ export async function selectAccounts(
     order by accounts.created_at desc, accounts.account_id desc limit ${limit}`;
 }
 
-/** What a sandbox is called. */
+/** Returns the name of an account's sandbox. */
 export function sandboxName(name: string): string {
   return `${name} (sandbox)`;
 }

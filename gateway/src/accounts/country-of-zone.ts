@@ -1,12 +1,12 @@
 /** ISO 3166 reserves ZZ for private use and CLDR reads it as "unknown": the country of a zone that belongs to none. */
 const unknownCountry = 'ZZ';
 
-/** Countries that nobody lives in, and so without a zone: Bouvet Island, Heard Island and McDonald Islands. */
+/** Uninhabited countries, which have no time zone: Bouvet Island, Heard Island and McDonald Islands. */
 const zoneless = ['BV', 'HM'];
 
 type LocaleWithZones = Intl.Locale & { getTimeZones?(): string[] | undefined };
 
-/** By zone; and all there are. */
+/** Countries by zone, and the set of all of them. */
 interface Countries {
   ofZones: Map<string, string>;
   all: Set<string>;
@@ -14,22 +14,22 @@ interface Countries {
 
 let known: Countries | undefined;
 
-/** The country that a zone lies in, by the timezone data of this process: DE for Europe/Berlin, ZZ for UTC. */
+/** Returns the country of a time zone by this process's timezone data: DE for Europe/Berlin, ZZ for UTC. */
 export function countryOfZone(timezone: string): string {
   known ??= readCountries();
   const canonical = new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone;
   return known.ofZones.get(canonical) ?? unknownCountry;
 }
 
-/** Whether ISO 3166 has a country of this code; ZZ, which it leaves to others, is none. */
+/** Returns whether ISO 3166 assigns this code to a country; ZZ is assigned to none. */
 export function isCountry(code: string): boolean {
   known ??= readCountries();
   return known.all.has(code);
 }
 
 /**
- * Asks the zones of every two-letter code. A code that was withdrawn (DD, SU) is rewritten to its successor by Intl
- * itself, and so left out.
+ * Reads the zones of every two-letter code. Intl rewrites a withdrawn code (DD, SU) to its successor, so it is left
+ * out.
  */
 function readCountries(): Countries {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];

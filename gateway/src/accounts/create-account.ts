@@ -6,7 +6,7 @@ import { insertAccount, type NewAccount, sandboxName } from './accounts.sql.ts';
 import { countryOfZone, isCountry } from './country-of-zone.ts';
 import { timezoneName } from './timezone-name.ts';
 
-/** Makes an account and its sandbox. */
+/** Creates an account and its sandbox. */
 export const createAccount = implement(adminOperations.createAccount, {
   async handle({ tx, body, now, fail }) {
     if (body.country !== undefined && !isCountry(body.country)) {
@@ -39,7 +39,7 @@ export const createAccount = implement(adminOperations.createAccount, {
   committed: publishEvents,
 });
 
-/** Each module once, in the order that the platform lists them. */
+/** Returns each module once, in the platform's order. */
 export function inOrder(modules: readonly ModuleName[]): ModuleName[] {
   return moduleNames.filter((name) => modules.includes(name));
 }

@@ -3,7 +3,7 @@ import { handleRequest } from '@customer-platform/service-kit';
 import { toContext } from './account-shape.ts';
 import { findAccountRow } from './accounts.sql.ts';
 
-/** Tells a service what account it works for when no request told it. */
+/** Returns the context of an account to a service that has no request to read it from. */
 export const handleAccountContext = handleRequest(getAccountContext, async ({ sql, accountId }) => {
   const row = await findAccountRow(sql, accountId);
   return { account: row ? toContext(row) : null };

@@ -41,7 +41,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
   },
 });
 
-/** What the account will be: objects merge by key, lists are replaced. */
+/** Returns the settings after a change: objects merge by key, lists are replaced. */
 function merged(row: AccountRow, change: z.output<typeof AccountChange>): AccountSettings {
   const { name, status, timezone, plan, modules, rate_limit } = change;
   return {

@@ -22,7 +22,7 @@ export class BodyChunks {
     this.#filled += chunk.copy(this.#slab, this.#filled);
   }
 
-  /** The body as a stream, once: its memory is let go as it is read. */
+  /** Returns the body as a stream, once; its memory is freed as it is read. */
   stream(): Readable {
     this.#endSlab();
     const chunks = this.#chunks.reverse();

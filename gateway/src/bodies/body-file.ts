@@ -3,7 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
-/** A large body on its way, in a file that has no name any more: whatever becomes of the process, its space is freed. */
+/** A large body in a file that is already unlinked: its space is freed even if the process crashes. */
 export class BodyFile {
   readonly #file: FileHandle;
   #stream: Readable | undefined;
@@ -12,7 +12,7 @@ export class BodyFile {
     this.#file = file;
   }
 
-  /** Makes an empty file in `directory`. */
+  /** Creates an empty file in `directory`. */
   static async create(directory: string): Promise<BodyFile> {
     const path = join(directory, `upload-${randomUUID()}`);
     const file = await open(path, 'wx+', 0o600);
@@ -29,15 +29,15 @@ export class BodyFile {
     await this.#file.writeFile(chunk);
   }
 
-  /** The body as a stream from its first byte, once. */
+  /** Returns the body as a stream from its first byte, once. */
   stream(): Readable {
     this.#stream = this.#file.createReadStream({ start: 0 });
     return this.#stream;
   }
 
-  /** Frees its space; again does nothing. */
+  /** Frees its space; idempotent. */
   async close(): Promise<void> {
-    // A stream closes its file itself, after the reading that is under way.
+    // A stream closes its file itself, after the pending read.
     if (this.#stream) this.#stream.destroy();
     else await this.#file.close();
   }

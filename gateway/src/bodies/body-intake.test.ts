@@ -26,7 +26,7 @@ beforeAll(async () => {
   service = await startStandIn();
   directory = mkdtempSync(join(tmpdir(), 'uploads-'));
   const env = { CALENDAR_URL: service.url, AGENTS_URL: service.url, UPLOAD_DIRECTORY: directory };
-  // A slow body is only too slow where a test says so.
+  // A slow body is too slow only in tests that set a window.
   platform = await startPlatform({ services: [], env: { ...env, BODY_WINDOW_SECONDS: '600' } });
 });
 afterAll(async () => {
@@ -48,7 +48,7 @@ function post(length: number, key = account.key, target = booking, url = platfor
   return client;
 }
 
-/** A gateway of the same platform with other settings. */
+/** Runs `use` with a gateway of the same platform with other settings. */
 async function withGateway(env: Record<string, string>, use: (url: string) => Promise<void>): Promise<void> {
   const gateway = await startGateway({ ...platform.env('gateway'), DRAIN_SECONDS: '0', ...env });
   try {
@@ -67,8 +67,8 @@ describe('a body that does not come', () => {
     await waitFor('the gateway to be ready for every body', () => slow.every((client) => client.isContinued), 20_000);
     for (const client of slow) client.send('{');
     const asked = Promise.all(Array.from({ length: 20 }, () => get(neighbour.key)));
-    const answers = await waitFor('the answers', () => Promise.race([asked, undefined]));
-    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    const responses = await waitFor('the responses', () => Promise.race([asked, undefined]));
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(service.seen.map(({ method }) => method)).toEqual(Array(20).fill('GET'));
     for (const client of slow) client.send('x'.repeat(99));
     await Promise.all(slow.map((client) => client.responseStatus()));
@@ -113,8 +113,8 @@ describe('the memory for bodies', () => {
       slow.send('x'.repeat(200_000));
       const send = (key: string) => rawRequest(url, 'POST', booking, { key, rawBody: 'x'.repeat(100_000) });
       const refused = await waitFor('a refusal', async () => {
-        const answer = await send(account.key);
-        return answer.status === 200 ? undefined : answer;
+        const response = await send(account.key);
+        return response.status === 200 ? undefined : response;
       });
       expect([refused.status, refused.body.error.code]).toEqual([429, 'rate_limited']);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -204,8 +204,8 @@ describe('an upload', () => {
 
   it('is 503 where no file can be made', async () => {
     await withGateway({ UPLOAD_DIRECTORY: join(directory, 'missing'), LOG_LEVEL: 'silent' }, async (url) => {
-      const answer = await rawRequest(url, 'POST', upload, { key: account.key, rawBody: content });
-      expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
+      const response = await rawRequest(url, 'POST', upload, { key: account.key, rawBody: content });
+      expect([response.status, response.body.error.code]).toEqual([503, 'service_unavailable']);
     });
   });
 });

@@ -9,27 +9,30 @@ import { maxUnread, tooLarge } from './body-limit.ts';
 import { BodyPace, type Pace } from './body-pace.ts';
 
 const mebibyte = 1_048_576;
-/** How long a refused body is read on, so that its sender gets to read the answer. */
+/** Longest time that a refused body is still read, so that its sender gets to read the response. */
 const refusedBodyMs = 60_000;
-/** How long an upload waits until one of the files is free. */
+/** Longest wait of an upload for a free file. */
 const fileWaitMs = 15_000;
-/** Uploads that wait for a file. */
+/** Most uploads that wait for a file. */
 const fileWaiting = 100;
-/** What an account may hold of the files, times what is free: 4 of 24. */
-const fileShare = 1 / 5;
-/** A quarter of the memory is for hooks, of which one may hold a quarter; of the whole an account may hold a quarter. */
-const [hookPart, hookShare, accountShare] = [1 / 4, 1 / 3, 1 / 2];
+/** Most files of an account, as a ratio of the free ones: 4 of 24. */
+const fileRatio = 1 / 5;
+/**
+ * A quarter of the memory is for hooks, and one hook may hold a quarter of that; an account may hold a quarter of all
+ * memory.
+ */
+const [hookPart, hookRatio, accountRatio] = [1 / 4, 1 / 3, 1 / 2];
 
-/** The bounds of bodies that are under way. */
+/** Bounds of bodies in progress. */
 export interface BodyBounds extends Pace {
   /** Memory for all of them, in bytes. */
   memoryBytes: number;
-  /** How many bodies over 1 MiB are kept in files at once, and where. */
+  /** Most bodies over 1 MiB that are kept in files at once, and their directory. */
   files: number;
   directory: string;
 }
 
-/** Whose body it is, and how large it may be. */
+/** Owner and limits of a body. */
 export interface BodyTerms {
   kind: 'account' | 'hook';
   /** The account, or the path of a hook. */
@@ -42,15 +45,15 @@ export interface BodyTerms {
 
 type Kept = { add(chunk: Buffer): void | Promise<void>; stream(): Readable };
 
-/** Whether a request comes with a body. */
+/** Returns whether a request has a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
 }
 
 /**
- * Takes bodies in, whole, before a service's socket is taken: in memory up to 1 MiB, in a file above. Memory and files are
- * bounded and shared; a body that comes too slowly is refused.
+ * Buffers whole bodies before they take a service's socket: in memory up to 1 MiB, in a file above. Memory and files
+ * are bounded and shared; a body that arrives too slowly is refused.
  */
 export class BodyIntake {
   readonly #bounds: BodyBounds;
@@ -63,16 +66,16 @@ export class BodyIntake {
     this.#bounds = bounds;
     this.#log = log;
     this.#memory = {
-      account: new FairPermits(bounds.memoryBytes * (1 - hookPart), accountShare),
-      hook: new FairPermits(bounds.memoryBytes * hookPart, hookShare),
+      account: new FairPermits(bounds.memoryBytes * (1 - hookPart), accountRatio),
+      hook: new FairPermits(bounds.memoryBytes * hookPart, hookRatio),
     };
-    this.#files = new PermitQueue(new FairPermits(bounds.files, fileShare), fileWaiting, fileWaitMs);
+    this.#files = new PermitQueue(new FairPermits(bounds.files, fileRatio), fileWaiting, fileWaitMs);
     this.#pace = new BodyPace(bounds);
   }
 
   /**
-   * Takes in a body that came with the head and waits in the request's own buffer, the common case; false where there is more to do.
-   * One in chunks may be many small pieces. Throws 429 or 503, and ClientGone.
+   * Accepts a body that arrived with the head and is in the request's own buffer, the common case. Returns false for
+   * any other, and for a chunked one, which may be many small pieces. Throws 429 or 503, and ClientGone.
    */
   takeAtOnce(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): boolean {
     if (response.closed) throw new ClientGone();
@@ -83,8 +86,8 @@ export class BodyIntake {
   }
 
   /**
-   * Takes in a body that `takeAtOnce` did not, and sets its length in the request's headers. Returns the stream to send in its place.
-   * Throws 408, 413, 429 or 503, and ClientGone.
+   * Buffers a body that `takeAtOnce` did not accept, and sets its length in the request's headers. Returns the stream
+   * to send in its place. Throws 408, 413, 429 or 503, and ClientGone.
    */
   async take(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
     const { headers } = request;
@@ -92,7 +95,7 @@ export class BodyIntake {
     return await (isLarge ? this.#inFile(request, response, terms) : this.#inMemory(request, response, terms));
   }
 
-  /** Reads on what a refused request has not sent yet, within bounds; then the connection is cut. */
+  /** Reads and drops the rest of a refused request's body, within bounds; then cuts the connection. */
   drain(request: IncomingMessage, response: ServerResponse): void {
     if (request.complete || request.destroyed) return;
     let unread = 0;
@@ -156,7 +159,7 @@ export class BodyIntake {
       response.once('close', letGo);
       const kept: Kept = {
         add: (chunk) => file.add(chunk).catch((error: unknown) => Promise.reject(this.#noFile(error))),
-        // Whoever pipes a stream on does not hear its errors, and one that nobody hears ends the process.
+        // A pipe does not forward errors, and an unhandled one ends the process.
         stream: () =>
           file.stream().once('error', (error) => {
             this.#log.error({ err: error }, "an upload's file could not be read");
@@ -202,7 +205,7 @@ export class BodyIntake {
     return kept.stream();
   }
 
-  /** Counts what the request itself holds, until it is read or the response closes. */
+  /** Counts the bytes in the request's own buffer until they are read or the response closes. */
   #hold(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): void {
     const bytes = request.readableLength;
     const memory = this.#memory[terms.kind];
@@ -223,7 +226,7 @@ export class BodyIntake {
   }
 }
 
-/** The body is forwarded with its length, no longer chunked. */
+/** Sets the length of a body that is forwarded unchunked. */
 function setLength(request: IncomingMessage, bytes: number): void {
   delete request.headers['transfer-encoding'];
   request.headers['content-length'] = String(bytes);

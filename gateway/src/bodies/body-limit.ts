@@ -3,12 +3,12 @@ import { ApiError } from '@customer-platform/contracts/core';
 
 const mebibyte = 1_048_576;
 /**
- * So much of a body that was refused is still read, in bytes, so that its sender gets to read the answer; then the
- * connection is cut.
+ * Bytes of a refused body that are still read, so that its sender gets to read the response; then the connection is
+ * cut.
  */
 export const maxUnread = 32 * mebibyte;
 
-/** The largest body in bytes, where an operation says no other. */
+/** Default size limit of a body, in bytes. */
 export const defaultBodyLimit = mebibyte;
 
 /** Throws 413 for a body whose stated length is over `limit` bytes, and 400 for a coding other than chunked. */
@@ -23,7 +23,7 @@ export function limitBody(request: IncomingMessage, limit: number): void {
   } else if (length !== undefined && Number(length) > limit) throw tooLarge(limit);
 }
 
-/** The refusal of a body over `limit` bytes. */
+/** Returns the refusal of a body over `limit` bytes. */
 export function tooLarge(limit: number): ApiError {
   const message = `body must be at most ${limit / mebibyte} MiB`;
   return new ApiError('invalid_request', message, { status: 413, field: 'body' });

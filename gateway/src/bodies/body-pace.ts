@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How fast a body has to come. */
+/** Minimum rate of a body. */
 export interface Pace {
-  /** Each window of so many milliseconds has to bring `bytesPerSecond` on average, or the body's end. */
+  /** Each window of this length must bring `bytesPerSecond` on average, or the end of the body. */
   windowMs: number;
   bytesPerSecond: number;
 }
 
 interface Watched {
   request: IncomingMessage;
-  /** When the whole body has to be there, on the monotonic clock. */
+  /** Deadline of the whole body, on the monotonic clock. */
   deadlineMs: number;
   windowBeganMs: number;
   windowBeganBytes: number;
@@ -17,8 +17,8 @@ interface Watched {
 }
 
 /**
- * Watches how fast bodies come, all with one timer. Time in which this process does not read is not the client's; what came
- * while the process was busy counts as in time.
+ * Watches the rate of bodies with one timer. Time in which this process does not read is not held against the client;
+ * bytes that arrive while the process is busy count as in time.
  */
 export class BodyPace {
   readonly #pace: Pace;
@@ -30,8 +30,8 @@ export class BodyPace {
   }
 
   /**
-   * Calls `late` once where a body falls behind, or is not there after `wholeWithinMs`; returns how to stop watching, which
-   * must be called.
+   * Calls `late` once if a body falls behind or is not complete after `wholeWithinMs`. Returns a function that stops
+   * watching, which must be called.
    */
   watch(request: IncomingMessage, late: () => void, wholeWithinMs = Number.POSITIVE_INFINITY): () => void {
     const nowMs = performance.now();
@@ -47,7 +47,7 @@ export class BodyPace {
     return () => this.#watched.delete(watched);
   }
 
-  /** Watches nothing any more. */
+  /** Stops watching all bodies. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#watched.clear();

@@ -3,22 +3,22 @@ import { changesAfter, latestChange, recordChange } from './changes.sql.ts';
 
 const topic = 'gateway-changes';
 const pollMs = 500;
-/** A poll that takes longer counts as failed: the database is taken to be away. */
+/** A poll that takes longer fails: the database counts as unavailable. */
 const pollTimeoutMs = 2_000;
 const batchSize = 1_000;
 /** Longer than any transaction may take from recording a change to its commit. */
 const longestCommitMs = 60_000;
 
 /**
- * Follows the numbered changes of accounts and keys: hears of them on the bus as they are committed, and looks every
- * half second besides, so that losing the bus delays a revocation by that much and no more.
+ * Follows the numbered changes of accounts and keys: notified over the bus as they commit, and polling every half
+ * second besides, so that without the bus a revocation is delayed by no more than that.
  */
 export class ChangeFeed {
-  /** Grows with every change that was heard: what was read before a change is told by it from what was read after. */
+  /** Grows with every change that is seen: tells what was read before a change from what was read after it. */
   version = 0;
-  /** Whether the last look at the database failed. */
-  isDatabaseAway = true;
-  /** When a look last succeeded, on the monotonic clock. */
+  /** True if the last poll failed. */
+  isDatabaseUnavailable = true;
+  /** Time of the last successful poll, on the monotonic clock. */
   lastGoodMs = Number.NEGATIVE_INFINITY;
   readonly #sql: Database;
   readonly #bus: Bus;
@@ -52,20 +52,20 @@ export class ChangeFeed {
   }
 
   /**
-   * Says after a commit that there is a change: every gateway looks at once. This one forgets before the change is
-   * answered, so that who made it meets it with the next request.
+   * Announces a change after its commit: every gateway polls at once. This one forgets before it responds, so that the
+   * caller's next request sees the change.
    */
   announce(): void {
     this.version++;
     this.#forget(new Set(this.#begunHere.keys()));
-    // A change that is begun may be another's that has yet to commit: it stays until it must be over.
+    // Another transaction that recorded a change may not have committed yet: keep it until it must have.
     const overMs = performance.now() - longestCommitMs;
     for (const [accountId, begunMs] of this.#begunHere) if (begunMs < overMs) this.#begunHere.delete(accountId);
     this.#bus.announce(topic, '');
     this.pollNow();
   }
 
-  /** Looks now; a call while a look is under way is followed by one more. */
+  /** Polls now; a call during a poll causes one more. */
   pollNow(): void {
     this.#again = true;
     this.#polling ??= this.#pollUntilDone();
@@ -96,12 +96,12 @@ export class ChangeFeed {
   async #poll(): Promise<void> {
     try {
       await this.#read();
-      if (this.isDatabaseAway) this.#log.info('the database of accounts and keys answers');
-      this.isDatabaseAway = false;
+      if (this.isDatabaseUnavailable) this.#log.info('database available');
+      this.isDatabaseUnavailable = false;
       this.lastGoodMs = performance.now();
     } catch (error) {
-      if (!this.isDatabaseAway) this.#log.warn({ err: error }, 'the database is away; known keys work on for 60 s');
-      this.isDatabaseAway = true;
+      if (!this.isDatabaseUnavailable) this.#log.warn({ err: error }, 'database unavailable; known keys work for 60 s');
+      this.isDatabaseUnavailable = true;
     }
   }
 
@@ -112,7 +112,7 @@ export class ChangeFeed {
     }
     const changes = await withTimeout(pollTimeoutMs, changesAfter(this.#sql, this.#number, batchSize));
     if (changes.length === 0) return;
-    // Numbers have no gaps: where one shows, changes were deleted before this gateway had seen them.
+    // Numbers have no gaps: one means that changes were deleted before this gateway saw them.
     const isComplete = changes[0]!.number === this.#number + 1;
     this.version++;
     this.#forget(isComplete ? new Set(changes.map((change) => change.account_id)) : 'all');

@@ -2,7 +2,7 @@ import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 
-/** What one flag takes, read from the contract. */
+/** A command-line flag, read from the contract. */
 export interface Flag {
   /** The field's name in the contract: `allowed_addresses`; on the command line `--allowed-addresses`. */
   field: string;
@@ -11,7 +11,7 @@ export interface Flag {
   description: string;
 }
 
-/** One command: `accounts create`, made of the operation createAccount. */
+/** A command: `accounts create`, made of the operation createAccount. */
 export interface Command {
   noun: string;
   verb: string;
@@ -38,12 +38,12 @@ function pluralOf(noun: string): string {
   return noun.endsWith('s') ? noun : `${noun}s`;
 }
 
-/** A flag as it is written: `--allowed-addresses`. */
+/** Returns a field's flag without its dashes: `allowed-addresses`. */
 export function flagName(field: string): string {
   return field.replaceAll('_', '-');
 }
 
-/** Reads a flag's text as its field's value. Throws an Error that says what would be right. */
+/** Parses a flag's texts as its field's value. Throws an Error that names the valid form. */
 export function flagValue(flag: Flag, texts: string[]): unknown {
   const text = texts.at(-1)!;
   switch (flag.kind) {

@@ -1,16 +1,16 @@
 import { type Command, commands, flagName } from './commands.ts';
 
-/** An answer for people: a table for a list, a line a field for one thing. */
-export function show(answer: unknown): string {
-  if (answer === undefined) return 'done';
-  const page = answer as { data?: Record<string, unknown>[]; next?: string | null };
-  if (!Array.isArray(page.data)) return fields(answer as Record<string, unknown>);
+/** Formats a response body for people: a table for a list, else a line per field. */
+export function show(body: unknown): string {
+  if (body === undefined) return 'done';
+  const page = body as { data?: Record<string, unknown>[]; next?: string | null };
+  if (!Array.isArray(page.data)) return fields(body as Record<string, unknown>);
   if (page.data.length === 0) return 'none';
   const more = page.next ? `\nmore: --starting-after ${page.next}` : '';
   return table(page.data) + more;
 }
 
-/** How the tool is used: all commands, or one with its flags. */
+/** Returns the tool's usage: all commands, or one with its flags. */
 export function usage(command?: Command): string {
   if (command) {
     const flags = command.flags.map((flag) => {

@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '@customer-platform/contracts/openapi';
-import { isReading, pathOf } from '../proxy/answer.ts';
+import { isReading, pathOf } from '../proxy/respond.ts';
 
-/** Everything comes from here: the page works without the internet and can load nothing else. */
+/** Restricts every load to this origin: the page works without the internet. */
 const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
 
 const page = `<!doctype html>
@@ -39,7 +39,7 @@ interface Document {
   etag: string;
 }
 
-/** What there is, by path; each is made when it is first asked for and kept. */
+/** Documents by path; each is made at its first request and cached. */
 const makers: Record<string, () => { type: string; body: string | Buffer }> = {
   '/v1/openapi.json': () => ({ type: 'application/json; charset=utf-8', body: JSON.stringify(openApiDocument()) }),
   '/docs': () => ({ type: 'text/html; charset=utf-8', body: page }),
@@ -51,7 +51,7 @@ const makers: Record<string, () => { type: string; body: string | Buffer }> = {
 
 const made = new Map<string, Document>();
 
-/** Serves the OpenAPI document and its page; answers whether the path was one of theirs. Throws 405. */
+/** Serves the OpenAPI document and its page; returns whether the path was one of theirs. Throws 405. */
 export function serveDocs(request: IncomingMessage, response: ServerResponse): boolean {
   const url = request.url!;
   if (!(url.startsWith('/docs') || url.startsWith('/v1/openapi.json'))) return false;
@@ -82,7 +82,7 @@ function documentAt(path: string): Document {
   return document;
 }
 
-/** A file of Swagger UI's package, found without loading the package, which would keep all of it in memory. */
+/** Returns a file of Swagger UI's package without loading the package, which would keep all of it in memory. */
 function distributed(file: string, type: string) {
   const directory = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   return { type, body: readFileSync(join(directory, file)) };

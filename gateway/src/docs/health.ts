@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Health, send } from '@customer-platform/service-kit';
-import { isReading, pathOf } from '../proxy/answer.ts';
+import { isReading, pathOf } from '../proxy/respond.ts';
 
 /**
- * Serves /healthz (whether the process is alive, and its version) and /readyz (it takes requests: `isReady` holds, and `readyFile` exists
- * where one is named); returns whether the path was one of theirs. Throws 405.
+ * Returns a server of /healthz (whether the process is alive, and its version) and /readyz (it takes requests:
+ * `isReady` holds, and `readyFile` exists if given), which returns whether the path was one of theirs. Throws 405.
  */
 export function healthServer(health: Health, isReady: () => boolean, readyFile?: string) {
   const { service, version } = health;

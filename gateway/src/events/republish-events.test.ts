@@ -30,8 +30,8 @@ it('sends what was published to the bus again, and consumers take only what they
   await webhooks`delete from events where account_id = ${account.id} and envelope like '%"two"%'`;
   const crm = platform.database('crm');
   await waitFor('them published', async () => (await crm`select 1 from outbox`).length === 0);
-  const answer = await republish(ago(60_000), 'crm');
-  expect([answer.status, answer.body]).toEqual([202, { matched: 3 }]);
+  const response = await republish(ago(60_000), 'crm');
+  expect([response.status, response.body]).toEqual([202, { matched: 3 }]);
   await waitFor('all on the bus again', () => heard() === 6);
   const known = await waitFor('the lost one', async () => {
     const { data } = await client.listEvents({ query: { type: 'deal.created' } });
@@ -79,14 +79,18 @@ it('matches nothing ahead, and refuses what is too long ago or names no service'
     ['yesterday', 'crm', 'since'],
     [ago(0), 'billing', 'service'],
   ] as const) {
-    const answer = await republish(since, service);
-    expect([answer.status, answer.body.error.code, answer.body.error.field]).toEqual([400, 'invalid_request', field]);
+    const response = await republish(since, service);
+    expect([response.status, response.body.error.code, response.body.error.field]).toEqual([
+      400,
+      'invalid_request',
+      field,
+    ]);
   }
   expect((await republish(ago(7 * dayMs - 60_000), 'crm')).status).toBe(202);
 });
 
-it('names the services that do not answer, for the rest to be asked again', async () => {
-  const answer = await republish(ago(60_000));
-  expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
-  expect(answer.body.error.message).toMatch(/^calendar, agents, cdp, catalogue, messaging did not respond/);
+it('names the services that do not respond, for the rest to be asked again', async () => {
+  const response = await republish(ago(60_000));
+  expect([response.status, response.body.error.code]).toEqual([503, 'service_unavailable']);
+  expect(response.body.error.message).toMatch(/^calendar, agents, cdp, catalogue, messaging did not respond/);
 }, 60_000);

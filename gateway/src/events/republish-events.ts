@@ -4,8 +4,8 @@ import { publishedRetentionMs, serviceUnavailable } from '@customer-platform/ser
 import { implement } from '../admin-operation.ts';
 
 /**
- * Sends what was published since an instant to the bus again: of all services, or of one. Consumers have seen most of it and take only what
- * they lack. Where a service does not answer the rest has begun; asking again is harmless.
+ * Publishes events since an instant again, of all services or of one. Consumers skip those that they have. If a service
+ * does not respond, the others have begun all the same; a retry is harmless.
  */
 export const republishEvents = implement(adminOperations.republishEvents, {
   async handle({ body: { since, service }, now, resources, prefetch }) {
@@ -19,7 +19,7 @@ export const republishEvents = implement(adminOperations.republishEvents, {
   },
 });
 
-/** How many events match in all; throws 503 naming the services that do not answer. */
+/** Returns the number of matching events; throws 503 naming the services that do not respond. */
 async function askEach(
   services: readonly ServiceName[],
   since: Date,

@@ -9,10 +9,10 @@ const maxTold = 500;
 export interface AddressBlock {
   address: string;
   invalidKeys: number;
-  /** When it ends: as it is shown, and on the monotonic clock. */
+  /** End of the block: as shown, and on the monotonic clock. */
   until: Date;
   untilMs: number;
-  /** Accounts of which valid keys came from it. */
+  /** Accounts whose valid keys came from it. */
   accounts: Set<string>;
 }
 
@@ -32,16 +32,16 @@ const Message = z.discriminatedUnion('kind', [
 ]);
 type Message = z.infer<typeof Message>;
 
-/** What this gateway knows about the addresses beside the blocks. */
+/** Limits of blocks, and what this gateway knows of their addresses. */
 interface Knowledge {
   most: number;
   sharedFrom: number;
-  /** Accounts of which valid keys came from an address to this gateway lately. */
+  /** Accounts whose valid keys came from an address to this gateway lately. */
   accountsAt(address: string): string[];
   unblocked(address: string): void;
 }
 
-/** The blocked addresses, which are the same on all gateways: each tells the others what it blocks and lifts. */
+/** Blocked addresses, the same on all gateways: each announces what it blocks and unblocks. */
 export class BlockedAddresses {
   readonly #bus: Bus;
   readonly #log: Logger;
@@ -57,13 +57,13 @@ export class BlockedAddresses {
     this.#blocks = new LRUCache({ max: knowledge.most });
   }
 
-  /** Hears of others' blocks, and asks for those that there are already. */
+  /** Subscribes to other gateways' blocks, and asks for the existing ones. */
   start(): void {
     this.#bus.listen(topic, (payload) => {
       try {
         this.#hear(Message.parse(JSON.parse(payload)));
       } catch (error) {
-        this.#log.warn({ err: error }, 'what another gateway said of blocked addresses cannot be read');
+        this.#log.warn({ err: error }, 'invalid message about blocked addresses');
       }
     });
     this.#tell({ kind: 'ask' });
@@ -80,7 +80,7 @@ export class BlockedAddresses {
     return undefined;
   }
 
-  /** Blocks an address here and everywhere. */
+  /** Blocks an address on all gateways. */
   add(address: string, invalidKeys: number, forMs: number): AddressBlock {
     const until = new Date(this.#clock().getTime() + forMs).toISOString();
     const told = { address, invalidKeys, until, leftMs: forMs, accounts: this.#knowledge.accountsAt(address) };
@@ -88,7 +88,7 @@ export class BlockedAddresses {
     return this.#set(told);
   }
 
-  /** Lifts a block here and everywhere; false where there is none. */
+  /** Unblocks an address on all gateways; returns false if it is not blocked. */
   remove(address: string): boolean {
     if (!this.find(address)) return false;
     this.#blocks.delete(address);
@@ -97,7 +97,7 @@ export class BlockedAddresses {
     return true;
   }
 
-  /** All of them, those that end last first. */
+  /** Returns all blocks, those that end last first. */
   list(): AddressBlock[] {
     const nowMs = performance.now();
     for (const block of [...this.#blocks.values()]) if (block.untilMs <= nowMs) this.#blocks.delete(block.address);
@@ -116,7 +116,9 @@ export class BlockedAddresses {
     }
   }
 
-  /** Requests of one address are spread over the gateways: each adds the accounts that it has seen there. */
+  /**
+   * Adds the accounts that this gateway has seen at new blocks: requests of one address are spread over the gateways.
+   */
   #addAccounts(blocks: readonly ToldBlock[]): void {
     for (const { address, accounts } of blocks) {
       const block = this.#blocks.get(address)!;

@@ -93,7 +93,7 @@ describe('an address that tries keys', () => {
     });
   });
 
-  it('is refused while Redis is away too', async () => {
+  it('is refused while Redis is unavailable too', async () => {
     await withPlatform(async (platform, redis) => {
       const { key } = await platform.account();
       redis.cut();
@@ -114,8 +114,8 @@ describe('blocked addresses on the control plane', () => {
           const list = (query: string) =>
             rawRequest(adminUrl, 'GET', `/admin/addresses${query}`, { key: platform.adminToken });
           const { body } = await waitFor('the blocks', async () => {
-            const answer = await list('?limit=2');
-            return answer.body.has_more && answer;
+            const response = await list('?limit=2');
+            return response.body.has_more && response;
           });
           expect(body.data.map((each: { address: string }) => each.address)).toEqual([
             '2001:db8:0:7::/64',

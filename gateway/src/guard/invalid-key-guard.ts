@@ -4,16 +4,16 @@ import { networkOf } from '../client-address.ts';
 import type { GatewayRedis } from '../rate/redis.ts';
 import { type AddressBlock, BlockedAddresses } from './blocked-addresses.ts';
 
-/** So many invalid keys within the window block the address that sent them, for as long as the window is. */
+/** Invalid keys within the window that block their address, for as long as the window. */
 const maxInvalidKeys = 20;
 const windowMs = 60_000;
 const maxAddresses = 20_000;
-/** How long it is not noted again that a key comes from where it came from before. */
+/** Interval at which the unchanged address of a key is noted again. */
 const renewMs = 5_000;
-/** Valid keys of so many accounts make an address a shared one. */
+/** Accounts whose valid keys make an address a shared one. */
 const sharedFrom = 3;
 
-/** A valid key: its owner, and where and when, on the monotonic clock, it was seen last. */
+/** A valid key: its owner, and the address and time, on the monotonic clock, of its last request. */
 interface SeenKey {
   ownerId: string;
   seenFrom: string;
@@ -21,16 +21,17 @@ interface SeenKey {
 }
 
 /**
- * Blocks addresses that try keys: after 20 invalid ones within a minute everything from there is refused for a minute, or, where
- * valid keys of three or more accounts came from it, the invalid ones alone. An IPv6 address counts as its /64. The count is shared
- * through Redis, and kept by this process alone while Redis is unavailable; blocks are told to all gateways.
+ * Blocks addresses that try keys: after 20 invalid ones within a minute everything from there is refused for a minute,
+ * or, if valid keys of three or more accounts came from it, the invalid ones alone. An IPv6 address counts as its /64.
+ * The count is shared through Redis, and kept by this process alone while Redis is unavailable; blocks are announced to
+ * all gateways.
  */
 export class InvalidKeyGuard {
   readonly #redis: GatewayRedis;
   readonly #log: Logger;
   readonly #blocked: BlockedAddresses;
   readonly #counted = new LRUCache<string, number[]>({ max: maxAddresses });
-  /** When a valid key of which account came from an address, the latest few of each. */
+  /** Times of the last valid key of an account, by address and account, the latest few per address. */
   readonly #seen = new LRUCache<string, Map<string, number>>({ max: maxAddresses });
 
   constructor(redis: GatewayRedis, bus: Bus, log: Logger, clock: () => Date) {
@@ -65,12 +66,12 @@ export class InvalidKeyGuard {
     );
   }
 
-  /** The block of an address; undefined where it is not blocked. */
+  /** Returns the block of an address, undefined if it is not blocked. */
   blockOf(address: string): AddressBlock | undefined {
     return this.#blocked.isEmpty ? undefined : this.#blocked.find(networkOf(address));
   }
 
-  /** Whether a blocked address is a shared one, whose valid keys pass. */
+  /** Returns whether a blocked address is a shared one, whose valid keys pass. */
   isShared(block: AddressBlock): boolean {
     return block.accounts.size >= sharedFrom;
   }
@@ -87,7 +88,7 @@ export class InvalidKeyGuard {
     this.#seen.set(network, new Map([...accounts, [record.ownerId, nowMs] as const].slice(-sharedFrom)));
   }
 
-  /** Counts one invalid key of an address; blocks the address with the twentieth. Never throws. */
+  /** Counts one invalid key of an address; blocks the address at the twentieth. Never throws. */
   async count(address: string): Promise<void> {
     const network = networkOf(address);
     const count = await this.#countOf(network);
@@ -97,24 +98,24 @@ export class InvalidKeyGuard {
     this.#log.warn(
       { address: network, shared: isShared },
       isShared
-        ? 'too many invalid keys came from an address that several accounts use, and are refused for a minute; if it is a proxy of yours, name it in TRUSTED_PROXIES'
-        : 'an address tried too many invalid keys and is refused for a minute; if it is a proxy of yours, name it in TRUSTED_PROXIES',
+        ? 'too many invalid keys from a shared address, refused for a minute; if it is your proxy, add it to TRUSTED_PROXIES'
+        : 'too many invalid keys, address blocked for a minute; if it is your proxy, add it to TRUSTED_PROXIES',
     );
   }
 
-  /** The blocks, those that end last first. */
+  /** Returns the blocks, those that end last first. */
   list(): AddressBlock[] {
     return this.#blocked.list();
   }
 
-  /** Lifts a block on all gateways, and begins the count again; false where the address is not blocked. */
+  /** Unblocks an address on all gateways and resets its count; returns false if it is not blocked. */
   async unblock(address: string): Promise<boolean> {
     const network = networkOf(address.replace(/\/64$/, ''));
     if (!this.#blocked.remove(network)) return false;
     try {
-      await withTimeout(this.#redis.answerMs, this.#redis.del(countKey(network)));
+      await withTimeout(this.#redis.timeoutMs, this.#redis.del(countKey(network)));
     } catch (error) {
-      this.#log.warn({ err: error }, 'invalid keys since the block still count, for Redis does not answer');
+      this.#log.warn({ err: error }, 'Redis does not respond; invalid keys since the block still count');
     }
     return true;
   }
@@ -123,9 +124,9 @@ export class InvalidKeyGuard {
     try {
       const [windowUs, limit] = [String(windowMs * 1_000), String(maxInvalidKeys)];
       const count = this.#redis.countWithin(countKey(network), windowUs, limit, randomUUID());
-      return await withTimeout(this.#redis.answerMs, count);
+      return await withTimeout(this.#redis.timeoutMs, count);
     } catch (error) {
-      this.#log.debug({ err: error }, 'invalid keys are counted by this process alone, for Redis does not answer');
+      this.#log.debug({ err: error }, 'Redis does not respond; this process counts invalid keys alone');
       return this.#countHere(network);
     }
   }

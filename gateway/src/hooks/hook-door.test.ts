@@ -41,11 +41,11 @@ async function expectNeighbourServed(): Promise<void> {
   const asked = Promise.all(
     Array.from({ length: 20 }, () => rawRequest(platform.gatewayUrl, 'GET', path, { key: neighbour.key })),
   );
-  const answers = await waitFor('the answers', () => Promise.race([asked, undefined]), 20_000);
-  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  const responses = await waitFor('the responses', () => Promise.race([asked, undefined]), 20_000);
+  expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
 }
 
-/** The service finds these tokens alone, and responds to their POSTs as told. */
+/** Has the service find these tokens alone, and respond to their POSTs as told. */
 function serve(tokens: Record<string, number>): void {
   const { respond } = service;
   service.respond = (seen, response) => {
@@ -56,7 +56,7 @@ function serve(tokens: Record<string, number>): void {
   };
 }
 
-/** The service takes POSTs of hooks and never responds to them. */
+/** Has the service take POSTs of hooks and never respond to them. */
 function hang(): void {
   const { respond } = service;
   service.respond = (seen, response) => {
@@ -96,7 +96,7 @@ describe('hooks that take long', () => {
       return open([...lines, 'Expect: 100-continue', '', ''].join('\r\n'));
     };
     const slow = Array.from({ length: 200 }, (_none, count) => post(count));
-    await waitFor('every answer', () => slow.every((client) => client.isContinued || client.status), 20_000);
+    await waitFor('every response', () => slow.every((client) => client.isContinued || client.status), 20_000);
     expect(slow.filter(({ isContinued }) => isContinued)).toHaveLength(64);
     const refused = slow.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(136);
@@ -146,9 +146,9 @@ describe('a token', () => {
     expect((await hook('known')).status).toBe(200);
     let count = 0;
     const refused = await waitFor('a refusal', async () => {
-      const answer = await hook(`guess-${count++}`);
-      expect([404, 429]).toContain(answer.status);
-      return answer.status === 429 ? answer : undefined;
+      const response = await hook(`guess-${count++}`);
+      expect([404, 429]).toContain(response.status);
+      return response.status === 429 ? response : undefined;
     });
     expect(count).toBeGreaterThan(10);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -172,8 +172,8 @@ describe('a token', () => {
   it('is 503 where the service cannot say whether there is one', async () => {
     service.respond = (_seen, response) => response.writeHead(500).end();
     await start();
-    const answer = await hook('any');
-    expect([answer.status, answer.body.error.code, answer.headers.get('retry-after')]).toEqual([
+    const response = await hook('any');
+    expect([response.status, response.body.error.code, response.headers.get('retry-after')]).toEqual([
       503,
       'service_unavailable',
       '1',

@@ -12,9 +12,9 @@ const refused = meter.createCounter('gateway.hooks.refused', {
   description: 'Calls of hooks that the gateway refused, by reason.',
 });
 
-/** What one client address (IPv6: its /64) may do with hooks, and one hook with refusals. */
+/** Limits of one client address (IPv6: its /64), and of one hook's refusals. */
 export interface HookBounds {
-  /** Requests under way. */
+  /** Requests in progress. */
   underWay: number;
   /** Requests a second; twice as many at once. */
   perSecond: number;
@@ -24,7 +24,7 @@ export interface HookBounds {
   refusedPerSecond: number;
 }
 
-/** A call of a hook as it came. */
+/** An incoming hook call. */
 export interface HookRequest {
   request: IncomingMessage;
   response: ServerResponse;
@@ -36,9 +36,9 @@ export interface HookRequest {
 }
 
 /**
- * The door of those who call without a key. They are known by their address alone, so each has bounds of its own; what nobody vouches
- * for (an unknown token, a refused signature) is bounded harder than what the service accepts. A hook's refusals count per address
- * and hook: whoever misuses or misconfigures one closes it to that address alone.
+ * Admits hook calls, which have no key. Callers are known by their address alone, so each address has its own limits;
+ * unverified calls (an unknown token, a refused signature) have tighter ones than those that the service accepts.
+ * Refusals count per address and hook: misusing or misconfiguring a hook closes it to that address alone.
  */
 export class HookDoor {
   readonly #upstream: Upstream;
@@ -61,8 +61,8 @@ export class HookDoor {
   }
 
   /**
-   * Checks a call, takes its body in, and forwards it after `prepare`. Throws 404 for an unknown token before the body is read, and
-   * 408, 413, 429 and 503.
+   * Checks a call, buffers its body, and forwards it after `prepare`. Throws 404 for an unknown token before the body
+   * is read, and 408, 413, 429 and 503.
    */
   async pass(call: HookRequest, prepare: () => void): Promise<void> {
     const { request, response, path, continues } = call;
@@ -70,7 +70,7 @@ export class HookDoor {
     this.#enter(from, response);
     await this.#check(call, from);
     limitBody(request, defaultBodyLimit);
-    // A hook is one customer's, who may have many addresses; a provider's address is many customers'.
+    // A hook belongs to one customer, who may have many addresses; a provider's address serves many customers.
     const terms = { kind: 'hook', owner: path, limit: defaultBodyLimit, continues } as const;
     const isHere = !hasBody(request) || this.#bodies.takeAtOnce(request, response, terms);
     const body = isHere ? undefined : await this.#bodies.take(request, response, terms);
@@ -93,7 +93,7 @@ export class HookDoor {
   }
 
   async #check({ path, requestId }: HookRequest, from: string): Promise<void> {
-    // Only tokens that never were known are bounded: a provider's address is shared by many accounts' hooks.
+    // Only tokens that were never known are limited: a provider's address serves many accounts' hooks.
     let isKnown = this.#tokens.peek(path);
     if (isKnown === undefined) {
       const waitMs = this.#tokens.wasKnown(path) ? 0 : this.#unknown.waitMs(from);
@@ -111,7 +111,7 @@ export class HookDoor {
     if (waitMs > 0) throw tooMany('refused', waitMs);
   }
 
-  /** The service's answer says what the call was worth. */
+  /** Updates tokens and refusals by the status of the service's response. */
   #learn(status: number, path: string, from: string): void {
     if (status === 404) this.#tokens.forget(path);
     if (status >= 400 && status < 500 && status !== 429) this.#refused.charge(`${from} ${path}`);

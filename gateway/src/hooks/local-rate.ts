@@ -12,14 +12,14 @@ export class LocalRate {
     this.#spentUntilMs = new LRUCache({ max: maxKeys });
   }
 
-  /** Takes one of a key's bucket: returns 0, or in how many milliseconds one will be there. */
+  /** Takes a token from a key's bucket; returns 0, or the milliseconds until there is one. */
   take(key: string): number {
     const waitMs = this.waitMs(key);
     if (waitMs === 0) this.charge(key);
     return waitMs;
   }
 
-  /** In how many milliseconds a key's bucket holds one; 0 where it does now. */
+  /** Returns the milliseconds until a key's bucket holds a token; 0 if it does now. */
   waitMs(key: string): number {
     const spentUntilMs = this.#spentUntilMs.get(key);
     if (spentUntilMs === undefined) return 0;
@@ -28,7 +28,7 @@ export class LocalRate {
     return waitMs > 0.001 ? waitMs : 0;
   }
 
-  /** Takes one of a key's bucket whether it is there or not. */
+  /** Takes a token from a key's bucket even if it holds none. */
   charge(key: string): void {
     const nowMs = performance.now();
     const spentUntilMs = Math.max(this.#spentUntilMs.get(key) ?? 0, nowMs) + this.#intervalMs;

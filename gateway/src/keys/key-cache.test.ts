@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startGateway } from '../main.ts';
 
-/** The promise is one second; the rest is what a busy machine may take to notice. */
+/** The promise is one second; the rest is slack for a busy machine. */
 const promisedMs = 1_000;
 const slackMs = 500;
 
@@ -48,7 +48,7 @@ beforeEach(async () => {
 
 let asked = 0;
 
-/** Each from an address of its own, so that none is refused for having tried too many keys. */
+/** Asks from a new address each time, so that none is refused for having tried too many keys. */
 const ask = (gateway: { url: string }, key: string) => {
   const from = `10.0.${asked >> 8}.${asked++ & 255}`;
   return rawRequest(gateway.url, 'GET', '/v1/me', { key, headers: { 'x-forwarded-for': from } });
@@ -61,7 +61,7 @@ const keyIdOf = async (key: string) => {
   return body.data.find((each: { last4: string }) => each.last4 === key.slice(-4)).id as string;
 };
 
-/** How long it takes, from now, until every one of these gateways answers `status`. */
+/** Returns the milliseconds until every one of these gateways responds with `status`. */
 async function timeUntil(gateways: { url: string }[], key: string, status: number): Promise<number> {
   const began = performance.now();
   await waitFor(`status ${status} everywhere`, async () => {
@@ -97,7 +97,7 @@ describe('a change', () => {
     }
   });
 
-  it('is never undone by a reading that began before it', async () => {
+  it('is never reverted by a read that began before it', async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => platform.issueKey(account.id)));
     const ids = new Map(await Promise.all(keys.map(async (key) => [key, await keyIdOf(key)] as const)));
     await Promise.all(
@@ -113,7 +113,7 @@ describe('a change', () => {
   });
 });
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   it.each(['cut', 'stall'] as const)(
     '(%s) a known key works on, an unknown one is 503, and all is well after',
     async (how) => {
@@ -122,9 +122,9 @@ describe('while the database is away', () => {
       database[how]();
       try {
         await waitFor('the outage to be noticed', async () => (await statusAt(cutOff, unseen)) === 503);
-        const answer = await ask(cutOff, unseen);
-        expect(answer.body.error.code).toBe('service_unavailable');
-        expect(answer.headers.get('retry-after')).toBe('1');
+        const response = await ask(cutOff, unseen);
+        expect(response.body.error.code).toBe('service_unavailable');
+        expect(response.headers.get('retry-after')).toBe('1');
         for (let count = 0; count < 5; count++) expect(await statusAt(cutOff, account.key)).toBe(200);
         const mistyped = await ask(cutOff, `${account.key}x`);
         expect(mistyped.body.error.code).toBe('invalid_key');

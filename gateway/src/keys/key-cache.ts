@@ -10,16 +10,16 @@ import type { ChangeFeed } from '../changes/change-feed.ts';
 import { type KeyRecord, toKeyRecord } from './key-record.ts';
 import { findKeyByHash, type KeyWithAccount } from './keys.sql.ts';
 
-/** How long a key that was read is used without asking again, counted from the reading, never from a use. */
+/** Time that a key is used without reading it again, counted from the read, never from a use. */
 const freshMs = 60_000;
-/** How long after the database was last seen a known key works on. */
+/** Time that a known key works after the database was last available. */
 export const outageMs = 60_000;
-/** How long it is remembered that there is no such key. */
+/** Time that a missing key is remembered. */
 const absentMs = 1_000;
 const readTimeoutMs = 2_000;
 const maxKnown = 10_000;
 const maxAbsent = 5_000;
-/** How often a key is read again because something changed meanwhile, before it is used without being remembered. */
+/** Most reads of a key that changes meanwhile, before it is used without being cached. */
 const maxReadings = 3;
 
 interface Entry {
@@ -27,7 +27,7 @@ interface Entry {
   readAtMs: number;
 }
 
-/** Keys by the hash they are stored under. Bounded: the one used longest ago gives way. */
+/** Cache of keys by their hash. Bounded: the least recently used is evicted. */
 export class KeyCache {
   readonly #sql: Database;
   readonly #contextSecret: string;
@@ -42,12 +42,14 @@ export class KeyCache {
     this.#contextSecret = contextSecret;
   }
 
-  /** Sets the feed by which readings are told to be out of date. */
+  /** Sets the feed that tells which reads are out of date. */
   follow(changes: ChangeFeed): void {
     this.#changes = changes;
   }
 
-  /** The record where it is fresh, null where there is no such key; undefined: ask `find`. Never waits. */
+  /**
+   * Returns the record if it is fresh, null if there is no such key, undefined if `find` must be called. Never waits.
+   */
   peek(hash: string): KeyRecord | null | undefined {
     const entry = this.#known.get(hash);
     if (entry !== undefined) return performance.now() - entry.readAtMs < freshMs ? entry.record : undefined;
@@ -55,8 +57,8 @@ export class KeyCache {
   }
 
   /**
-   * Reads a key; null where there is none that is valid. While the database is away a key that was known works on for
-   * 60 s. Throws 503 service_unavailable for any other then, for a key that cannot be looked up is not a wrong one.
+   * Reads a key; returns null if there is no valid one. While the database is unavailable a known key works for 60 s,
+   * and any other throws 503 service_unavailable: a key that cannot be looked up is not a wrong one.
    */
   find(hash: string): Promise<KeyRecord | null> {
     const under = this.#reading.get(hash);
@@ -76,7 +78,7 @@ export class KeyCache {
 
   async #find(hash: string): Promise<KeyRecord | null> {
     const changes = this.#changes!;
-    if (changes.isDatabaseAway) return this.#knownThroughOutage(hash);
+    if (changes.isDatabaseUnavailable) return this.#knownThroughOutage(hash);
     for (let reading = 1; ; reading++) {
       const { version } = changes;
       let row: KeyWithAccount | undefined;

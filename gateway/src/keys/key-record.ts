@@ -6,10 +6,10 @@ import { type AddressRange, parseRange } from '../client-address.ts';
 import { type RatePolicy, ratePolicy } from '../rate/rate-policy.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
 
-/** How long a signed context is valid: what a request may take to arrive. */
+/** Lifetime of a signed context: the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
 
-/** All that a request needs to know of its key, worked out once when the key is read. */
+/** All that a request needs of its key, computed once when the key is read. */
 export interface KeyRecord {
   readonly keyId: string;
   /** The account that the key was issued to; `account` is the one it acts as. */
@@ -25,16 +25,16 @@ export interface KeyRecord {
   readonly rateLimit: RateLimit;
   readonly rate: RatePolicy;
   readonly expiresAtMs: number;
-  /** When it was last used, and whether that waits to be written. */
+  /** Time of its last use, and whether that is still to be written. */
   usedAtMs: number;
   isUseUnsaved: boolean;
   readonly signer: ContextSigner;
-  /** Where it came from last, and when that was noted, on the monotonic clock. */
+  /** Last client address, and when it was noted, on the monotonic clock. */
   seenFrom: string;
   seenAtMs: number;
 }
 
-/** Makes the record of a key that was read. Its limits are its own, else its account's. */
+/** Returns the record of a key that was read. Its limits are its own, else its account's. */
 export function toKeyRecord(row: KeyWithAccount, contextSecret: string): KeyRecord {
   const account = toContext(row);
   const rateLimit = { per_minute: row.key_per_minute ?? row.per_minute, burst: row.key_burst ?? row.burst };
@@ -60,7 +60,7 @@ export function toKeyRecord(row: KeyWithAccount, contextSecret: string): KeyReco
   };
 }
 
-/** Returns the context that is forwarded with one request of this key: it is good for that request alone. */
+/** Returns the context that is forwarded with one request of this key, valid for that request alone. */
 export function contextOf(record: KeyRecord, request: ContextRequest, nowMs: number): string {
   return signContext(record.signer, request, nowMs + contextLifetimeMs);
 }

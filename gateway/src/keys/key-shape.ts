@@ -3,13 +3,13 @@ import { formatInstant } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { KeyRow } from './keys.sql.ts';
 
-/** When a key ends: as it expires, or sooner as a rotation retires it; null: never. */
+/** Returns the end of a key: its expiry, or its retirement by a rotation if that is sooner; null for never. */
 export function endOf({ expires_at, retires_at }: Pick<KeyRow, 'expires_at' | 'retires_at'>): Date | null {
   if (!expires_at || !retires_at) return expires_at ?? retires_at;
   return expires_at < retires_at ? expires_at : retires_at;
 }
 
-/** A key as the control plane shows it; times in its account's zone. */
+/** Returns a key as the control plane shows it; times in its account's zone. */
 export function toKey(row: KeyRow, timezone: string): z.output<typeof Key> {
   const shown = (at: Date | null) => (at ? formatInstant(at, timezone) : null);
   return {

@@ -20,7 +20,7 @@ export interface KeyRow {
   revoked_at: Date | null;
 }
 
-/** A key as a request needs it: with the account that it acts as, which is the sandbox of its own for a test key. */
+/** A key with the account that it acts as, which for a test key is the sandbox of its own. */
 export interface KeyWithAccount extends AccountRow {
   key_id: string;
   owner_id: string;
@@ -28,7 +28,7 @@ export interface KeyWithAccount extends AccountRow {
   allowed_addresses: string[];
   key_per_minute: number | null;
   key_burst: number | null;
-  /** When it expires or retires, whichever is sooner. */
+  /** Expiry or retirement, whichever is sooner. */
   ends_at: Date | null;
   revoked_at: Date | null;
 }
@@ -59,7 +59,8 @@ export async function insertKey(sql: Sql, key: NewKey): Promise<KeyRow> {
 }
 
 /**
- * A key by id, locked until the transaction ends: of two that rotate or revoke it, the second sees what the first did.
+ * Returns a key by id, locked until the transaction ends: of two that rotate or revoke it, the second sees what the
+ * first did.
  */
 export async function lockKey(tx: Sql, id: string): Promise<KeyRow | undefined> {
   const [row] = await tx<KeyRow[]>`select * from keys where id = ${id} for update`;
@@ -71,14 +72,14 @@ export async function revokeKeyRow(tx: Sql, key: KeyRow, now: Date): Promise<voi
   await tx`update keys set revoked_at = ${now} where account_id = ${key.account_id} and id = ${key.id}`;
 }
 
-/** Lets a key retire at `at`, or sooner where it already does. */
+/** Sets the retirement of a key to `at`, unless it is sooner already. */
 export async function retireKey(tx: Sql, key: KeyRow, at: Date): Promise<void> {
   await tx`
     update keys set retires_at = least(retires_at, ${at})
     where account_id = ${key.account_id} and id = ${key.id}`;
 }
 
-/** Newest first; `after` is a key of this account. */
+/** Lists keys newest first; `after` is a key of this account. */
 export async function selectKeys(
   sql: Sql,
   accountId: string,
@@ -97,7 +98,7 @@ export async function findKeyOfAccount(sql: Sql, accountId: string, id: string):
   return row;
 }
 
-/** One use of a key: when it was last. */
+/** The last use of a key. */
 export interface KeyUse {
   accountId: string;
   keyId: string;

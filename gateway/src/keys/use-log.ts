@@ -2,7 +2,7 @@ import type { Sql } from '@customer-platform/service-kit';
 import type { KeyRecord } from './key-record.ts';
 import { saveUses } from './keys.sql.ts';
 
-/** Collects when keys are used and writes it in one statement now and then: `last_used_at` is right to 60 s. */
+/** Collects uses of keys and writes them in batches: `last_used_at` is accurate to 60 s. */
 export class UseLog {
   #unsaved: KeyRecord[] = [];
 
@@ -14,14 +14,14 @@ export class UseLog {
     this.#unsaved.push(record);
   }
 
-  /** Writes what was noted since the last time; what could not be written is kept for the next. */
+  /** Writes the uses noted since the last call; on failure they are kept for the next. */
   async save(sql: Sql): Promise<void> {
     const records = this.#unsaved;
     if (records.length === 0) return;
     this.#unsaved = [];
     for (const record of records) record.isUseUnsaved = false;
     try {
-      // A record is made anew when its key is read again: of two of one key the later use counts.
+      // Each read of a key makes a new record: of two of one key the later use counts.
       const latest = new Map<string, KeyRecord>();
       for (const record of records) {
         const other = latest.get(record.keyId);

@@ -5,7 +5,7 @@ import { emitFor, implement, publishEvents } from '../admin-operation.ts';
 import { toMember } from './member-shape.ts';
 import { lockMemberByEmail, upsertMember } from './members.sql.ts';
 
-/** Adds a team member; one who is there already takes the name that is given, and one who left comes back. */
+/** Adds a team member; an existing one takes the given name, and a former one becomes active again. */
 export const addMember = implement(adminOperations.addMember, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
   async handle({ tx, found, body, now }) {

@@ -5,7 +5,7 @@ import { implement } from '../admin-operation.ts';
 import { toMember } from './member-shape.ts';
 import { findMember, selectMembers } from './members.sql.ts';
 
-/** Lists an account's team, newest first, those who left too. */
+/** Lists an account's team, newest first, former members included. */
 export const listMembers = implement(adminOperations.listMembers, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
   async handle({ tx, found, query }) {

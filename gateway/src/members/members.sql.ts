@@ -16,7 +16,7 @@ export async function lockMemberByEmail(tx: Sql, accountId: string, email: strin
   return row;
 }
 
-/** Adds a member, or makes the one with this address active again under this name. */
+/** Adds a member, or activates the one with this address again under this name. */
 export async function upsertMember(
   tx: Sql,
   accountId: string,
@@ -51,7 +51,7 @@ export async function findMemberByEmail(sql: Sql, accountId: string, email: stri
   return row;
 }
 
-/** Newest first. */
+/** Lists members newest first. */
 export async function selectMembers(
   sql: Sql,
   accountId: string,

@@ -5,7 +5,7 @@ import { emitFor, implement, publishEvents } from '../admin-operation.ts';
 import { toMember } from './member-shape.ts';
 import { deactivateMember, lockMember } from './members.sql.ts';
 
-/** Makes a member inactive; removing one who left already is 404, as deleting anything twice is. */
+/** Deactivates a member; removing a former one is 404, as deleting anything twice is. */
 export const removeMember = implement(adminOperations.removeMember, {
   async find({ tx, params }) {
     const member = await lockMember(tx, params.account_id, params.member_id);

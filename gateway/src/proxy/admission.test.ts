@@ -25,14 +25,14 @@ beforeEach(async () => {
   account = await platform.account();
 });
 
-function expectRefusal(answer: RawAnswer, status: number, code: string, field?: string): void {
-  expect({ status: answer.status, code: answer.body.error.code, field: answer.body.error.field }).toEqual({
+function expectRefusal(response: RawAnswer, status: number, code: string, field?: string): void {
+  expect({ status: response.status, code: response.body.error.code, field: response.body.error.field }).toEqual({
     status,
     code,
     field,
   });
-  expect(answer.body.error.message.length).toBeGreaterThan(10);
-  expect(answer.headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  expect(response.body.error.message.length).toBeGreaterThan(10);
+  expect(response.headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
 }
 
 const change = (id: string, body: object) => platform.admin('PATCH', `/admin/accounts/${id}`, body);
@@ -40,10 +40,10 @@ const change = (id: string, body: object) => platform.admin('PATCH', `/admin/acc
 describe('the key', () => {
   it('is required', async () => {
     for (const headers of [{}, { authorization: 'Basic dXNlcjpwYXNz' }, { authorization: 'Bearer' }]) {
-      const answer = await account.request('GET', path, { key: null, headers });
-      expectRefusal(answer, 401, 'key_required');
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-      expect(answer.headers.get('ratelimit')).toBeNull();
+      const response = await account.request('GET', path, { key: null, headers });
+      expectRefusal(response, 401, 'key_required');
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(response.headers.get('ratelimit')).toBeNull();
     }
   });
 
@@ -51,18 +51,18 @@ describe('the key', () => {
     const last = account.key.at(-1) === 'x' ? 'y' : 'x';
     const mistyped = account.key.slice(0, -1) + last;
     for (const key of [mistyped, 'nonsense', account.key.replace('live', 'test'), `${account.key}x`]) {
-      const answer = await account.request('GET', path, { key });
-      expectRefusal(answer, 401, 'invalid_key');
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+      const response = await account.request('GET', path, { key });
+      expectRefusal(response, 401, 'invalid_key');
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
     }
   });
 
   it('is taken whatever the case of the scheme', async () => {
-    const answer = await account.request('GET', '/v1/me', {
+    const response = await account.request('GET', '/v1/me', {
       key: null,
       headers: { authorization: `bearer ${account.key}` },
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 
   it('ends when it expires', async () => {
@@ -108,10 +108,10 @@ describe('the order of the checks', () => {
 
   it('shows the rate with every refusal once the key is known', async () => {
     await change(account.id, { status: 'suspended' });
-    const answer = await account.request('GET', path);
-    expectRefusal(answer, 403, 'account_suspended');
-    expect(answer.headers.get('ratelimit-policy')).toBe('"key";q=100000;w=6');
-    expect(answer.headers.get('ratelimit')).toMatch(/^"key";r=100000;t=0$/);
+    const response = await account.request('GET', path);
+    expectRefusal(response, 403, 'account_suspended');
+    expect(response.headers.get('ratelimit-policy')).toBe('"key";q=100000;w=6');
+    expect(response.headers.get('ratelimit')).toMatch(/^"key";r=100000;t=0$/);
   });
 });
 
@@ -127,9 +127,9 @@ describe('the path', () => {
   });
 
   it('with another method is 405 with Allow', async () => {
-    const answer = await account.request('DELETE', path);
-    expectRefusal(answer, 405, 'invalid_request');
-    expect(answer.headers.get('allow')!.split(', ').sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'PATCH']);
+    const response = await account.request('DELETE', path);
+    expectRefusal(response, 405, 'invalid_request');
+    expect(response.headers.get('allow')!.split(', ').sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'PATCH']);
     expectRefusal(
       await account.request('HEAD', '/v1/calendar/appointments/x/cancel').then(withoutBody),
       405,
@@ -137,10 +137,10 @@ describe('the path', () => {
     );
   });
 
-  it('answers OPTIONS with 204 and Allow', async () => {
-    const answer = await account.request('OPTIONS', path);
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('allow')).toContain('PATCH');
+  it('responds to OPTIONS with 204 and Allow', async () => {
+    const response = await account.request('OPTIONS', path);
+    expect(response.status).toBe(204);
+    expect(response.headers.get('allow')).toContain('PATCH');
     expectRefusal(await account.request('OPTIONS', '/v1/nothing'), 404, 'not_found');
   });
 
@@ -148,9 +148,9 @@ describe('the path', () => {
     const unset = operations.filter(({ service: name }) => name !== 'calendar' && name !== 'gateway');
     expect(unset.length).toBeGreaterThan(10);
     for (const { method, path: template } of unset) {
-      const answer = await account.request(method, template.replace(/\{\w+\}/g, '1'));
-      expectRefusal(answer, 503, 'service_unavailable');
-      expect(answer.headers.get('retry-after')).toBe('1');
+      const response = await account.request(method, template.replace(/\{\w+\}/g, '1'));
+      expectRefusal(response, 503, 'service_unavailable');
+      expect(response.headers.get('retry-after')).toBe('1');
     }
   });
 
@@ -158,9 +158,9 @@ describe('the path', () => {
     expectRefusal(await account.request('POST', '/hooks/messages/token', { key: null, body: {} }), 404, 'not_found');
   });
 
-  function withoutBody(answer: RawAnswer): RawAnswer {
-    expect(answer.text).toBe('');
-    return { ...answer, body: { error: { code: 'invalid_request', message: 'HEAD has no body' } } };
+  function withoutBody(response: RawAnswer): RawAnswer {
+    expect(response.text).toBe('');
+    return { ...response, body: { error: { code: 'invalid_request', message: 'HEAD has no body' } } };
   }
 });
 

@@ -12,7 +12,7 @@ import type { RateLimiter } from '../rate/rate-limiter.ts';
 import { type RatePolicy, rateLimitHeader, retryAfterSeconds } from '../rate/rate-policy.ts';
 import type { Route } from './route-table.ts';
 
-/** What the checks of a request ask. */
+/** Dependencies of the checks of a request. */
 export interface AdmissionParts {
   keys: KeyCache;
   uses: UseLog;
@@ -23,7 +23,7 @@ export interface AdmissionParts {
 
 const bearer = { 'WWW-Authenticate': 'Bearer' };
 
-/** Refuses everything from an address that tried too many keys, but where it is shared. */
+/** Refuses everything from an address that tried too many keys, unless it is shared. */
 export function checkBlock(guard: InvalidKeyGuard, address: string): void {
   const block = guard.blockOf(address);
   if (block && !guard.isShared(block)) throw tooManyKeys(block);
@@ -36,8 +36,8 @@ function tooManyKeys({ untilMs }: AddressBlock): ApiError {
 }
 
 /**
- * The checks that belong to the key, in their order: key, account, plan, address, rate. Answers the key's record. From
- * the moment the key is known every answer carries the rate's headers; a refusal before the rate takes nothing of it.
+ * Checks key, account, plan, address and rate, in this order; returns the key's record. Once the key is known every
+ * response carries the rate's headers; a refusal before the rate takes nothing of it.
  */
 export async function admit(
   parts: AdmissionParts,
@@ -51,11 +51,11 @@ export async function admit(
   parts.guard.note(record, address);
   parts.uses.note(record, nowMs);
   const refusal = refusalOf(record, address);
-  const standing = await parts.limiter.take(record.rate, refusal ? 0 : 1);
-  setRateHeaders(response, record.rate, standing);
+  const state = await parts.limiter.take(record.rate, refusal ? 0 : 1);
+  setRateHeaders(response, record.rate, state);
   if (refusal) throw refusal;
-  if (standing < 0) {
-    const seconds = retryAfterSeconds(standing);
+  if (state < 0) {
+    const seconds = retryAfterSeconds(state);
     throw new ApiError('rate_limited', `This key is over its rate limit; try again in ${seconds} s`, {
       headers: { 'Retry-After': String(seconds) },
     });
@@ -76,7 +76,7 @@ async function identify(parts: AdmissionParts, request: IncomingMessage, address
   throw await invalidKey(parts, address);
 }
 
-/** Counts an invalid key, and returns its refusal: 429 where its address is blocked as a shared one. */
+/** Counts an invalid key; returns its refusal, 429 if its address is blocked as a shared one. */
 async function invalidKey({ guard }: AdmissionParts, address: string): Promise<ApiError> {
   const block = guard.blockOf(address);
   if (block) {
@@ -101,12 +101,12 @@ function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
   return undefined;
 }
 
-function setRateHeaders(response: ServerResponse, policy: RatePolicy, standing: number): void {
+function setRateHeaders(response: ServerResponse, policy: RatePolicy, state: number): void {
   response.setHeader('RateLimit-Policy', policy.header);
-  response.setHeader('RateLimit', rateLimitHeader(policy, standing));
+  response.setHeader('RateLimit', rateLimitHeader(policy, state));
 }
 
-/** The operation that a method means at a route. Throws 404 where there is no route, and 405 with Allow. */
+/** Returns the operation of a method at a route. Throws 404 without a route, and 405 with Allow. */
 export function operationAt(route: Route | undefined, method: string): Operation {
   if (!route) throw new ApiError('not_found', 'No operation exists at this path');
   const operation = route.byMethod.get(method);
@@ -114,7 +114,7 @@ export function operationAt(route: Route | undefined, method: string): Operation
   throw methodRefusal(method, route.allow);
 }
 
-/** The checks that belong to the operation: module, then scope. */
+/** Checks what an operation requires: its module, then its scope. */
 export function authorise(record: KeyRecord, operation: Operation): void {
   const { gate, scope } = operation;
   if (gate !== null && !record.modules.has(gate)) {

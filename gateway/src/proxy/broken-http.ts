@@ -5,17 +5,19 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
 import { sendRefusal } from '@customer-platform/service-kit';
 
-/** Sets what goes with every answer that is no page or file of the documentation. */
+/** Sets the headers of every response but the pages and files of the documentation. */
 export function setProtectiveHeaders(response: ServerResponse): void {
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
 }
 
-/** So long, and so many bytes, a refused client may go on sending before its connection is cut: it gets to read the answer. */
+/**
+ * Time and bytes that a refused client may go on sending before its connection is cut: it gets to read the response.
+ */
 const lingerMs = 2_000;
 const lingerBytes = 8 * 1_048_576;
 
-/** The refusal of a request by its header Host, of which HTTP/1.1 needs one and nobody may send two; undefined where it is right. */
+/** Returns the refusal of a request without a Host header (HTTP/1.1) or with two, undefined if it is valid. */
 export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
   if (headers.host === undefined) {
     if (httpVersion !== '1.1') return undefined;
@@ -29,17 +31,17 @@ export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessag
   return hosts > 1 ? new ApiError('invalid_request', 'The Host header must be sent once') : undefined;
 }
 
-/** Answers a request that no handler sees, and ends its connection. */
+/** Refuses a request that no handler sees, and ends its connection. */
 export function refuseUnread(response: ServerResponse, refusal: ApiError): void {
   response.setHeader('Request-Id', randomUUIDv7());
   response.setHeader('Connection', 'close');
   sendRefusal(response, refusal);
 }
 
-/** Answers what is no HTTP, or too much of it, with an envelope, and closes the connection once the client has read it. */
-export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. */
+export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (lingering.has(socket)) {
-    // What still comes is read and dropped: a connection that is closed over unread data loses the answer.
+    // Read and drop what still arrives: closing a connection with unread data loses the response.
     if ((socket as Socket).bytesRead > lingering.get(socket)! + lingerBytes) socket.destroy();
     return;
   }
@@ -54,7 +56,7 @@ export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex): 
   socket.once('end', () => socket.destroy());
 }
 
-/** Connections that were answered, with what they had sent by then, in bytes. */
+/** Refused connections, with the bytes that they had sent by then. */
 const lingering = new WeakMap<Duplex, number>();
 
 function envelopeFor(code: string | undefined): string {

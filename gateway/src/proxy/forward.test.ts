@@ -80,10 +80,10 @@ function head(method: string, target: string, lines: string[], key = account.key
 }
 
 describe('what a service gets', () => {
-  it('the account that the key acts for, signed, and the request id of the answer', async () => {
-    const answer = await account.request('GET', `${path}?a=1&b=%20x`);
-    expect(answer.status).toBe(200);
-    const { url, headers } = answer.body;
+  it('the account that the key acts for, signed, and the request id of the response', async () => {
+    const response = await account.request('GET', `${path}?a=1&b=%20x`);
+    expect(response.status).toBe(200);
+    const { url, headers } = response.body;
     expect(url).toBe(`${path}?a=1&b=%20x`);
     expect(accountOf(headers['platform-context'], 'GET', url)).toMatchObject({
       id: account.id,
@@ -91,13 +91,13 @@ describe('what a service gets', () => {
       timezone: 'Europe/Berlin',
     });
     expect(headers['request-id']).toMatch(uuidV7);
-    expect(answer.headers.get('request-id')).toBe(headers['request-id']);
+    expect(response.headers.get('request-id')).toBe(headers['request-id']);
     expect(headers.authorization).toBeUndefined();
   });
 
   it('the sandbox, where the key is a test key', async () => {
-    const answer = await account.request('GET', path, { key: account.testKey });
-    expect(accountOf(answer.body.headers['platform-context'], 'GET', path)).toMatchObject({
+    const response = await account.request('GET', path, { key: account.testKey });
+    expect(accountOf(response.body.headers['platform-context'], 'GET', path)).toMatchObject({
       id: account.sandboxId,
       mode: 'test',
     });
@@ -180,10 +180,10 @@ describe('what a service gets', () => {
     expect(JSON.parse(reply.body)).toMatchObject({ method: 'DELETE', body: '{"a":1}' });
   });
 
-  it('HEAD as HEAD, answered without a body', async () => {
-    const answer = await account.request('HEAD', path);
-    expect(answer.status).toBe(200);
-    expect(answer.text).toBe('');
+  it('HEAD as HEAD, responded to without a body', async () => {
+    const response = await account.request('HEAD', path);
+    expect(response.status).toBe(200);
+    expect(response.text).toBe('');
     expect(service.seen.at(-1)!.method).toBe('HEAD');
   });
 });
@@ -198,26 +198,26 @@ describe('what a client gets back', () => {
       });
       response.end('{"error":{"code":"invalid_state","message":"No."}}');
     };
-    const answer = await account.request('POST', '/v1/calendar/appointments', { body: {} });
-    expect(answer.status).toBe(409);
-    expect(answer.text).toBe('{"error":{"code":"invalid_state","message":"No."}}');
-    expect(answer.headers.get('idempotent-replayed')).toBe('true');
-    expect(answer.headers.get('request-id')).toMatch(uuidV7);
-    expect(answer.headers.get('keep-alive')).toBeNull();
+    const response = await account.request('POST', '/v1/calendar/appointments', { body: {} });
+    expect(response.status).toBe(409);
+    expect(response.text).toBe('{"error":{"code":"invalid_state","message":"No."}}');
+    expect(response.headers.get('idempotent-replayed')).toBe('true');
+    expect(response.headers.get('request-id')).toMatch(uuidV7);
+    expect(response.headers.get('keep-alive')).toBeNull();
   });
 
   it('503 with Retry-After from a service that refuses connections, resets them, or is not there', async () => {
     for (const refused of ['/v1/cdp/contacts', '/v1/webhooks']) {
-      const answer = await account.request('POST', refused, { body: { name: 'x' } });
-      expect(answer.status).toBe(503);
-      expect(answer.body.error.code).toBe('service_unavailable');
-      expect(answer.headers.get('retry-after')).toBe('1');
-      expect(answer.headers.get('request-id')).toMatch(uuidV7);
-      expect(answer.headers.get('ratelimit')).toMatch(/^"key";r=\d+;t=\d+$/);
+      const response = await account.request('POST', refused, { body: { name: 'x' } });
+      expect(response.status).toBe(503);
+      expect(response.body.error.code).toBe('service_unavailable');
+      expect(response.headers.get('retry-after')).toBe('1');
+      expect(response.headers.get('request-id')).toMatch(uuidV7);
+      expect(response.headers.get('ratelimit')).toMatch(/^"key";r=\d+;t=\d+$/);
     }
   });
 
-  it('a broken answer, never a whole one, where the service dies amid its own', async () => {
+  it('a broken response, never a whole one, where the service dies amid its own', async () => {
     service.respond = (_seen, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"half":');
@@ -229,8 +229,8 @@ describe('what a client gets back', () => {
   });
 
   it('nothing that may be kept or guessed at, whatever the service says', async () => {
-    const protectedBy = (answer: RawAnswer) =>
-      ['cache-control', 'x-content-type-options'].map((name) => answer.headers.get(name));
+    const protectedBy = (response: RawAnswer) =>
+      ['cache-control', 'x-content-type-options'].map((name) => response.headers.get(name));
     for (const status of [200, 204, 304, 404, 503]) {
       service.respond = (_seen, response) => {
         const headers = {
@@ -240,8 +240,8 @@ describe('what a client gets back', () => {
         };
         response.writeHead(status, headers).end(status === 204 || status === 304 ? undefined : '{}');
       };
-      const answer = await account.request('GET', path);
-      expect([answer.status, ...protectedBy(answer)]).toEqual([status, 'no-store', 'nosniff']);
+      const response = await account.request('GET', path);
+      expect([response.status, ...protectedBy(response)]).toEqual([status, 'no-store', 'nosniff']);
     }
     expect(protectedBy(await account.request('GET', '/v1/me'))).toEqual(['no-store', 'nosniff']);
     expect(protectedBy(await account.request('OPTIONS', path))).toEqual(['no-store', 'nosniff']);
@@ -258,13 +258,13 @@ describe('what a client gets back', () => {
     ] as [number, Record<string, string>][]) {
       service.respond = (_seen, response) => response.writeHead(status, headers).end(page);
       for (const method of ['GET', 'HEAD']) {
-        const answer = await account.request(method, path);
-        expect([answer.status, answer.headers.get('retry-after'), answer.text.includes('html')]).toEqual([
+        const response = await account.request(method, path);
+        expect([response.status, response.headers.get('retry-after'), response.text.includes('html')]).toEqual([
           503,
           '1',
           false,
         ]);
-        if (method === 'GET') expect(answer.body.error.code).toBe('service_unavailable');
+        if (method === 'GET') expect(response.body.error.code).toBe('service_unavailable');
       }
     }
     service.respond = (_seen, response) => {
@@ -274,7 +274,7 @@ describe('what a client gets back', () => {
     expect((await account.request('GET', path)).body.error.code).toBe('internal_error');
   });
 
-  it('answers over the same connection again and again', async () => {
+  it('responds over the same connection again and again', async () => {
     const two = head('GET', path, []) + head('GET', '/v1/me', ['Connection: close']);
     const reply = await sendRaw(platform.gatewayUrl, two);
     expect(reply.all.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
@@ -282,16 +282,16 @@ describe('what a client gets back', () => {
 });
 
 describe('the sockets of a service', () => {
-  it('are shared: one account with its sandbox gets half of them and waits, a neighbour is answered', async () => {
+  it('are shared: one account with its sandbox gets half of them and waits, a neighbour is served', async () => {
     const held: ServerResponse[] = [];
     service.respond = (seen, response) => (seen.url === `${path}?hold` ? held.push(response) : echo(seen, response));
     const gateway = await startGateway({ ...platform.env('gateway'), SERVICE_SOCKETS: '8', DRAIN_SECONDS: '0' });
     try {
       const neighbour = await platform.account();
       const hold = (key: string) => rawRequest(gateway.url, 'GET', `${path}?hold`, { key });
-      const answers = [account.key, account.testKey, account.key, account.testKey].map(hold);
+      const responses = [account.key, account.testKey, account.key, account.testKey].map(hold);
       await waitFor('four at the service', () => held.length === 4);
-      answers.push(hold(account.key));
+      responses.push(hold(account.key));
       for (let count = 0; count < 10; count++) {
         expect((await rawRequest(gateway.url, 'GET', path, { key: neighbour.key })).status).toBe(200);
       }
@@ -299,7 +299,7 @@ describe('the sockets of a service', () => {
       held[0]!.end('{}');
       await waitFor('the fifth at the service', () => held.length === 5);
       for (const response of held) response.end('{}');
-      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(5).fill(200));
+      expect((await Promise.all(responses)).map(({ status }) => status)).toEqual(Array(5).fill(200));
     } finally {
       await gateway.stop();
     }
@@ -308,13 +308,13 @@ describe('the sockets of a service', () => {
   it('that do not become free in time are 429 to whose requests take them up, and 503 to others', async () => {
     const held: ServerResponse[] = [];
     service.respond = (_seen, response) => held.push(response);
-    const way = forwarder(service.url, 'calendar', createLogger('test', 'silent'), {
+    const upstream = forwarder(service.url, 'calendar', createLogger('test', 'silent'), {
       sockets: 2,
       waiting: 8,
       waitMs: 20,
     });
     const { url, close } = await listen(
-      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, request.url!),
+      (request: IncomingMessage, response: ServerResponse) => upstream.forward(request, response, request.url!),
       0,
       '127.0.0.1',
     );
@@ -329,18 +329,18 @@ describe('the sockets of a service', () => {
     for (const response of held) response.end('{}');
     await Promise.all(first);
     await close(0);
-    way.close();
+    upstream.close();
   });
 
-  it('are let go where a client does not read its answer', async () => {
+  it('are let go where a client does not read its response', async () => {
     let letGo = false;
     service.respond = (_seen, response) => {
       response.once('close', () => (letGo = true));
       response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(64_000_000));
     };
-    const way = forwarder(service.url, 'calendar', createLogger('test', 'silent'), { timeoutMs: 100 });
+    const upstream = forwarder(service.url, 'calendar', createLogger('test', 'silent'), { timeoutMs: 100 });
     const { url, close } = await listen(
-      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, 'somebody'),
+      (request: IncomingMessage, response: ServerResponse) => upstream.forward(request, response, 'somebody'),
       0,
       '127.0.0.1',
     );
@@ -351,63 +351,63 @@ describe('the sockets of a service', () => {
     await waitFor('the service to be let go', () => letGo);
     socket.destroy();
     await close(0);
-    way.close();
+    upstream.close();
   });
 });
 
 describe('probes', () => {
-  it('hold up no request, however many the service leaves without an answer', async () => {
+  it('hold up no request, however many the service leaves without a response', async () => {
     const held: ServerResponse[] = [];
     service.respond = (seen, response) => (seen.method === 'HEAD' ? held.push(response) : echo(seen, response));
-    const way = forwarder(service.url, 'messaging', createLogger('test', 'silent'), { sockets: 2 });
+    const upstream = forwarder(service.url, 'messaging', createLogger('test', 'silent'), { sockets: 2 });
     const { url, close } = await listen(
-      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, 'somebody'),
+      (request: IncomingMessage, response: ServerResponse) => upstream.forward(request, response, 'somebody'),
       0,
       '127.0.0.1',
     );
-    const probes = Promise.allSettled(Array.from({ length: 200 }, () => way.probe('/hooks/a', 'id', 120_000)));
+    const probes = Promise.allSettled(Array.from({ length: 200 }, () => upstream.probe('/hooks/a', 'id', 120_000)));
     await waitFor('the service to be asked', () => held.length >= 32);
     const asked = rawRequest(url, 'GET', '/');
-    expect((await waitFor('the answer', () => Promise.race([asked, undefined]))).status).toBe(200);
+    expect((await waitFor('the response', () => Promise.race([asked, undefined]))).status).toBe(200);
     service.respond = echo;
     for (const response of held) response.end();
     expect(await probes).toEqual(Array(200).fill({ status: 'fulfilled', value: 200 }));
     await close(0);
-    way.close();
+    upstream.close();
   });
 });
 
 describe('a service that is silent', () => {
-  it('is answered for with 503 once its time is over, and let go', async () => {
+  it('is 503 once its time is over, and let go', async () => {
     let letGo = false;
     service.respond = (_seen, response) => response.once('close', () => (letGo = true));
     const log = createLogger('test', 'silent');
-    const way = forwarder(service.url, 'calendar', log, { timeoutMs: 100 });
+    const upstream = forwarder(service.url, 'calendar', log, { timeoutMs: 100 });
     const { url, close } = await listen(
-      (request: IncomingMessage, response: ServerResponse) => way.forward(request, response, 'somebody'),
+      (request: IncomingMessage, response: ServerResponse) => upstream.forward(request, response, 'somebody'),
       0,
       '127.0.0.1',
     );
-    const answer = await rawRequest(url, 'GET', '/slow');
-    expect([answer.status, answer.body.error.code, answer.headers.get('retry-after')]).toEqual([
+    const response = await rawRequest(url, 'GET', '/slow');
+    expect([response.status, response.body.error.code, response.headers.get('retry-after')]).toEqual([
       503,
       'service_unavailable',
       '1',
     ]);
     await waitFor('the service to be let go', () => letGo);
     await close(0);
-    way.close();
+    upstream.close();
   });
 });
 
 describe('a hook', () => {
   it('goes to messaging without a key and without anybody for whom it acts', async () => {
-    const answer = await rawRequest(platform.gatewayUrl, 'POST', '/hooks/messages/token-1?x=1', {
+    const response = await rawRequest(platform.gatewayUrl, 'POST', '/hooks/messages/token-1?x=1', {
       rawBody: '{"type":"receipt"}',
       headers: { 'platform-context': 'forged', 'webhook-id': 'kept', authorization: `Bearer ${account.key}` },
     });
-    expect(answer.status).toBe(200);
-    const { url, headers, body } = answer.body;
+    expect(response.status).toBe(200);
+    const { url, headers, body } = response.body;
     expect([url, body, headers['webhook-id']]).toEqual(['/hooks/messages/token-1?x=1', '{"type":"receipt"}', 'kept']);
     expect([headers['platform-context'], headers.authorization]).toEqual([undefined, undefined]);
     for (const path of ['/hooks/', '/hooks//x', '/hooks/a%2f..%2fb', '/hooks/x/']) {
@@ -439,9 +439,9 @@ describe('a body that is too large', () => {
 
   it('is refused by its stated length before a byte of it is forwarded', async () => {
     const before = service.seen.length;
-    const answer = await account.request('POST', '/v1/calendar/appointments', { rawBody: 'x'.repeat(mebibyte + 1) });
-    expect(answer.status).toBe(413);
-    expect(answer.body.error).toMatchObject({ code: 'invalid_request', field: 'body' });
+    const response = await account.request('POST', '/v1/calendar/appointments', { rawBody: 'x'.repeat(mebibyte + 1) });
+    expect(response.status).toBe(413);
+    expect(response.body.error).toMatchObject({ code: 'invalid_request', field: 'body' });
     expect(service.seen).toHaveLength(before);
     const largest = await account.request('POST', '/v1/calendar/appointments', { rawBody: 'x'.repeat(mebibyte) });
     expect(largest.status).toBe(200);

@@ -6,7 +6,7 @@ import { type Logger, serviceUnavailable } from '@customer-platform/service-kit'
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
 import { ClientGone, FairPermits, PermitQueue } from '../fair-permits.ts';
 import type { Upstream } from '../upstream.ts';
-import { refuse } from './answer.ts';
+import { refuse } from './respond.ts';
 
 /** Sooner than services close theirs (75 s), so that no request is sent into a socket that closes. */
 const idleSocketMs = 60_000;
@@ -15,9 +15,9 @@ const quietMs = 5_000;
 
 /** The bounds of an upstream. */
 export interface UpstreamBounds {
-  /** How long a service may take to answer, and, once it answers, be silent or wait for a client that does not read. */
+  /** Longest time until a service responds, and then of its silence or of a client that does not read. */
   timeoutMs: number;
-  /** Most requests that are at the service at once. */
+  /** Most concurrent requests to the service. */
   sockets: number;
   /** Most requests that wait for a socket, and how long; more are refused. */
   waiting: number;
@@ -30,8 +30,8 @@ const permit = Symbol('permit');
 type Permitted = ServerResponse & { [permit]?: (() => void) | undefined };
 
 /**
- * Makes the upstream of one service: a fixed target and connections that are kept, which the owners of requests share. The request's URL
- * and headers are sent as they are when it is called. A service that is silent for too long is answered for with 503.
+ * Returns the upstream of one service: a fixed target with keep-alive connections that owners share. The request's URL
+ * and headers are sent as they are at the call. A service that is silent for too long results in 503.
  */
 export function forwarder(
   target: string,
@@ -43,18 +43,18 @@ export function forwarder(
   const url = new URL(target);
   const Agent = url.protocol === 'https:' ? HttpsAgent : HttpAgent;
   const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
-  // Room for sockets that an answer has left but that are not free yet.
+  // Room for sockets whose response has ended but that are not free yet.
   const agent = new Agent({ ...idle, maxSockets: sockets + 32 });
-  // Nobody needs a permit for a probe: however many there are, no request waits behind them.
+  // Probes need no permit: however many there are, no request waits behind them.
   const probeAgent = new Agent({ ...idle, maxSockets: 32 });
   const bodies = new WeakMap<IncomingMessage, Readable>();
   const options: Options = {
     target: url,
     agent,
     proxyTimeout: timeoutMs,
-    // The default plugins answer errors in plain text and are skipped for some requests; ours replace them.
+    // The default plugins respond to errors in plain text and are skipped for some requests; ours replace them.
     ejectPlugins: true,
-    plugins: [cleanAnswers(service, log), answerErrors(service, log)],
+    plugins: [cleanResponses(service, log), handleErrors(service, log)],
   };
   const proxy = createProxyMiddleware(options);
   const proxyWithBody = createProxyMiddleware({
@@ -112,9 +112,9 @@ function probe(url: URL, agent: HttpAgent, requestId: string, limitMs: number): 
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const options = { method: 'HEAD', agent, headers: { 'request-id': requestId }, signal: AbortSignal.timeout(limitMs) };
-  request(url, options, (answer) => {
-    answer.resume();
-    resolve(answer.statusCode!);
+  request(url, options, (response) => {
+    response.resume();
+    resolve(response.statusCode!);
   })
     .on('error', reject)
     .end();
@@ -122,16 +122,16 @@ function probe(url: URL, agent: HttpAgent, requestId: string, limitMs: number): 
 }
 
 /**
- * What belongs to the connection with the service does not belong to the one with the client; whether an answer may be kept is the
- * gateway's to say; and a failure that is not told as an envelope, such as a balancer's page, becomes one.
+ * Removes headers of the connection with the service, and its caching headers, which are the gateway's to set; replaces
+ * a failure without an envelope, such as a balancer's page, by one.
  */
-function cleanAnswers(service: string, log: Logger): Plugin {
+function cleanResponses(service: string, log: Logger): Plugin {
   return (proxy) => {
-    proxy.on('proxyRes', (answer, _request, response: Permitted) => {
-      const { headers } = answer;
-      if (answer.statusCode! >= 500 && !headers['content-type']?.startsWith('application/json')) {
-        answer.destroy();
-        if (!response.headersSent) refuse(response, noAnswer(service), log);
+    proxy.on('proxyRes', (received, _request, response: Permitted) => {
+      const { headers } = received;
+      if (received.statusCode! >= 500 && !headers['content-type']?.startsWith('application/json')) {
+        received.destroy();
+        if (!response.headersSent) refuse(response, noResponse(service), log);
         return;
       }
       delete headers['keep-alive'];
@@ -139,31 +139,31 @@ function cleanAnswers(service: string, log: Logger): Plugin {
       delete headers['cache-control'];
       delete headers['x-content-type-options'];
       headers.connection = response.shouldKeepAlive ? 'keep-alive' : 'close';
-      // The socket is free once the answer is read, even where the client takes its time with it.
-      answer.on('end', () => response[permit]?.());
+      // The socket is free once the response is read, even if the client reads slowly.
+      received.on('end', () => response[permit]?.());
     });
   };
 }
 
-function answerErrors(service: string, log: Logger): Plugin {
+function handleErrors(service: string, log: Logger): Plugin {
   let quietUntilMs = 0;
   const tell = (error: Error, requestId: unknown) => {
     if (performance.now() < quietUntilMs) return;
     quietUntilMs = performance.now() + quietMs;
-    log.warn({ err: error, target: service, request_id: requestId }, 'a service did not answer; its requests are 503');
+    log.warn({ err: error, target: service, request_id: requestId }, 'service did not respond; its requests get 503');
   };
   return (proxy) => {
     proxy.on('error', (error, request, response) => {
       if (!response || !('setHeader' in response) || response.writableEnded || response.destroyed) return;
-      // Nobody waits for an answer any more: the client went away.
+      // The client disconnected: nobody waits for a response.
       if (request?.socket.destroyed) return;
       if (!(error instanceof ApiError)) tell(error, response.getHeader('request-id'));
-      refuse(response, error instanceof ApiError ? error : noAnswer(service), log);
+      refuse(response, error instanceof ApiError ? error : noResponse(service), log);
       request?.resume();
     });
   };
 }
 
-function noAnswer(service: string): ApiError {
+function noResponse(service: string): ApiError {
   return serviceUnavailable(`${service} does not respond; try again shortly`);
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { contextHeader } from '@customer-platform/service-kit';
 
-/** What a service is never told by a client: who it acts for, what belongs to one connection, and what proxies add. */
+/** Client headers that are never forwarded: identity, those of one connection, and those that proxies add. */
 const withheld = new Set([
   'authorization',
   'baggage',
@@ -26,15 +26,13 @@ const withheld = new Set([
   'x-real-ip',
 ]);
 
-/**
- * What says how long the body is: stays even where `Connection` names it, or the body would arrive without its bounds.
- */
+/** Headers that frame the body: kept even if `Connection` names them, or the body would arrive without its bounds. */
 const framing = new Set(['content-length', 'transfer-encoding']);
 
 /**
- * The headers of a request as its service gets them: the client's own without the withheld ones and those that
- * `Connection` names, then ours. They replace the request's headers before the proxy sees it, so that nothing can
- * leave them out.
+ * Returns the headers of a request for its service: the client's own without the withheld ones and those that
+ * `Connection` names, then ours. They replace the request's headers before the proxy sees it, so that nothing can leave
+ * them out.
  */
 export function forwardedHeaders(
   headers: IncomingHttpHeaders,

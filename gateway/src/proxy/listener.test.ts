@@ -35,18 +35,18 @@ describe.each([
 ])('%s', (_name, url) => {
   const send = (...lines: string[]) => sendRaw(url(), [...lines, '', ''].join('\r\n'));
 
-  it('answers what is not HTTP with an envelope and a request id', async () => {
+  it('refuses what is not HTTP with an envelope and a request id', async () => {
     expectRefusal(await send('NONSENSE'), 400);
     expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', `X-Long: ${'x'.repeat(40_000)}`), 431);
   });
 
-  it('answers a request without Host likewise, but where it is of HTTP/1.0', async () => {
+  it('refuses a request without Host likewise, but where it is of HTTP/1.0', async () => {
     expectRefusal(await send('GET /healthz HTTP/1.1'), 400);
     expectRefusal(await send('POST /healthz HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 2'), 400);
     expect((await send('GET /healthz HTTP/1.0')).status).toBe(200);
   });
 
-  it('answers a request with two Hosts likewise', async () => {
+  it('refuses a request with two Hosts likewise', async () => {
     expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', 'X-Other: y', 'hOST: x'), 400);
     expectRefusal(await send('GET /healthz HTTP/1.0', 'Host: x', 'Host: y'), 400);
   });
@@ -57,7 +57,7 @@ describe.each([
     expect(reply.all.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 
-  it('forbids to keep or to guess at any answer', async () => {
+  it('forbids to cache or to sniff any response', async () => {
     const get = (path: string, ...lines: string[]) =>
       send(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines);
     for (const path of ['/healthz', '/readyz', '/v1/me', '/none', '/v1/openapi.jsonx'])
@@ -78,7 +78,7 @@ describe.each([
     expect((reply.all.match(/HTTP\/1\.1/g) ?? []).length).toBeLessThan(5_000);
   });
 
-  it('answers an expectation that it does not know as if there was none', async () => {
+  it('ignores an expectation that it does not know', async () => {
     expect((await send('GET /healthz HTTP/1.1', 'Host: x', 'Expect: foo', 'Connection: close')).status).toBe(200);
   });
 });

@@ -1,26 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { listen } from '@customer-platform/service-kit';
-import { answerBrokenHttp, hostRefusal, refuseUnread, setProtectiveHeaders } from './broken-http.ts';
+import { hostRefusal, refuseBrokenHttp, refuseUnread, setProtectiveHeaders } from './broken-http.ts';
 
-/** How long a request's head may take; Node looks every 30 s. */
+/** Timeout of a request's head; Node checks every 30 s. */
 const headMs = 20_000;
-/** Requests that may wait on one connection for those before them, and bytes that may come meanwhile. */
+/** Most requests that wait on one connection for those before them, and most bytes that arrive meanwhile. */
 const maxQueued = 100;
 const maxQueuedBytes = 262_144;
-/** How many wait on a connection, and how much had come on it when the first of them began to. */
+/** Number of requests that wait on a connection, and bytes read on it when the first began to wait. */
 const queued = new WeakMap<Socket, { waiting: number; fromBytes: number }>();
 
 /** Takes one request; `continues` says that the client waits for 100 Continue before it sends the body. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, continues: boolean) => void;
 
 /**
- * Listens. What HTTP itself refuses, a request without Host or with two included, is answered as an envelope with a Request-Id too;
- * an expectation other than 100-continue is ignored. `bodies` says that the handler itself bounds how long a body takes.
+ * Listens. Invalid HTTP, a request without Host or with two included, gets an envelope with a Request-Id too; an
+ * expectation other than 100-continue is ignored. With `bodies` the handler itself bounds how long a body takes.
  */
 export async function listenWithEnvelopes(handle: RequestHandler, port: number, host: string, bodies?: 'watched') {
   const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
-    // One request of a connection at a time: what is sent behind it waits here, and takes nothing of anybody's.
+    // Requests of a connection run one at a time: pipelined ones wait here and hold no resources.
     if (response.socket === null) {
       queue(request, () => take(request, response, continues), response);
       return;
@@ -37,17 +37,17 @@ export async function listenWithEnvelopes(handle: RequestHandler, port: number, 
   );
   const { server } = listener;
   server.headersTimeout = headMs;
-  // Whoever watches how fast bodies come knows better than a deadline that is the same for 20 MiB and for a line.
+  // The rate of each body is watched, which is fairer than one deadline for 20 MiB and for a line.
   if (bodies === 'watched') server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
-  server.on('clientError', answerBrokenHttp);
+  server.on('clientError', refuseBrokenHttp);
   return listener;
 }
 
 /**
- * Has a request wait until those before it on its connection are answered. A connection on which too many wait, or too much, is cut: what
- * waits has no owner yet, whose share of the memory for bodies it could count against.
+ * Has a pipelined request wait for the responses to those before it. A connection with too many requests or bytes
+ * waiting is cut: they have no owner yet whose memory they could count against.
  */
 function queue({ socket }: IncomingMessage, take: () => void, response: ServerResponse): void {
   const { waiting, fromBytes } = queued.get(socket) ?? { waiting: 0, fromBytes: socket.bytesRead };

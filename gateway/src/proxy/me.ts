@@ -6,7 +6,10 @@ import type { KeyRecord } from '../keys/key-record.ts';
 
 const parseQuery = queryParser(undefined);
 
-/** Answers GET /v1/me: what the key is good for, with its scopes as they were given. Throws 400 for any query parameter. */
+/**
+ * Responds to GET /v1/me: what the key is good for, with its scopes as they were given. Throws 400 for any query
+ * parameter.
+ */
 export function sendMe(request: IncomingMessage, response: ServerResponse, record: KeyRecord): void {
   const query = request.url!.split('?', 2)[1];
   if (query) parseQuery(Object.fromEntries(new URLSearchParams(query)));

@@ -15,18 +15,18 @@ import type { HookDoor } from '../hooks/hook-door.ts';
 import { contextOf } from '../keys/key-record.ts';
 import type { Upstream } from '../upstream.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
-import { refuse } from './answer.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHandler } from './listener.ts';
 import { sendMe } from './me.ts';
 import { readRequestPath } from './request-path.ts';
+import { refuse } from './respond.ts';
 import type { RouteTable } from './route-table.ts';
 import { traceRequest } from './trace-request.ts';
 
-/** Longer than any hook's token: what is remembered of tokens stays small. */
+/** Longer than any hook's token: keeps the cache of tokens small. */
 const maxTokenLength = 200;
 
-/** What the public listener is made of. */
+/** Dependencies of the public listener. */
 export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: RouteTable;
@@ -36,12 +36,12 @@ export interface PublicParts extends AdmissionParts {
   /** Undefined where no messaging is set up. */
   hooks: HookDoor | undefined;
   addressOf(request: IncomingMessage): string;
-  /** Serves health and documentation, which need no key; answers whether the path was one of theirs. */
+  /** Serves health and documentation, which need no key; returns whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
   serveDocs(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** Makes the handler of every public request. It never throws; each answer carries its own Request-Id. */
+/** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
 export function publicHandler(parts: PublicParts): RequestHandler {
   return (request, response, continues) => {
     const requestId = randomUUIDv7();
@@ -51,7 +51,7 @@ export function publicHandler(parts: PublicParts): RequestHandler {
   };
 }
 
-/** Serves one request; answers the operation where it got so far, for the trace. */
+/** Serves one request; returns its operation, if it got so far, for the trace. */
 async function serve(
   parts: PublicParts,
   request: IncomingMessage,
@@ -95,7 +95,7 @@ async function serve(
     return operation;
   } catch (error) {
     if (error instanceof ClientGone) return undefined;
-    // The body that the client holds back will not come: the connection cannot be used on.
+    // The body that the client holds back will not arrive: the connection cannot be reused.
     if (continues && !response.headersSent) response.setHeader('Connection', 'close');
     refuse(response, error, parts.log);
     return undefined;
@@ -104,7 +104,7 @@ async function serve(
   }
 }
 
-/** Messages' providers call without a key; what they send is verified by the service. */
+/** Forwards a hook call: messaging providers have no key, and the service verifies what they send. */
 async function forwardHook(
   parts: PublicParts,
   request: IncomingMessage,

@@ -6,14 +6,14 @@ export interface RequestPath {
   target: string;
 }
 
-/** Printable ASCII but the characters that some reader of URLs takes for something else. */
+/** Printable ASCII without the characters that URL parsers read differently. */
 const plain = /^[!"$-.0-9:;<=>@-[\]-~]+$/;
 
 /**
- * Reads a request's target. Answers undefined where it names nothing for sure: an empty segment (`//`, a trailing
- * slash), `.` or `..` in any spelling, an encoded NUL, an escape that is none, a fragment, anything beyond ASCII.
- * Escapes are decoded and written anew, so that gateway and service cannot read two paths out of one: an encoded
- * slash belongs to its segment in both, which only a parameter such as an external id can match.
+ * Parses a request's target. Returns undefined if it is ambiguous: an empty segment (`//`, a trailing slash), `.` or
+ * `..` in any spelling, an encoded NUL, an invalid escape, a fragment, anything beyond ASCII. Escapes are decoded and
+ * encoded again, so that gateway and service cannot read two paths out of one: an encoded slash belongs to its segment
+ * in both, which only a parameter such as an external id can match.
  */
 export function readRequestPath(url: string): RequestPath | undefined {
   const mark = url.indexOf('?');
@@ -41,7 +41,7 @@ function rewriteEscapes(segment: string): string | undefined {
   try {
     decoded = decodeURIComponent(segment);
   } catch {
-    return undefined; // not an escape, or not UTF-8: there is nothing of that name
+    return undefined; // not an escape, or not UTF-8: matches nothing
   }
   if (decoded === '.' || decoded === '..' || decoded.includes('\0')) return undefined;
   return encodeURIComponent(decoded);

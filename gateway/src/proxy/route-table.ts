@@ -1,6 +1,6 @@
 import type { Method, Operation } from '@customer-platform/contracts/core';
 
-/** What a path leads to: its operations by method. */
+/** Operations of a path, by method. */
 export interface Route {
   byMethod: ReadonlyMap<string, Operation>;
   /** The value of `Allow`: HEAD wherever there is GET, OPTIONS always. */
@@ -23,7 +23,7 @@ export class RouteTable {
     complete(this.#root);
   }
 
-  /** The route of a path's segments, undefined where there is none. */
+  /** Returns the route of a path's segments, undefined if there is none. */
   find(segments: readonly string[]): Route | undefined {
     return find(this.#root, segments, 0);
   }

@@ -5,11 +5,11 @@ import { inSpan, meter, SpanKind } from '@customer-platform/service-kit';
 
 const duration = meter.createHistogram('gateway.request.duration', {
   unit: 's',
-  description: 'Time from a request to the end of its answer, by operation and status.',
+  description: 'Time from a request to the end of its response, by operation and status.',
 });
 
 /**
- * Serves a request in a span of its own, which goes on the caller's trace where it names one and ends with the answer.
+ * Serves a request in a span of its own, which continues the caller's trace if there is one and ends with the response.
  * Called only while telemetry is on.
  */
 export async function traceRequest(

@@ -3,10 +3,10 @@ import type { Bus } from '@customer-platform/service-kit';
 
 const topic = 'gateway-alive';
 const beatMs = 1_000;
-/** A gateway that was not heard for this long no longer counts. */
+/** A gateway without a heartbeat for this long no longer counts. */
 const silentMs = 3_500;
 
-/** Counts the gateways of the installation by the sign of life that each gives on the bus every second. */
+/** Counts the gateways of the installation by the heartbeat that each sends over the bus every second. */
 export class LiveGateways {
   readonly #bus: Bus;
   readonly #id = randomUUID();
@@ -19,7 +19,7 @@ export class LiveGateways {
 
   start(): void {
     this.#bus.listen(topic, (id) => {
-      // One that has just come knows nobody yet: it is answered at once.
+      // A new one knows nobody yet: announce ourselves at once.
       if (id !== this.#id && !this.#heardAtMs.has(id)) this.#bus.announce(topic, this.#id);
       this.#heardAtMs.set(id, performance.now());
     });
@@ -27,7 +27,7 @@ export class LiveGateways {
     this.#timer = setInterval(() => this.#beat(), beatMs);
   }
 
-  /** How many there are, this one included. While the bus is away the last count stands. */
+  /** Returns the number of gateways, this one included; while the bus is unavailable, the last number. */
   count(): number {
     return Math.max(1, this.#heardAtMs.size);
   }
@@ -41,7 +41,7 @@ export class LiveGateways {
     this.#bus.announce(topic, this.#id);
     const limitMs = performance.now() - silentMs;
     const self = this.#heardAtMs.get(this.#id);
-    // Not having heard oneself means that the bus was away: then the silence of others says nothing.
+    // Without our own heartbeat the bus was unavailable: the silence of others means nothing.
     if (self === undefined || self < limitMs) return;
     for (const [id, heardAtMs] of this.#heardAtMs) if (heardAtMs < limitMs) this.#heardAtMs.delete(id);
   }

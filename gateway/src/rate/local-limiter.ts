@@ -1,15 +1,15 @@
 import { LRUCache } from '@customer-platform/service-kit';
-import type { RatePolicy, Standing } from './rate-policy.ts';
+import type { BucketState, RatePolicy } from './rate-policy.ts';
 
-/** A bucket that is forgotten counts as full: the one used longest ago most likely is. */
+/** An evicted bucket counts as full: the least recently used most likely is. */
 const maxBuckets = 20_000;
 
-/** The limit as one process can keep it alone: its share of the bucket, in memory. Stands in while Redis is away. */
+/** Limits in one process alone, by its share of the bucket, in memory. The fallback while Redis is unavailable. */
 export class LocalLimiter {
   readonly #spentUntilUs = new LRUCache<string, number>({ max: maxBuckets });
 
   /** Takes `cost` requests of the key's share, which is one part in `gateways`. */
-  take(policy: RatePolicy, cost: 0 | 1, gateways: number): Standing {
+  take(policy: RatePolicy, cost: 0 | 1, gateways: number): BucketState {
     const intervalUs = policy.intervalUs * gateways;
     const burst = Math.max(1, Math.floor(policy.burst / gateways));
     const nowUs = performance.now() * 1_000;

@@ -34,23 +34,23 @@ const keyOf = (per_minute: number, burst: number) =>
 const ask = (key: string, url = platform.gatewayUrl) => rawRequest(url, 'GET', '/v1/me', { key });
 
 async function statuses(key: string, count: number): Promise<number[]> {
-  const answers: number[] = [];
+  const codes: number[] = [];
   for (let index = 0; index < count; index++) {
     const url = index % 2 === 0 ? platform.gatewayUrl : second.url;
-    answers.push((await ask(key, url)).status);
+    codes.push((await ask(key, url)).status);
   }
-  return answers;
+  return codes;
 }
 
 describe('the rate of a key', () => {
-  it('is a burst, then refused with the time to wait, told with every answer', async () => {
+  it('is a burst, then refused with the time to wait, told with every response', async () => {
     const key = await keyOf(6, 3);
     const left: string[] = [];
     for (let count = 0; count < 3; count++) {
-      const answer = await ask(key);
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('ratelimit-policy')).toBe('"key";q=3;w=30');
-      left.push(answer.headers.get('ratelimit')!);
+      const response = await ask(key);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('ratelimit-policy')).toBe('"key";q=3;w=30');
+      left.push(response.headers.get('ratelimit')!);
     }
     expect(left).toEqual(['"key";r=2;t=10', '"key";r=1;t=20', '"key";r=0;t=30']);
     const refused = await ask(key);
@@ -72,10 +72,10 @@ describe('the rate of a key', () => {
 
   it('is taken by one request at most each, however many come at once', async () => {
     const key = await keyOf(1, 10);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_none, index) => ask(key, index % 2 ? second.url : platform.gatewayUrl)),
     );
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(10);
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
   it("is the account's where the key has none, and 600 a minute with a burst of 100 where the account has none", async () => {
@@ -92,14 +92,14 @@ describe('the rate of a key', () => {
       allowed_addresses: ['203.0.113.1'],
     });
     for (let count = 0; count < 5; count++) {
-      const answer = await ask(key);
-      expect(answer.status).toBe(403);
-      expect(answer.headers.get('ratelimit')).toBe('"key";r=2;t=0');
+      const response = await ask(key);
+      expect(response.status).toBe(403);
+      expect(response.headers.get('ratelimit')).toBe('"key";r=2;t=0');
     }
   });
 });
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   it.each(['cut', 'stall'] as const)(
     '(%s) each gateway limits its share, at once, and shares again after',
     async (how) => {
@@ -108,14 +108,14 @@ describe('while Redis is away', () => {
       expect(await left()).toBe(399);
       redis[how]();
       try {
-        const answers = await statuses(key, 20);
-        const allowed = answers.filter((status) => status === 200).length;
+        const codes = await statuses(key, 20);
+        const allowed = codes.filter((status) => status === 200).length;
         expect(allowed).toBe(8);
-        expect(answers.slice(10)).toEqual(Array.from({ length: 10 }, () => 429));
-        const answer = await ask(key);
-        expect(answer.status).toBe(429);
-        expect(answer.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
-        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(codes.slice(10)).toEqual(Array.from({ length: 10 }, () => 429));
+        const response = await ask(key);
+        expect(response.status).toBe(429);
+        expect(response.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
+        expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
       } finally {
         redis.mend();
       }

@@ -1,24 +1,24 @@
 import { type Logger, meter, telemetryEnabled } from '@customer-platform/service-kit';
 import type { LiveGateways } from './live-gateways.ts';
 import { LocalLimiter } from './local-limiter.ts';
-import type { RatePolicy, Standing } from './rate-policy.ts';
+import type { BucketState, RatePolicy } from './rate-policy.ts';
 import type { GatewayRedis } from './redis.ts';
 import { RedisLimiter } from './redis-limiter.ts';
 
-/** How long Redis is left alone once it has failed. */
+/** Pause before Redis is tried again after a failure. */
 const pauseMs = 250;
-/** So many failures in a row mean that it is away; a single late answer may be this process's own doing. */
-const failuresUntilAway = 3;
+/** Failures in a row after which Redis counts as unavailable; a single late reply may be this process's own fault. */
+const failuresUntilUnavailable = 3;
 
 const fallbacks = meter.createCounter('gateway.rate_limit.fallback', {
-  description: 'Requests whose rate was limited by this process alone, for Redis did not answer.',
+  description: 'Requests whose rate was limited by this process alone, because Redis did not respond.',
 });
 
 const decisions = meter.createCounter('gateway.rate_limit.decisions', {
   description: 'Requests that the rate let through, and those that it refused.',
 });
 
-/** Limits each key's rate across all gateways by Redis, and by each gateway's share where Redis does not answer. */
+/** Limits each key's rate across all gateways by Redis, and by each gateway's share while Redis does not respond. */
 export class RateLimiter {
   readonly #redis: GatewayRedis;
   readonly #gateways: LiveGateways;
@@ -36,21 +36,21 @@ export class RateLimiter {
   }
 
   /**
-   * Takes one request of a key's bucket (`cost` 1), or only looks at it (0). Never throws, never waits longer than 50
-   * ms.
+   * Takes one request from a key's bucket (`cost` 1), or only reads its state (0). Never throws, never waits longer
+   * than 50 ms.
    */
-  async take(policy: RatePolicy, cost: 0 | 1): Promise<Standing> {
-    const standing = await this.#standing(policy, cost);
-    if (cost === 1 && telemetryEnabled()) decisions.add(1, { decision: standing < 0 ? 'refused' : 'allowed' });
-    return standing;
+  async take(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
+    const state = await this.#stateAfter(policy, cost);
+    if (cost === 1 && telemetryEnabled()) decisions.add(1, { decision: state < 0 ? 'refused' : 'allowed' });
+    return state;
   }
 
-  async #standing(policy: RatePolicy, cost: 0 | 1): Promise<Standing> {
-    if (!this.isRedisAway() || performance.now() >= this.#nextTryMs) {
+  async #stateAfter(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
+    if (!this.isRedisUnavailable() || performance.now() >= this.#nextTryMs) {
       try {
-        const standing = await this.#shared.take(policy, cost);
+        const state = await this.#shared.take(policy, cost);
         if (this.#failures > 0) this.#recover();
-        return standing;
+        return state;
       } catch (error) {
         this.#fail(error);
       }
@@ -59,22 +59,22 @@ export class RateLimiter {
     return this.#local.take(policy, cost, this.#gateways.count());
   }
 
-  /** Whether limits are kept by this process alone. */
-  isRedisAway(): boolean {
-    return this.#failures >= failuresUntilAway;
+  /** Returns whether limits are kept by this process alone. */
+  isRedisUnavailable(): boolean {
+    return this.#failures >= failuresUntilUnavailable;
   }
 
   #fail(error: unknown): void {
     this.#failures =
-      this.#redis.status === 'ready' ? this.#failures + 1 : Math.max(this.#failures + 1, failuresUntilAway);
-    if (!this.isRedisAway()) return;
+      this.#redis.status === 'ready' ? this.#failures + 1 : Math.max(this.#failures + 1, failuresUntilUnavailable);
+    if (!this.isRedisUnavailable()) return;
     const wasKnown = this.#nextTryMs > 0;
     this.#nextTryMs = performance.now() + pauseMs;
-    if (!wasKnown) this.#log.warn({ err: error }, 'Redis does not answer; each gateway limits its share of the rate');
+    if (!wasKnown) this.#log.warn({ err: error }, 'Redis unavailable; each gateway limits its share of the rate');
   }
 
   #recover(): void {
-    if (this.#nextTryMs > 0) this.#log.warn('Redis answers again');
+    if (this.#nextTryMs > 0) this.#log.warn('Redis available again');
     this.#failures = 0;
     this.#nextTryMs = 0;
   }

@@ -1,20 +1,20 @@
 import type { RateLimit } from '@customer-platform/contracts/accounts';
 
-/** The limit of one key, worked out once: a token bucket as GCRA sees it. */
+/** The limit of one key, computed once: a token bucket as GCRA sees it. */
 export interface RatePolicy {
-  /** Under which its bucket is kept. */
+  /** Redis key of its bucket. */
   bucket: string;
   burst: number;
-  /** The time in which one request comes back, in microseconds. */
+  /** Time to refill one request, in microseconds. */
   intervalUs: number;
-  /** Both as Redis takes them. */
+  /** Both as Redis arguments. */
   burstText: string;
   intervalText: string;
   /** `RateLimit-Policy`: the quota is the bucket, the window the time in which an empty one fills. */
   header: string;
 }
 
-/** Makes the policy of a key from its limit. */
+/** Returns the policy of a key by its limit. */
 export function ratePolicy(keyId: string, limit: RateLimit): RatePolicy {
   const intervalUs = 60_000_000 / limit.per_minute;
   const windowSeconds = Math.ceil((intervalUs * limit.burst) / 1_000_000);
@@ -29,20 +29,20 @@ export function ratePolicy(keyId: string, limit: RateLimit): RatePolicy {
 }
 
 /**
- * What a limiter answers in one number: how far ahead of now the bucket is spent, in microseconds, or, negative, how
- * long to wait until one more request fits.
+ * Bucket state as one number: how far ahead of now the bucket is spent, in microseconds, or, if negative, the wait
+ * until one more request fits.
  */
-export type Standing = number;
+export type BucketState = number;
 
-/** `RateLimit`: requests left, and the seconds until all of the bucket is there again. */
-export function rateLimitHeader(policy: RatePolicy, standing: Standing): string {
+/** Returns the `RateLimit` header: requests left, and the seconds until the bucket is full again. */
+export function rateLimitHeader(policy: RatePolicy, state: BucketState): string {
   const fullUs = policy.intervalUs * policy.burst;
-  if (standing < 0) return `"key";r=0;t=${Math.ceil((fullUs - policy.intervalUs - standing) / 1_000_000)}`;
-  const left = Math.max(0, Math.floor((fullUs - standing) / policy.intervalUs + 1e-6));
-  return `"key";r=${left};t=${Math.ceil(standing / 1_000_000)}`;
+  if (state < 0) return `"key";r=0;t=${Math.ceil((fullUs - policy.intervalUs - state) / 1_000_000)}`;
+  const left = Math.max(0, Math.floor((fullUs - state) / policy.intervalUs + 1e-6));
+  return `"key";r=${left};t=${Math.ceil(state / 1_000_000)}`;
 }
 
-/** `Retry-After` in whole seconds, 1 at least, of a request that was refused. */
-export function retryAfterSeconds(standing: Standing): number {
-  return Math.max(1, Math.ceil(-standing / 1_000_000));
+/** Returns the `Retry-After` of a refused request in whole seconds, at least 1. */
+export function retryAfterSeconds(state: BucketState): number {
+  return Math.max(1, Math.ceil(-state / 1_000_000));
 }

@@ -1,16 +1,16 @@
 import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
-import type { RatePolicy, Standing } from './rate-policy.ts';
+import type { BucketState, RatePolicy } from './rate-policy.ts';
 import type { GatewayRedis } from './redis.ts';
 
 /** Most requests in one script: Redis does nothing else while it runs. */
 const maxBatch = 100;
-/** How often it is looked whether an answer is late. */
+/** Poll interval for late replies. */
 const lookEveryMs = 10;
 
 interface Waiting {
   policy: RatePolicy;
   cost: 0 | 1;
-  resolve(standing: Standing): void;
+  resolve(state: BucketState): void;
   reject(error: unknown): void;
 }
 
@@ -19,8 +19,8 @@ interface Batch extends Timed {
 }
 
 /**
- * The limit as Redis keeps it for all gateways. Requests of one turn of the event loop go to Redis together: sending
- * each alone costs a third of a proxied request. One timer watches all that is under way, for the same reason.
+ * The limit in Redis, for all gateways. Requests of one tick of the event loop go to Redis together: sending each alone
+ * costs a third of a proxied request. One timer watches all batches, for the same reason.
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;
@@ -34,13 +34,13 @@ export class RedisLimiter {
 
   constructor(redis: GatewayRedis) {
     this.#redis = redis;
-    this.#underWay = new DeadlineWatch(redis.answerMs, lookEveryMs, (batch) => {
-      this.#giveUp(batch, new Error(`Redis did not answer within ${redis.answerMs} ms`));
+    this.#underWay = new DeadlineWatch(redis.timeoutMs, lookEveryMs, (batch) => {
+      this.#giveUp(batch, new Error(`Redis did not reply within ${redis.timeoutMs} ms`));
     });
   }
 
-  /** Takes `cost` requests of a key's bucket. Rejects where Redis does not answer in its time. */
-  take(policy: RatePolicy, cost: 0 | 1): Promise<Standing> {
+  /** Takes `cost` requests from a key's bucket. Rejects if Redis does not reply in time. */
+  take(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ policy, cost, resolve, reject }) === 1) setImmediate(this.#flush);
     });
@@ -56,10 +56,10 @@ export class RedisLimiter {
     const batch: Batch = { requests, startedAtMs: performance.now(), isOver: false };
     this.#underWay.watch(batch);
     this.#redis.takeRequests(requests.length, ...buckets, ...limits).then(
-      (standings) => {
+      (states) => {
         batch.isOver = true;
-        // What was given up before is settled already: these calls do nothing then.
-        for (let index = 0; index < requests.length; index++) requests[index]!.resolve(standings[index]!);
+        // A batch that timed out is settled already: these calls do nothing then.
+        for (let index = 0; index < requests.length; index++) requests[index]!.resolve(states[index]!);
       },
       (error: unknown) => this.#giveUp(batch, error),
     );

@@ -3,12 +3,12 @@ import { Redis } from 'ioredis';
 /**
  * GCRA for any number of requests in one script: all that is kept of a key is the instant until which its bucket is
  * spent, in microseconds of Redis's own clock, so that all gateways agree. Each bucket has three arguments (interval,
- * burst, cost) and gets one Standing.
+ * burst, cost) and gets one BucketState.
  */
 const takeScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local standings = {}
+local states = {}
 for i, bucket in ipairs(KEYS) do
   local interval, burst, cost = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), ARGV[i * 3]
   local spent = tonumber(redis.call('GET', bucket) or 0)
@@ -16,19 +16,18 @@ for i, bucket in ipairs(KEYS) do
   spent = spent + interval * tonumber(cost)
   local wait = spent - interval * burst - now
   if wait > 1 then
-    standings[i] = -math.ceil(wait)
+    states[i] = -math.ceil(wait)
   else
     if cost == '1' then
       redis.call('SET', bucket, string.format('%.0f', spent), 'PX', math.ceil((spent - now) / 1000) + 1)
     end
-    standings[i] = math.floor(spent - now)
+    states[i] = math.floor(spent - now)
   end
 end
-return standings`;
+return states`;
 
 /**
- * Adds one to what happened within the last ARGV[1] microseconds and answers how often that is; past ARGV[2] it begins
- * anew.
+ * Counts one more within the last ARGV[1] microseconds and returns the count, which is reset once it reaches ARGV[2].
  */
 const countScript = `
 local time = redis.call('TIME')
@@ -42,25 +41,25 @@ return count`;
 
 /** Redis with the gateway's two scripts. */
 export type GatewayRedis = Redis & {
-  /** How many buckets, their names, then interval, burst and cost of each. */
+  /** Takes the number of buckets, their names, then interval, burst and cost of each. */
   takeRequests(count: number, ...bucketsAndArguments: string[]): Promise<number[]>;
   countWithin(key: string, windowUs: string, limit: string, distinct: string): Promise<number>;
-  /** How long Redis has to answer, in milliseconds: then each gateway goes on by itself. */
-  answerMs: number;
+  /** Longest wait for a reply from Redis, in milliseconds; then each gateway limits by itself. */
+  timeoutMs: number;
 };
 
 /**
- * Connects without waiting. A command that cannot be sent now, or is not answered within `answerMs`, fails and is not sent
- * again: a request never waits for Redis. The connection itself is taken up again for ever.
+ * Connects without waiting. A command that cannot be sent now, or has no reply within `timeoutMs`, fails and is not
+ * sent again: a request never waits for Redis. The connection itself is retried forever.
  */
-export function openRedis(url: string, prefix: string, answerMs: number): GatewayRedis {
+export function openRedis(url: string, prefix: string, timeoutMs: number): GatewayRedis {
   const redis = new Redis(url, {
     keyPrefix: `${prefix}:`,
     enableOfflineQueue: false,
     connectTimeout: 1_000,
     disconnectTimeout: 200,
     maxRetriesPerRequest: 0,
-    // A connection that was asked and says nothing is dialled again.
+    // A connection that is silent after a command is dialled again.
     socketTimeout: 2_000,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (times) => Math.min(50 * times, 500),
@@ -69,5 +68,5 @@ export function openRedis(url: string, prefix: string, answerMs: number): Gatewa
       countWithin: { lua: countScript, numberOfKeys: 1 },
     },
   });
-  return Object.assign(redis, { answerMs }) as GatewayRedis;
+  return Object.assign(redis, { timeoutMs }) as GatewayRedis;
 }

@@ -10,18 +10,18 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 describe('the Calendar service', () => {
-  it('answers each operation exactly as its contract says', async () => {
+  it('serves each operation exactly as its contract says', async () => {
     const desk = await openDesk(platform);
-    const { client } = desk.account; // holds every answer against its contract
+    const { client } = desk.account; // checks every response against its contract
     const email = emailOf('mona');
     await addMember(platform, desk.account.id, 'mona');
     await client.createStaff({ body: { email, hours: { mon: [['09:00', '17:00']] } } });
     await client.updateStaff({ params: { email }, body: { overrides: { '2026-12-24': [] } } });
     expect(await client.getStaff({ params: { email } })).toMatchObject({ name: 'Mona' });
     expect((await client.listStaff()).data).toHaveLength(2);
-    const away = await client.createTimeOff({ params: { email }, body: { from: '2026-06-02', to: '2026-06-03' } });
-    expect((await client.listTimeOff({ params: { email } })).data).toEqual([away]);
-    await client.deleteTimeOff({ params: { email, time_off_id: away.id } });
+    const timeOff = await client.createTimeOff({ params: { email }, body: { from: '2026-06-02', to: '2026-06-03' } });
+    expect((await client.listTimeOff({ params: { email } })).data).toEqual([timeOff]);
+    await client.deleteTimeOff({ params: { email, time_off_id: timeOff.id } });
     const settings = await client.updateSettings({ body: { location: 'Main street' } });
     expect(await client.getSettings()).toEqual(settings);
     const type = await client.createBookingType({ body: { name: 'Talk', duration_minutes: 30, staff: [email] } });

@@ -31,7 +31,7 @@ import { onMemberAdded } from './staff/on-member-added.ts';
 import { onMemberRemoved } from './staff/on-member-removed.ts';
 import { updateStaff } from './staff/update-staff.ts';
 
-/** Calendar: when an account's staff is free, and who booked which appointment. */
+/** Calendar: free times of an account's staff, and appointments. */
 export const calendar: ServiceDefinition<typeof contract> = {
   name: 'calendar',
   config: baseConfig,

@@ -1,20 +1,20 @@
-/** An answer as it came. */
-interface Answer {
+/** A response as it came. */
+interface RawResponse {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape, wrong ones too
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into responses of every shape, wrong ones too
   body: any;
   text: string;
 }
 
-/** What is needed of a test's account and of the platform under test. */
+/** The methods that a desk needs of a test's account and of the platform under test. */
 interface Requester {
   id: string;
-  request(method: string, path: string, options?: { body?: unknown }): Promise<Answer>;
+  request(method: string, path: string, options?: { body?: unknown }): Promise<RawResponse>;
 }
 interface PlatformOf<Account> {
   account(settings: Record<string, unknown>): Promise<Account>;
-  admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  admin(method: string, path: string, body?: unknown): Promise<RawResponse>;
 }
 
 export const nineToFive = weekOf(['09:00', '17:00']);
@@ -29,13 +29,13 @@ export interface Desk<Account extends Requester = Requester> {
   account: Account;
   contact: { id: string; name: string; phone: string };
   bookingType: number;
-  /** Requests that must succeed answer their body; the error of one that does not names it. */
-  get(path: string): Promise<Answer['body']>;
-  post(path: string, body?: unknown): Promise<Answer['body']>;
-  patch(path: string, body: unknown): Promise<Answer['body']>;
-  /** Books the desk's contact and answers whatever comes. */
-  book(startsAt: string, more?: Record<string, unknown>): Promise<Answer>;
-  /** The starts that are listed as free. */
+  /** Sends a request that must succeed and returns its body; throws an error that names the refusal otherwise. */
+  get(path: string): Promise<RawResponse['body']>;
+  post(path: string, body?: unknown): Promise<RawResponse['body']>;
+  patch(path: string, body: unknown): Promise<RawResponse['body']>;
+  /** Books the desk's contact and returns whatever response comes. */
+  book(startsAt: string, more?: Record<string, unknown>): Promise<RawResponse>;
+  /** Returns the starts that are listed as free. */
   starts(query: Record<string, string | number>): Promise<string[]>;
 }
 
@@ -45,7 +45,7 @@ interface DeskOptions {
   bookingType?: Record<string, unknown>;
 }
 
-/** Makes a desk; by default Ada works 9 to 17 every day in Berlin and takes half-hour consultations. */
+/** Returns a new desk; by default Ada works 9 to 17 every day in Berlin and takes half-hour consultations. */
 export async function openDesk<Account extends Requester>(
   platform: PlatformOf<Account>,
   options: DeskOptions = {},
@@ -53,9 +53,9 @@ export async function openDesk<Account extends Requester>(
   const { timezone = 'Europe/Berlin', staff = { ada: {} }, bookingType = {} } = options;
   const account = await platform.account({ timezone });
   const send = async (method: string, path: string, body?: unknown) => {
-    const answer = await account.request(method, path, { body });
-    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
-    return answer.body;
+    const response = await account.request(method, path, { body });
+    if (response.status >= 300) throw new Error(`${method} ${path} returned ${response.status}: ${response.text}`);
+    return response.body;
   };
   for (const [name, profile] of Object.entries(staff)) {
     await addMember(platform, account.id, name);
@@ -84,16 +84,16 @@ export async function openDesk<Account extends Requester>(
   };
 }
 
-/** Adds a member to the team; answers its id. */
+/** Adds a member to the team; returns its id. */
 export async function addMember(
   platform: Pick<PlatformOf<unknown>, 'admin'>,
   accountId: string,
   name: string,
 ): Promise<string> {
   const body = { name: name[0]!.toUpperCase() + name.slice(1), email: emailOf(name) };
-  const answer = await platform.admin('POST', `/admin/accounts/${accountId}/members`, body);
-  if (answer.status !== 201) throw new Error(`no member was made: ${answer.text}`);
-  return answer.body.id;
+  const response = await platform.admin('POST', `/admin/accounts/${accountId}/members`, body);
+  if (response.status !== 201) throw new Error(`no member was made: ${response.text}`);
+  return response.body.id;
 }
 
 /** The address under which the tests know a person. */

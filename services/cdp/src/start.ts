@@ -33,7 +33,7 @@ import { lookForDuplicates } from './duplicates/look-for-duplicates.ts';
 import { mergeDuplicate } from './duplicates/merge-duplicate.ts';
 import { forgetLeavers } from './leavers/forget-leavers.ts';
 
-/** Customer data: who the contacts of an account are, what they said and did, and which of them are one person. */
+/** Customer data: contacts, their consents and events, duplicates, and audiences. */
 export const cdp: ServiceDefinition<typeof contract> = {
   name: 'cdp',
   config: baseConfig,

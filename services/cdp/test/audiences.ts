@@ -10,12 +10,12 @@ export const visited = (days: number | null, at_least = 1): RulesInput => ({
 });
 export const tagged = (tag: string): RulesInput => ({ match: 'all', conditions: [{ type: 'tag', op: 'has', tag }] });
 
-/** What tests of audiences do with one account. */
+/** Returns helpers for tests of the audiences of one account. */
 export function audiencesOf(platform: Platform, account: TestAccount) {
   const { client } = account;
   const get = (id: string) => client.getAudience({ params: { audience_id: id } });
   const ready = (id: string) =>
-    waitFor('the audience to be worked out', async (): Promise<Audience | false> => {
+    waitFor('the audience to be ready', async (): Promise<Audience | false> => {
       const audience = await get(id);
       return audience.status === 'ready' && audience;
     });

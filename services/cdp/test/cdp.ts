@@ -1,10 +1,10 @@
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 
-/** A refusal with this status, and field where one is given. */
+/** Returns the shape of a refusal with this status, and field if given. */
 export const refusal = (status: number, field?: string) => ({ status, ...(field ? { field } : {}) });
 
-/** The bus as Messages has it, for asking; close it. */
+/** Connects to the bus as Messages does, for requests; close it. */
 export function connectMessages(platform: Platform): Promise<Bus> {
   const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
   const log = createLogger('messaging', 'error');
@@ -29,7 +29,7 @@ export async function mergeInto(platform: Platform, sql: Database, account: Test
   return await account.client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: kept } });
 }
 
-/** From now on what audiences are told of changed contacts is kept beside, for `takeChanged`: the refresh takes it away. */
+/** Copies changed contacts from now on, for `takeChanged`: the refresh deletes the originals. */
 export async function keepChanged(sql: Database): Promise<void> {
   await sql`create table kept_changes (like changed_contacts)`;
   await sql`
@@ -41,7 +41,7 @@ export async function keepChanged(sql: Database): Promise<void> {
   await sql`create trigger keep_change after insert on changed_contacts for each row execute function keep_change()`;
 }
 
-/** Ids of the contacts of whom audiences were told that something changed, oldest first; forgets them. */
+/** Returns the ids of the contacts queued as changed, oldest first; forgets them. */
 export async function takeChanged(sql: Database, accountId: string): Promise<string[]> {
   const rows = await sql<{ contact_id: string }[]>`
     with taken as (delete from kept_changes where account_id = ${accountId} returning *)
@@ -57,7 +57,7 @@ export async function settle(sql: Database, accountId: string, contacts: number)
   });
 }
 
-/** Gives an account an audience that is never worked out and asks about events of these names, so that changes are noted. */
+/** Adds an audience that is never refreshed and asks about events of these names, so that changes are queued. */
 export async function addAudience(
   sql: Database,
   accountId: string,

@@ -2,7 +2,7 @@ import type { Appointment, AppointmentWithHistory } from '@customer-platform/con
 import { changedValues, formatInstant } from '@customer-platform/service-kit';
 import type { AppointmentRow, AppointmentRowWithHistory } from './appointments.sql.ts';
 
-/** An appointment as answers show it, its times in the account's zone. */
+/** Returns an appointment as responses show it, its times in the account's zone. */
 export function toAppointment(row: AppointmentRow, timezone: string): Appointment {
   const { id, title, status, mode, location, meeting_link, notes, source } = row;
   return {
@@ -25,13 +25,13 @@ export function toAppointment(row: AppointmentRow, timezone: string): Appointmen
   };
 }
 
-/** The same with its history, oldest first. */
+/** Returns an appointment with its history, oldest first. */
 export function toAppointmentWithHistory(row: AppointmentRowWithHistory, timezone: string): AppointmentWithHistory {
   const history = row.history.map(({ kind, summary, at }) => ({ kind, summary, at: formatInstant(at, timezone) }));
   return { ...toAppointment(row, timezone), history };
 }
 
-/** The appointment as its GET gives it after a change, with the former values of what the change replaced. */
+/** Returns the appointment as its GET shows it after a change, with the former values that the change replaced. */
 export function changeOf(before: AppointmentRowWithHistory, after: AppointmentRowWithHistory, timezone: string) {
   const appointment = toAppointmentWithHistory(after, timezone);
   const former: Appointment = { ...toAppointment(before, timezone), updated_at: appointment.updated_at };

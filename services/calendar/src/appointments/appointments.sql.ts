@@ -3,7 +3,7 @@ import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-pla
 import { brokenConstraint, readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { Reminder } from './reminders.ts';
 
-/** An appointment with what it shows of its contact (of a merged one the survivor) and its teammate. */
+/** An appointment with what it shows of its contact (the surviving contact, if merged) and its teammate. */
 export interface AppointmentRow {
   id: string;
   title: string;
@@ -28,14 +28,14 @@ export interface AppointmentRow {
   updated_at: Date;
 }
 
-/** One thing that happened to an appointment. */
+/** An entry of the history of an appointment. */
 export interface HistoryRow {
   kind: HistoryEntry['kind'];
   summary: string;
   at: Date;
 }
 
-/** `history` is oldest first. */
+/** An appointment with its history, oldest first. */
 export interface AppointmentRowWithHistory extends AppointmentRow {
   history: HistoryRow[];
 }
@@ -45,8 +45,8 @@ export const columns = (tx: Sql) => tx`
   a.meeting_link, a.notes, a.source, a.deal_id, a.created_at, a.updated_at, s.email as staff_email, m.name as staff_name,
   ${contactColumns(tx)}`;
 
-/** The rows that every appointment has, and the survivor of a merged contact. */
-export const neighbours = (tx: Sql) => tx`
+/** Joins the rows that every appointment has, and the surviving contact, if merged. */
+export const joins = (tx: Sql) => tx`
   join staff s on s.account_id = a.account_id and s.id = a.staff_id
   join members m on m.account_id = s.account_id and m.email = s.email
   ${joinContact(tx, 'a')}`;
@@ -55,26 +55,26 @@ export const history = (tx: Sql) => tx`
   (select coalesce(json_agg(json_build_object('kind', h.kind, 'summary', h.summary, 'at', h.at) order by h.position), '[]')
    from appointment_history h where h.account_id = a.account_id and h.appointment_id = a.id) as history`;
 
-/** Undefined where the account has none with this id. */
+/** Returns an appointment, undefined if the account has none with this id. */
 export async function selectAppointment(
   tx: Sql,
   accountId: string,
   id: string,
 ): Promise<AppointmentRowWithHistory | undefined> {
   const [row] = await tx<(AppointmentRow & { history: JsonHistory })[]>`
-    select ${columns(tx)}, ${history(tx)} from appointments a ${neighbours(tx)}
+    select ${columns(tx)}, ${history(tx)} from appointments a ${joins(tx)}
     where a.account_id = ${accountId} and a.id = ${id}`;
   return row && { ...row, history: datedHistory(row.history) };
 }
 
 type JsonHistory = (Omit<HistoryRow, 'at'> & { at: string })[];
 
-/** History as `history` selects it, its times made dates. */
+/** Returns a history that `history` selected with its times as dates. */
 export function datedHistory(rows: JsonHistory): HistoryRow[] {
   return rows.map((entry) => ({ ...entry, at: new Date(entry.at) }));
 }
 
-/** Locks the appointment against other changes, then reads it as it is under the lock. */
+/** Locks the appointment against other changes, then reads it under the lock. */
 export async function lockAppointment(
   tx: Sql,
   accountId: string,
@@ -84,18 +84,21 @@ export async function lockAppointment(
   return await readUnderLock(lock, () => selectAppointment(tx, accountId, id));
 }
 
-/** What a list is narrowed to; `from` is included, `to` is not. */
+/** Filter of a list; `from` is inclusive, `to` exclusive. */
 export interface AppointmentFilter {
   from?: Date | undefined;
   to?: Date | undefined;
   status?: AppointmentStatus | undefined;
-  /** A contact that was not merged; appointments of those merged into it count. */
+  /** A contact that was not merged; appointments of contacts merged into it count. */
   contactId?: string | undefined;
   staffId?: number | undefined;
   bookingTypeId?: number | undefined;
 }
 
-/** Latest start first, after `last`. The page is cut before it meets other tables, or the planner may join all there is first. */
+/**
+ * Lists appointments after `last`, latest start first. The page is cut before the joins, or the planner may join all
+ * rows first.
+ */
 export async function listAppointmentRows(
   tx: Sql,
   accountId: string,
@@ -115,11 +118,11 @@ export async function listAppointmentRows(
       ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
       ${last ? tx`and (a.starts_at, a.id) < (${last.starts_at}, ${last.id})` : tx``}
       order by a.starts_at desc, a.id desc limit ${limit}
-    ) as a ${neighbours(tx)}
+    ) as a ${joins(tx)}
     order by a.starts_at desc, a.id desc`;
 }
 
-/** The place of an appointment in the list; undefined where the account has none with this id. */
+/** Returns the position of an appointment in the list, undefined if the account has none with this id. */
 export async function selectCursor(
   tx: Sql,
   accountId: string,
@@ -131,9 +134,9 @@ export async function selectCursor(
 }
 
 /**
- * Books with the history entry and the reminders. Returns the new id, or 'taken' where the teammate's time is held by another: no error is
- * raised for it, so that many who want one time do not wait for each other in turn. 'type_gone' where the booking type was deleted
- * meanwhile: the transaction is then over.
+ * Books with the history entry and the reminders. Returns the new id, or 'taken' if another appointment holds the
+ * teammate's time: without an error, so that bookings that compete for one time do not wait for each other. Returns
+ * 'type_gone' if the booking type was deleted meanwhile, which ends the transaction.
  */
 export async function insertAppointment(
   tx: Sql,
@@ -166,16 +169,19 @@ export async function insertAppointment(
   }
 }
 
-/** Locks teammates in the order of their ids, as everyone who moves an appointment does: so moves never wait in a circle. */
+/** Locks teammates in id order, like everything that moves an appointment, to avoid deadlocks. */
 export async function lockTeammates(tx: Sql, accountId: string, emails: string[]): Promise<void> {
   await tx`
     select 1 from staff where account_id = ${accountId} and email = any(${emails}::text[]) order by id for no key update`;
 }
 
-/** Where an appointment goes, with its lengths. */
+/** Target of a move: the teammate and the times. */
 export type Move = Pick<AppointmentRow, 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>;
 
-/** Moves an appointment with its history entry and reminders. Answers false where the time is held by another: the transaction is then over. */
+/**
+ * Moves an appointment with its history entry and reminders. Returns false if another appointment holds the time, which
+ * ends the transaction.
+ */
 export async function moveAppointment(
   tx: Sql,
   accountId: string,
@@ -203,7 +209,7 @@ export async function moveAppointment(
   }
 }
 
-/** Changes the status with a history entry; an appointment that ends drops what its contact was still to be told. */
+/** Changes the status with a history entry; an appointment that ends drops its pending reminders. */
 export async function changeStatusRow(
   tx: Sql,
   accountId: string,
@@ -219,7 +225,7 @@ export async function changeStatusRow(
     update appointments set status = ${status}, updated_at = ${entry.at} where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Changes what an appointment says; without an entry where only its notes change. */
+/** Changes the details of an appointment; without a history entry if only its notes change. */
 export async function editAppointment(
   tx: Sql,
   accountId: string,

@@ -12,7 +12,7 @@ afterAll(() => platform.stop());
 const tuesday = (time: string) => `2026-06-02T${time}:00+02:00`;
 
 describe('booking an appointment', () => {
-  it('answers it, shows it with its history and sends appointment.booked', async () => {
+  it('returns it, shows it with its history and sends appointment.booked', async () => {
     const desk = await openDesk(platform, { bookingType: { meeting_link: 'https://meet.example/1' } });
     const booked = await desk.book(tuesday('09:00'), { notes: 'first visit' });
     expect(booked).toMatchObject({
@@ -43,9 +43,9 @@ describe('booking an appointment', () => {
 
   it('gives one time to one of 200 who want it at once, and slot_taken to all others', async () => {
     const desk = await openDesk(platform);
-    const answers = await Promise.all(Array.from({ length: 200 }, () => desk.book(tuesday('10:00'))));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    const refused = answers.filter(({ status }) => status !== 201);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => desk.book(tuesday('10:00'))));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+    const refused = responses.filter(({ status }) => status !== 201);
     expect(new Set(refused.map(({ status, body }) => `${status} ${body.error?.code}`))).toEqual(
       new Set(['409 slot_taken']),
     );
@@ -54,8 +54,8 @@ describe('booking an appointment', () => {
   it('without staff takes the first teammate who is free, the default one first', async () => {
     const staff = { ada: {}, bob: {}, cleo: {} };
     const desk = await openDesk(platform, { staff, bookingType: { default_staff: emailOf('bob') } });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => desk.book(tuesday('09:00'))));
-    const booked = answers.filter(({ status }) => status === 201).map(({ body }) => body.staff.email);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => desk.book(tuesday('09:00'))));
+    const booked = responses.filter(({ status }) => status === 201).map(({ body }) => body.staff.email);
     expect(booked.sort()).toEqual([emailOf('ada'), emailOf('bob'), emailOf('cleo')]);
     const next = [
       await desk.book(tuesday('11:00')),
@@ -73,7 +73,7 @@ describe('booking an appointment', () => {
       ['11:15', 201],
       ['12:30', 409], // its prep would begin at 12:15
       ['12:45', 201],
-      ['09:00', 201], // prep may reach before opening
+      ['09:00', 201], // prep may start before opening
     ];
     for (const [time, status] of tried) expect([time, (await desk.book(tuesday(time))).status]).toEqual([time, status]);
   });
@@ -100,14 +100,14 @@ describe('booking an appointment', () => {
     expect(await seen(tuesday('11:00'), { mode: 'physical' })).toEqual(['online', '', 'https://meet.example/ada']);
   });
 
-  it('repeats the answer of the same Idempotency-Key and books once', async () => {
+  it('repeats the response of the same Idempotency-Key and books once', async () => {
     const desk = await openDesk(platform);
     const body = { contact: desk.contact.id, booking_type: desk.bookingType, starts_at: tuesday('09:00') };
     const send = () =>
       desk.account.request('POST', '/v1/calendar/appointments', { body, headers: { 'Idempotency-Key': 'one' } });
-    const answers = await Promise.all([send(), send(), send()]);
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(2);
+    const responses = await Promise.all([send(), send(), send()]);
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
+    expect(responses.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(2);
     expect((await desk.get('/v1/calendar/appointments')).data).toHaveLength(1);
   });
 });
@@ -178,8 +178,8 @@ describe('a booking is refused', () => {
       ['2026-06-03T10:00:00+02:00', /time off/],
     ];
     for (const [startsAt, reason] of wrong) {
-      const answer = await desk.book(startsAt);
-      expect([startsAt, answer.status, answer.body.error]).toEqual([
+      const response = await desk.book(startsAt);
+      expect([startsAt, response.status, response.body.error]).toEqual([
         startsAt,
         409,
         { code: 'slot_taken', message: expect.stringMatching(reason) },
@@ -190,8 +190,8 @@ describe('a booking is refused', () => {
   it('with a key that lacks the scope, and to an account whose plan has no Calendar', async () => {
     const desk = await openDesk(platform);
     const key = await platform.issueKey(desk.account.id, { scopes: ['calendar:read'] });
-    const answer = await desk.account.request('POST', '/v1/calendar/appointments', { body: {}, key });
-    expect(answer).toMatchObject(refusal(403, 'scope_missing'));
+    const response = await desk.account.request('POST', '/v1/calendar/appointments', { body: {}, key });
+    expect(response).toMatchObject(refusal(403, 'scope_missing'));
     const without = await platform.account({ plan: { name: 'small', api: true, modules: ['cdp'] } });
     expect(await without.request('POST', '/v1/calendar/appointments', { body: {} })).toMatchObject(
       refusal(404, 'module_off'),

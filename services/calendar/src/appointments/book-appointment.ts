@@ -58,15 +58,15 @@ export const bookAppointment = implement(contract.bookAppointment, {
       if (enabled) emit(contract.confirmationDue, { ...event, channel, reason: 'booked' });
       return appointment;
     }
-    // Who was free and is not in the end lost the time to another booking.
+    // Free above but not inserted: a concurrent booking took the slot.
     const reasons: typeof refusals = free.length > 0 ? [['taken']] : refusals;
     return fail('slot_taken', slotTakenMessage(reasons, bookingType, account.timezone));
   },
 });
 
 /**
- * Asks the owners of the contact and the deal that the body names, at once, for what this service does not know of them yet.
- * Answers whether appointments can belong to the deal; without one, or without Pipelines, nobody is asked for it.
+ * Prefetches the contact and the deal that the body names, in parallel, if this service does not know them yet. Returns
+ * whether appointments can belong to the deal; without one, or without Pipelines, false without asking.
  */
 async function learnNamed(call: BookingCall, isContactKnown: boolean): Promise<boolean> {
   const { account, tx, body, prefetch } = call;
@@ -84,7 +84,10 @@ type BookingCall = HandlerCall<typeof contract.bookAppointment, undefined, undef
 type Booking = Body<typeof contract.bookAppointment>;
 type Found = Offer & { bookingType: OfferedType; contact: NonNullable<Offer['contact']> };
 
-/** The appointment to be booked with a teammate; texts that are left out come from the type, the teammate, the account. */
+/**
+ * Returns the appointment to be booked with a teammate; texts that are left out come from the type, the teammate, the
+ * account.
+ */
 function valuesOf(body: Booking, offer: Found, teammate: OfferedTeammate, now: Date): Omit<AppointmentRow, 'id'> {
   const { bookingType, settings, contact } = offer;
   const mode = bookingType.mode === 'either' ? (body.mode ?? settings.mode) : bookingType.mode;

@@ -40,13 +40,13 @@ describe('the status of an appointment', () => {
     const { desk, id } = await appointmentIn(status);
     const before = await desk.get(`/v1/calendar/appointments/${id}`);
     platform.clock.advance(60_000);
-    const answer = await change(desk, id, action);
+    const response = await change(desk, id, action);
     const { history, ...after } = await desk.get(`/v1/calendar/appointments/${id}`);
     if (outcome === '409') {
-      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
+      expect(response).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
       expect({ ...after, history }).toEqual(before);
     } else {
-      expect(answer).toMatchObject({ status: 200, body: after });
+      expect(response).toMatchObject({ status: 200, body: after });
       expect(after.status).toBe(outcome === 'same' ? before.status : outcome);
       expect(history).toHaveLength(before.history.length + (outcome === 'same' ? 0 : 1));
     }
@@ -92,8 +92,8 @@ describe('the status of an appointment', () => {
 
   it('changes once when two ask at once, and sends one event', async () => {
     const { desk, id } = await appointmentIn('confirmed');
-    const answers = await Promise.all([change(desk, id, 'complete'), change(desk, id, 'complete')]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const responses = await Promise.all([change(desk, id, 'complete'), change(desk, id, 'complete')]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409]);
     await desk.book('2026-06-03T09:00:00+02:00');
     await platform.event(desk.account.id, 'appointment.booked', (data) => data.appointment.id !== id);
     expect(platform.events(desk.account.id).filter(({ type }) => type === 'appointment.completed')).toHaveLength(1);
@@ -106,8 +106,8 @@ describe('the status of an appointment', () => {
       const { id } = await appointmentIn('confirmed');
       const stranger = await openDesk(platform);
       for (const unknown of [id, crypto.randomUUID(), 'none']) {
-        const answer = await change(stranger, unknown, action);
-        expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+        const response = await change(stranger, unknown, action);
+        expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
       }
     },
   );

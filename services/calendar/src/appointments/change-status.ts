@@ -4,8 +4,8 @@ import { changeOf } from './appointment.ts';
 import { type AppointmentRowWithHistory, changeStatusRow } from './appointments.sql.ts';
 
 /**
- * Changes the status of a locked appointment with its history entry, `note` added to it. Answers the appointment after it,
- * and what the change's event says.
+ * Changes the status of a locked appointment with a history entry that includes `note`. Returns the appointment after
+ * it, and the data of the change's event.
  */
 export async function changeStatus(
   tx: Sql,

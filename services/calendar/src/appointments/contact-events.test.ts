@@ -83,8 +83,8 @@ describe('a deleted contact', () => {
     const later = '2026-06-02T1';
     await waitFor('the contact to be gone', async () => {
       const free = (await desk.starts({ from: '2026-06-02', to: '2026-06-09' })).find((start) => start > later)!;
-      const answer = await desk.book(free);
-      return answer.status === 400 && answer.body.error.field === 'contact';
+      const response = await desk.book(free);
+      return response.status === 400 && response.body.error.field === 'contact';
     });
     expect((await contactOf(desk, body.id)).name).toBe('Carla Client');
   });

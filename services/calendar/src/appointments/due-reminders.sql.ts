@@ -1,8 +1,8 @@
 import type { Sql } from '@customer-platform/service-kit';
-import { type AppointmentRowWithHistory, columns, datedHistory, history, neighbours } from './appointments.sql.ts';
+import { type AppointmentRowWithHistory, columns, datedHistory, history, joins } from './appointments.sql.ts';
 import type { Reminder } from './reminders.ts';
 
-/** A reminder that is due, with its appointment as it is now. */
+/** A due reminder with its appointment as it is now. */
 export interface DueReminder extends AppointmentRowWithHistory {
   account_id: string;
   channel: Reminder['channel'];
@@ -10,8 +10,8 @@ export interface DueReminder extends AppointmentRowWithHistory {
 }
 
 /**
- * Takes at most `limit` reminders that are due, with their appointments, earliest first. They are gone once the transaction
- * commits, in which their events are written: each is emitted once, however many processes look.
+ * Deletes at most `limit` due reminders and returns them with their appointments, earliest first. Their events are
+ * written in the same transaction: each is emitted once, however many processes poll.
  */
 export async function takeDueReminders(tx: Sql, now: Date, limit: number): Promise<DueReminder[]> {
   const rows = await tx<(Omit<DueReminder, 'history'> & { history: Parameters<typeof datedHistory>[0] })[]>`
@@ -22,7 +22,7 @@ export async function takeDueReminders(tx: Sql, now: Date, limit: number): Promi
       returning *
     )
     select due.account_id, due.channel, due.minutes_before, ${columns(tx)}, ${history(tx)}
-    from due join appointments a on a.account_id = due.account_id and a.id = due.appointment_id ${neighbours(tx)}
+    from due join appointments a on a.account_id = due.account_id and a.id = due.appointment_id ${joins(tx)}
     order by due.due_at, due.id`;
   return rows.map((row) => ({ ...row, history: datedHistory(row.history) }));
 }

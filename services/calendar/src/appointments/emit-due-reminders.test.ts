@@ -16,7 +16,7 @@ const reminders = [
 ];
 const startsAt = '2026-06-04T09:00:00+02:00';
 
-/** What was emitted for an account, as `kind channel`, once it is as many as expected. */
+/** Returns the events emitted for an account, as `kind reason channel`, once there are as many as expected. */
 async function told(desk: Desk, count: number): Promise<string[]> {
   return await waitFor(`${count} events`, () => {
     const events = platform.events(desk.account.id).filter(({ type }) => type.endsWith('.due'));

@@ -7,8 +7,9 @@ import { takeDueReminders } from './due-reminders.sql.ts';
 const batchSize = 200;
 
 /**
- * Emits the reminders that are due; the messages themselves are another service's. Those of an account that has Calendar switched off are
- * dropped. Those of a suspended one become messages, which Messages fails with the reason, so that it can be seen what was not sent.
+ * Emits the due reminders; another service sends the messages. Those of an account that has Calendar switched off are
+ * dropped. Those of a suspended one become messages, which Messages fails with the reason, so that it is visible what
+ * was not sent.
  */
 export const emitDueReminders: Job<unknown> = {
   name: 'emit-due-reminders',
@@ -19,16 +20,17 @@ export const emitDueReminders: Job<unknown> = {
     for (const { account_id, channel, minutes_before, ...row } of due) {
       const account = accounts.get(account_id);
       const named = { account: account_id, appointment: row.id };
-      if (!account) log.error(named, 'a reminder belongs to no account; it is dropped');
-      else if (isSwitchedOff(account)) log.info(named, 'Calendar is switched off: a reminder is dropped');
+      if (!account) log.error(named, 'reminder without an account dropped');
+      else if (isSwitchedOff(account)) log.info(named, 'Calendar is switched off; reminder dropped');
       else {
         const appointment = toAppointmentWithHistory(row, account.timezone);
         try {
           emit(reminderDue, account, { appointment, channel, minutes_before });
         } catch (error) {
-          // A history of before its bound can be more than an event carries; the others of the round are not to wait for it.
+          // A history from before its limit can exceed what an event carries; the rest of the batch must not wait for
+          // it.
           if (!(error instanceof ApiError)) throw error;
-          log.error({ ...named, err: error }, 'a reminder is larger than an event can be; it is dropped');
+          log.error({ ...named, err: error }, 'reminder too large for an event; dropped');
         }
       }
     }
@@ -36,7 +38,7 @@ export const emitDueReminders: Job<unknown> = {
   },
 };
 
-/** A suspended account shows no modules, whatever is switched on. */
+/** Returns whether Calendar is switched off; a suspended account shows no modules, whatever is switched on. */
 function isSwitchedOff({ modules, suspended }: AccountContext): boolean {
   return !suspended && !modules.includes('calendar');
 }

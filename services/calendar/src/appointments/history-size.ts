@@ -2,12 +2,13 @@ import { ApiError } from '@customer-platform/contracts/core';
 import type { HistoryRow } from './appointments.sql.ts';
 
 /**
- * Bytes of JSON: every event of an appointment shows its history, and stays below 900 KiB. More than 1,500 moves fit. An appointment can
- * always be confirmed, completed, cancelled or marked as missed, which adds three entries of at most 1.5 KiB at most.
+ * Bytes of JSON: every event of an appointment has its history, and stays below 900 KiB. More than 1,500 moves fit. An
+ * appointment can always be confirmed, completed, cancelled or marked as a no-show, which adds at most three entries of
+ * at most 1.5 KiB.
  */
 const maxHistoryBytes = 262_144;
 
-/** Throws invalid_request, `field` the input that was to be changed, where the history would be more than 256 KiB of JSON. */
+/** Throws invalid_request, with `field` the input to change, if the history exceeds 256 KiB of JSON. */
 export function checkHistorySize(history: readonly HistoryRow[], field: string): void {
   if (Buffer.byteLength(JSON.stringify(history)) <= maxHistoryBytes) return;
   const rule = `${field} must stay unchanged: the appointment's history is full; book a new appointment`;

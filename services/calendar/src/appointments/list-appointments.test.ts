@@ -12,8 +12,8 @@ beforeAll(async () => {
   desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
   for (const day of ['02', '03', '04', '05']) {
     for (const name of ['ada', 'bob']) {
-      const answer = await desk.book(`2026-06-${day}T09:00:00+02:00`, { staff: emailOf(name) });
-      booked.push(answer.body);
+      const response = await desk.book(`2026-06-${day}T09:00:00+02:00`, { staff: emailOf(name) });
+      booked.push(response.body);
     }
   }
 }, 60_000);

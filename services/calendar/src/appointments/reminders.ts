@@ -2,7 +2,7 @@ import type { BookingType, Settings } from '@customer-platform/contracts/calenda
 
 const minuteMs = 60_000;
 
-/** Something that a contact is to be told of at `dueAt`. */
+/** A reminder of a contact that is due at `dueAt`. */
 export interface Reminder {
   channel: Settings['confirmation']['channel'];
   minutesBefore: number;
@@ -10,8 +10,8 @@ export interface Reminder {
 }
 
 /**
- * What a contact is to be reminded of, of an appointment that was booked or moved at `now`: the reminders of the booking type,
- * or the account's where it has none, that are not due already.
+ * Returns the reminders of an appointment booked or moved at `now`: those of the booking type, or the account's if it
+ * has none, that are not due already.
  */
 export function remindersOf(
   startsAt: Date,

@@ -57,7 +57,7 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
   },
 });
 
-/** The new times: length and prep are kept. */
+/** Returns the new times: length and prep are kept. */
 function movedTo(row: AppointmentRow, startsAt: Date): Pick<AppointmentRow, 'blocked_from' | 'starts_at' | 'ends_at'> {
   const byMs = startsAt.getTime() - row.starts_at.getTime();
   return {

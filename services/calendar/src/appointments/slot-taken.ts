@@ -1,7 +1,9 @@
 import type { Refusal } from '../free-times/free-starts.ts';
 import type { OfferedType } from '../free-times/offer.sql.ts';
 
-/** Why a start is refused, in words; `refusals` holds those of each teammate who could have taken it. */
+/**
+ * Returns the reason for a refused start, in words; `refusals` holds those of each teammate who could have taken it.
+ */
 export function slotTakenMessage(refusals: readonly Refusal[][], bookingType: OfferedType, timezone: string): string {
   const notice = bookingType.min_notice_minutes;
   const grid = `a multiple of ${bookingType.slot_interval_minutes} minutes from midnight in ${timezone}`;

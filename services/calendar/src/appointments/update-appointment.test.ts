@@ -26,16 +26,19 @@ describe('changing an appointment', () => {
   it('tells history and event what it replaced', async () => {
     const { desk, path, booked: before, patch } = await booked();
     const change = { location: 'Room 2', mode: 'physical', notes: 'bring papers' };
-    const answer = await patch(change);
-    expect(answer).toMatchObject({ status: 200, body: { ...before, ...change, updated_at: answer.body.updated_at } });
-    expect(answer.body.updated_at).not.toBe(before.updated_at);
+    const response = await patch(change);
+    expect(response).toMatchObject({
+      status: 200,
+      body: { ...before, ...change, updated_at: response.body.updated_at },
+    });
+    expect(response.body.updated_at).not.toBe(before.updated_at);
     const { history, ...shown } = await desk.get(path);
-    expect(shown).toEqual(answer.body);
+    expect(shown).toEqual(response.body);
     expect(history.slice(1)).toEqual([
       {
         kind: 'edited',
         summary: 'Changed mode from “online” to “physical” and location from “Room 1” to “Room 2”',
-        at: answer.body.updated_at,
+        at: response.body.updated_at,
       },
     ]);
     const event = await platform.event(desk.account.id, 'appointment.updated');
@@ -62,8 +65,8 @@ describe('changing an appointment', () => {
   it.each(['starts_at', 'ends_at', 'staff', 'status'])('refuses %s, whatever its value', async (field) => {
     const { patch } = await booked();
     for (const value of ['2026-06-02T09:00:00+02:00', 'ada@desk.example', null, 7]) {
-      const answer = await patch({ notes: 'not kept', [field]: value });
-      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } });
+      const response = await patch({ notes: 'not kept', [field]: value });
+      expect(response).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } });
     }
   });
 
@@ -78,8 +81,8 @@ describe('changing an appointment', () => {
       ['notes', 'a\u0000b'],
     ];
     for (const [field, value] of wrong) {
-      const answer = await patch({ [field]: value });
-      expect([field, answer]).toMatchObject([
+      const response = await patch({ [field]: value });
+      expect([field, response]).toMatchObject([
         field,
         { status: 400, body: { error: { code: 'invalid_request', field } } },
       ]);
@@ -91,7 +94,7 @@ describe('changing an appointment', () => {
     const { desk, patch, booked: before } = await booked();
     expect((await patch({ title: 'Other', contact: 'x' })).body).toEqual(before);
     const path = `/v1/calendar/appointments/${crypto.randomUUID()}`;
-    const answer = await desk.account.request('PATCH', path, { body: { mode: 'either' } });
-    expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+    const response = await desk.account.request('PATCH', path, { body: { mode: 'either' } });
+    expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
   });
 });

@@ -4,7 +4,7 @@ import { changeOf, toAppointment } from './appointment.ts';
 import { editAppointment, lockAppointment } from './appointments.sql.ts';
 import { checkHistorySize } from './history-size.ts';
 
-const told = { mode: 'mode', location: 'location', meeting_link: 'meeting link' } as const;
+const labels = { mode: 'mode', location: 'location', meeting_link: 'meeting link' } as const;
 
 export const updateAppointment = implement(contract.updateAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
@@ -16,14 +16,14 @@ export const updateAppointment = implement(contract.updateAppointment, {
       meeting_link: body.meeting_link ?? found.meeting_link,
       notes: body.notes ?? found.notes,
     };
-    const changed = (Object.keys(told) as (keyof typeof told)[]).filter((name) => after[name] !== found[name]);
+    const changed = (Object.keys(labels) as (keyof typeof labels)[]).filter((name) => after[name] !== found[name]);
     if (changed.length === 0 && after.notes === found.notes) return toAppointment(found, account.timezone);
     after.updated_at = now;
     if (changed.length === 0) {
       await editAppointment(tx, account.id, found.id, after, undefined, now);
       return toAppointment(after, account.timezone);
     }
-    const changes = changed.map((name) => `${told[name]} from ${quoted(found[name])} to ${quoted(after[name])}`);
+    const changes = changed.map((name) => `${labels[name]} from ${quoted(found[name])} to ${quoted(after[name])}`);
     const entry = { kind: 'edited' as const, summary: `Changed ${changes.join(' and ')}`, at: now };
     after.history = [...found.history, entry];
     checkHistorySize(after.history, changed[0]!);

@@ -1,7 +1,7 @@
 import type { BookingType } from '@customer-platform/contracts/calendar';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
-/** What a booking type holds of its own. */
+/** Values of a booking type. */
 export type BookingTypeValues = Omit<BookingType, 'id'>;
 
 const columns = (tx: Sql) => tx`
@@ -12,13 +12,13 @@ const columns = (tx: Sql) => tx`
    join staff s on s.account_id = b.account_id and s.id = listed.id) as staff,
   (select s.email from staff s where s.account_id = b.account_id and s.id = b.default_staff_id) as default_staff`;
 
-/** `staff` and `default_staff` as ids; emails that are no teammate's are left out. */
+/** Selects `staff` and `default_staff` as ids; emails of no teammate are left out. */
 const staffIds = (tx: Sql, accountId: string, { staff, default_staff }: BookingTypeValues) => tx`
   array(select s.id from unnest(${staff}::text[]) with ordinality as listed (email, position)
         join staff s on s.account_id = ${accountId} and s.email = listed.email order by listed.position),
   (select id from staff where account_id = ${accountId} and email = ${default_staff})`;
 
-/** Undefined where the account has none with this id. */
+/** Returns a booking type, undefined if the account has none with this id. */
 export async function selectBookingType(tx: Sql, accountId: string, id: number): Promise<BookingType | undefined> {
   const [row] = await tx<BookingType[]>`
     select ${columns(tx)} from booking_types b where b.account_id = ${accountId} and b.id = ${id}`;
@@ -26,8 +26,8 @@ export async function selectBookingType(tx: Sql, accountId: string, id: number):
 }
 
 /**
- * Locks the booking type against other changes, then reads it. `deletion` also waits for the bookings of it that are under way, and they
- * for it; `change` does not keep them waiting.
+ * Locks the booking type against other changes, then reads it. `deletion` also waits for its bookings in progress, and
+ * they wait for it; `change` does not block them.
  */
 export async function lockBookingType(
   tx: Sql,
@@ -40,7 +40,7 @@ export async function lockBookingType(
   return await readUnderLock(lock, () => selectBookingType(tx, accountId, id));
 }
 
-/** Newest first, after the one with id `beforeId`. */
+/** Lists booking types newest first, after the one with id `beforeId`. */
 export async function listBookingTypeRows(
   tx: Sql,
   accountId: string,
@@ -53,7 +53,7 @@ export async function listBookingTypeRows(
     order by b.id desc limit ${limit}`;
 }
 
-/** Answers the new id. Every email of `staff` and `default_staff` must be known to be a teammate. */
+/** Returns the new id. Every email of `staff` and `default_staff` must be known to be a teammate. */
 export async function insertBookingType(tx: Sql, accountId: string, values: BookingTypeValues): Promise<number> {
   const { name, active, duration_minutes, prep_minutes, slot_interval_minutes, min_notice_minutes, window_days } =
     values;
@@ -85,7 +85,7 @@ export async function updateBookingTypeRow(
     where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Which of the emails name a teammate who is in the team. */
+/** Returns those of the emails that belong to teammates who are in the team. */
 export async function selectTeammates(tx: Sql, accountId: string, emails: string[]): Promise<Set<string>> {
   const rows = await tx<{ email: string }[]>`
     select s.email from staff s join members m on m.account_id = s.account_id and m.email = s.email
@@ -94,8 +94,9 @@ export async function selectTeammates(tx: Sql, accountId: string, emails: string
 }
 
 /**
- * Removes a booking type without appointments, switches one with appointments off. Call it with the type locked for deletion: bookings that
- * were under way then have ended and are seen here, and later ones find it switched off or gone, by foreign key.
+ * Deletes a booking type without appointments, switches one with appointments off. Call it with the type locked for
+ * deletion: bookings that were in progress have ended and are seen here, and later ones find it switched off or gone,
+ * by foreign key.
  */
 export async function removeBookingType(tx: Sql, accountId: string, id: number): Promise<void> {
   const used = tx`exists (select 1 from appointments where account_id = ${accountId} and booking_type_id = ${id})`;

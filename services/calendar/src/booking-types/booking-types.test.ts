@@ -127,8 +127,8 @@ describe('a booking type', () => {
     const { body } = await create({});
     const stranger = await openDesk(platform);
     for (const method of ['GET', 'PATCH', 'DELETE']) {
-      const answer = await stranger.account.request(method, `${path}/${body.id}`);
-      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      const response = await stranger.account.request(method, `${path}/${body.id}`);
+      expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     }
   });
 });

@@ -3,9 +3,9 @@ import type { Sql } from '@customer-platform/service-kit';
 import { type BookingTypeValues, selectTeammates } from './booking-types.sql.ts';
 
 /**
- * Throws invalid_request where `staff` names someone who is no teammate, or where `default_staff` is not one of them;
- * `known` are emails that the booking type has already, which may stay whatever became of them;
- * where the request did not give the default, it is `staff` that is at fault.
+ * Throws invalid_request if `staff` names someone who is no teammate, or if `default_staff` is not one of them. `known`
+ * are emails that the booking type has already, which may stay even if they left. If the request did not give the
+ * default, the error names `staff`.
  */
 export async function checkStaff(
   tx: Sql,

@@ -22,12 +22,15 @@ const path = '/v1/calendar/booking-types';
 const remove = (id: number) => desk.account.request('DELETE', `${path}/${id}`);
 const startsAt = '2026-06-02T09:00:00+02:00';
 
-/** Appointments whose booking type there is not. */
+/** Selects appointments whose booking type does not exist. */
 const orphans = () => sql`
   select from appointments a where not exists (
     select from booking_types b where b.account_id = a.account_id and b.id = a.booking_type_id)`;
 
-/** Does `first` in a transaction that stays open until `second` waits for it or has ended, then ends it; returns what `second` does. */
+/**
+ * Runs `first` in a transaction that stays open until `second` waits for it or has ended, then ends it; returns the
+ * result of `second`.
+ */
 async function interleaved<Result>(
   first: (tx: Sql) => Promise<unknown>,
   second: () => Promise<Result>,
@@ -54,7 +57,7 @@ async function interleaved<Result>(
   return await later!;
 }
 
-/** Books as the operation does, without its answer. */
+/** Books as the operation does, without a response. */
 const bookIn = (tx: Sql) => tx`
   insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at, ends_at, mode,
     location, meeting_link, notes, source, created_at, updated_at)
@@ -89,18 +92,21 @@ describe('a booking type that is deleted while it is booked', () => {
     expect(await orphans()).toHaveLength(0);
   });
 
-  it('is gone where the booking is undone', async () => {
+  it('is gone where the booking is rolled back', async () => {
     expect((await interleaved(bookIn, () => remove(desk.bookingType), 'rollback')).status).toBe(204);
     expect((await desk.account.request('GET', `${path}/${desk.bookingType}`)).status).toBe(404);
   });
 
   it('can no longer be booked where the deletion came first', async () => {
-    const answer = await interleaved(deleteIn, () => desk.book(startsAt));
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'booking_type' } } });
+    const response = await interleaved(deleteIn, () => desk.book(startsAt));
+    expect(response).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request', field: 'booking_type' } },
+    });
     expect(await orphans()).toHaveLength(0);
   });
 
-  it('is booked where the deletion is undone', async () => {
+  it('is booked where the deletion is rolled back', async () => {
     expect((await interleaved(deleteIn, () => desk.book(startsAt), 'rollback')).status).toBe(201);
   });
 
@@ -127,8 +133,8 @@ describe('a booking type that is deleted while it is booked', () => {
         const starts_at = new Date(Date.parse(startsAt) + index * 300_000).toISOString();
         const book = () => desk.book(starts_at, { booking_type: id });
         const both = index % 2 ? [remove(id), book()] : [book(), remove(id)];
-        const answers = await Promise.all(both);
-        const [removed, booked] = index % 2 ? answers : answers.reverse();
+        const responses = await Promise.all(both);
+        const [removed, booked] = index % 2 ? responses : responses.reverse();
         return { id, removed: removed!.status, booked: booked!.status };
       }),
     );

@@ -50,11 +50,11 @@ describe('an appointment for a deal', () => {
     const deal = await openDeal(desk.account);
     expect((await desk.book(at(9), { deal })).status).toBe(201);
     await platform.admin('PATCH', `/admin/accounts/${desk.account.id}`, { modules: { crm: { on: false } } });
-    const answer = await waitFor('Pipelines to be off', async () => {
+    const response = await waitFor('Pipelines to be off', async () => {
       const tried = await desk.book(at(10), { deal: randomUUID() });
       return /Pipelines/.test(tried.body.error.message) && tried;
     });
-    expect(answer).toMatchObject(refused);
+    expect(response).toMatchObject(refused);
     expect(await desk.book(at(10), { deal })).toMatchObject(refused);
     expect((await desk.book(at(10))).status).toBe(201);
   });
@@ -80,7 +80,7 @@ describe('an appointment for a deal', () => {
   });
 });
 
-describe('while Pipelines is away or late', () => {
+describe('while Pipelines is unavailable or late', () => {
   let platform: Platform;
   beforeAll(async () => {
     platform = await startPlatform({ services: ['cdp', 'calendar'] });
@@ -119,16 +119,16 @@ describe('while Pipelines is away or late', () => {
       asked++;
       return { deal: dealWith(deal) };
     });
-    // A contact that was added a moment ago is asked for in the same go.
+    // A contact that was added just now is requested in the same prefetch.
     const { id: contact } = await desk.post('/v1/cdp/contacts', { name: 'Brand New' });
     await waitFor('the stand-in', async () => (await desk.book(at(9), { deal: known, contact })).status === 201);
     expect((await desk.book(at(10), { deal: known })).status).toBe(201);
     expect(asked).toBe(1);
     await crm.close();
     expect((await desk.book(at(11), { deal: known })).body.deal).toBe(known);
-    const answer = await desk.book(at(12), { deal: unknown });
-    expect(answer).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
-    expect(answer.headers.get('retry-after')).not.toBeNull();
+    const response = await desk.book(at(12), { deal: unknown });
+    expect(response).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+    expect(response.headers.get('retry-after')).not.toBeNull();
     expect((await desk.book(at(12))).body.deal).toBeNull();
   });
 
@@ -170,7 +170,7 @@ describe('while Pipelines is away or late', () => {
     }
   });
 
-  it('an answer that a deletion overtook brings the deal back to no appointment', async () => {
+  it('a reply that a deletion overtook brings the deal back to no appointment', async () => {
     const desk = await openDesk(platform);
     const crm = await connectCrm();
     const [marker, late] = [randomUUID(), randomUUID()];

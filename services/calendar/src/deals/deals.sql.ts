@@ -1,8 +1,8 @@
 import type { Sql } from '@customer-platform/service-kit';
 
 /**
- * Whether appointments can belong to the deal; undefined where the copy does not have it. Until the transaction ends its
- * deletion waits, so that it finds the appointment that is being booked for it.
+ * Returns whether appointments can belong to the deal, undefined if the copy does not have it. Its deletion waits until
+ * the transaction ends, so that it sees the appointment that is being booked for it.
  */
 export async function holdDeal(tx: Sql, accountId: string, id: string): Promise<boolean | undefined> {
   const [row] = await tx<{ deleted: boolean }[]>`
@@ -10,12 +10,12 @@ export async function holdDeal(tx: Sql, accountId: string, id: string): Promise<
   return row && !row.deleted;
 }
 
-/** Keeps that the account has this deal; a deletion that is known already stays. */
+/** Records that the account has this deal; a known deletion stays. */
 export async function insertDeal(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`insert into deals (account_id, id, deleted) values (${accountId}, ${id}, false) on conflict do nothing`;
 }
 
-/** From now on no appointment can belong to the deal, and none does. */
+/** Marks a deal as deleted and removes it from its appointments; no appointment can belong to it afterwards. */
 export async function removeDeal(tx: Sql, accountId: string, id: string): Promise<void> {
   // Two statements: the second sees the bookings that the first one waited for.
   const marked = tx`

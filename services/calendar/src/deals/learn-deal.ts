@@ -2,7 +2,7 @@ import { getDealSummary } from '@customer-platform/contracts/crm';
 import type { PrefetchCall } from '@customer-platform/service-kit';
 import { insertDeal } from './deals.sql.ts';
 
-/** Asks Pipelines for a deal that the copy does not have, and keeps that there is one. */
+/** Returns a prefetch that asks Pipelines for a deal that the copy does not have, and records it. */
 export function learnDeal(id: string): (call: PrefetchCall) => Promise<void> {
   return async ({ account, sql, ask }) => {
     const { deal } = await ask(getDealSummary, { deal: id });

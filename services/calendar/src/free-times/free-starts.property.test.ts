@@ -26,7 +26,7 @@ const places: [zone: string, date: string][] = [
   ['America/St_Johns', '2010-11-07'],
 ];
 
-/** What the zone's clock shows in every minute of nine days around the date: the oracle knows nothing else of the zone. */
+/** Returns the clock readings of every minute of nine days around the date: all that the oracle knows of the zone. */
 const minutesAround = (zone: string, date: string) => {
   const from = Date.parse(`${date}T00:00Z`) - 4 * dayMs;
   const readings = Array.from({ length: 9 * 1_440 }, (_, index) =>

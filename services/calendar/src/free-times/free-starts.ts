@@ -19,7 +19,7 @@ export type Candidate<Id> = Hours & {
   timeOff: readonly TimeRange[];
 };
 
-/** Why a teammate cannot take a start, in the order in which reasons are given. */
+/** Reasons why a teammate cannot take a start, in the order in which they are given. */
 export const refusals = ['inactive', 'off_grid', 'too_soon', 'too_far', 'outside_hours', 'time_off', 'taken'] as const;
 export type Refusal = (typeof refusals)[number];
 
@@ -28,9 +28,9 @@ export type FreeStart<Id> = { startsAt: number; endsAt: number; staff: Id[] };
 type Rules = { bookingType: BookableType; zone: string; now: number };
 
 /**
- * The free starts in [from, to), ascending, at most `limit`; each with the teammates who can take it in the order of
- * `staff`. Instants are epoch milliseconds. Exactly the starts for which `refusalsOf` finds a teammate without refusal:
- * both ask the same sight of the same teammate.
+ * Returns the free starts in [from, to), ascending, at most `limit`; each with the teammates who can take it in the
+ * order of `staff`. Instants are epoch milliseconds. Exactly the starts for which `refusalsOf` finds a teammate without
+ * refusal: both use the same availability.
  */
 export function freeStarts<Id>(
   search: Rules & { staff: readonly Candidate<Id>[]; from: number; to: number; limit: number },
@@ -43,35 +43,41 @@ export function freeStarts<Id>(
   const durationMs = bookingType.duration_minutes * minuteMs;
   const days = localDays(zone, from, to + durationMs);
   const active = staff.filter((candidate) => candidate.active);
-  const sights = active.map((candidate) => ({ id: candidate.id, sight: sightOf(candidate, bookingType, days) }));
+  const availabilities = active.map((candidate) => ({
+    id: candidate.id,
+    availability: availabilityOf(candidate, bookingType, days),
+  }));
   const found: FreeStart<Id>[] = [];
   for (const startsAt of gridStarts(days, bookingType.slot_interval_minutes, from, to)) {
-    const free = sights.filter(({ sight }) => isFree(sight, startsAt));
+    const free = availabilities.filter(({ availability }) => isFree(availability, startsAt));
     if (free.length > 0) found.push({ startsAt, endsAt: startsAt + durationMs, staff: free.map(({ id }) => id) });
     if (found.length === limit) break;
   }
   return found;
 }
 
-/** Why this teammate cannot take this start (epoch milliseconds), all reasons; empty when it is free. */
+/** Returns all reasons why this teammate cannot take this start (epoch milliseconds); empty if it is free. */
 export function refusalsOf<Id>(start: Rules & { candidate: Candidate<Id>; startsAt: number }): Refusal[] {
   const { bookingType, zone, candidate, startsAt } = start;
   const { earliest, latest } = bookableWindow(start);
   const days = localDays(zone, startsAt, startsAt + bookingType.duration_minutes * minuteMs);
-  const sight = sightOf(candidate, bookingType, days);
+  const availability = availabilityOf(candidate, bookingType, days);
   const reasons: Record<Refusal, boolean> = {
     inactive: !candidate.active,
     off_grid: !gridStarts(days, bookingType.slot_interval_minutes, startsAt, startsAt + 1).includes(startsAt),
     too_soon: startsAt < earliest,
     too_far: startsAt > latest,
-    outside_hours: !isWithin(sight.open, startsAt),
-    time_off: isWithin(sight.timeOff, startsAt),
-    taken: isWithin(sight.taken, startsAt),
+    outside_hours: !isWithin(availability.open, startsAt),
+    time_off: isWithin(availability.timeOff, startsAt),
+    taken: isWithin(availability.taken, startsAt),
   };
   return refusals.filter((reason) => reasons[reason]);
 }
 
-/** The instants in [from, to) whose local time exists and is a multiple of the interval from midnight, ascending. */
+/**
+ * Returns the instants in [from, to) whose local time exists and is a multiple of the interval from midnight,
+ * ascending.
+ */
 function gridStarts(days: readonly LocalDay[], intervalMinutes: number, from: number, to: number): number[] {
   const starts: number[] = [];
   for (const day of days) {
@@ -90,39 +96,49 @@ function bookableWindow({ bookingType, now }: Rules): { earliest: number; latest
   };
 }
 
-/** A teammate seen as starts: those from which an appointment ends within an open range, and those that meet something. */
-type Sight = { open: Sweep; timeOff: Sweep; taken: Sweep };
+/**
+ * Availability of a teammate by start: those from which an appointment ends within an open range, and those that
+ * overlap time off or a booking.
+ */
+type Availability = { open: RangeCursor; timeOff: RangeCursor; taken: RangeCursor };
 
-/** Ranges by their start, `next` the first not yet begun at the last start asked for, `reach` the latest end among the rest. */
-type Sweep = { ranges: TimeRange[]; next: number; reach: number };
+/**
+ * Cursor over ranges sorted by start: `next` is the first that has not begun at the last start checked, `latestEnd` the
+ * latest end before it.
+ */
+type RangeCursor = { ranges: TimeRange[]; next: number; latestEnd: number };
 
-function sightOf<Id>(candidate: Candidate<Id>, bookingType: BookableType, days: readonly LocalDay[]): Sight {
+function availabilityOf<Id>(
+  candidate: Candidate<Id>,
+  bookingType: BookableType,
+  days: readonly LocalDay[],
+): Availability {
   const durationMs = bookingType.duration_minutes * minuteMs;
   const prepMs = bookingType.prep_minutes * minuteMs;
   const open = openRanges(candidate, days);
-  // [start − prep, start + duration) meets [a, b) exactly when start lies in (a − duration, b + prep).
-  const meeting = (range: TimeRange) => ({ startsAt: range.startsAt - durationMs + 1, endsAt: range.endsAt + prepMs });
+  // [start − prep, start + duration) overlaps [a, b) exactly when start lies in (a − duration, b + prep).
+  const blocking = (range: TimeRange) => ({ startsAt: range.startsAt - durationMs + 1, endsAt: range.endsAt + prepMs });
   return {
-    open: sweep(open.map((range) => ({ startsAt: range.startsAt, endsAt: range.endsAt - durationMs + 1 }))),
-    timeOff: sweep(candidate.timeOff.map(meeting)),
-    taken: sweep(candidate.taken.map(meeting)),
+    open: cursorOf(open.map((range) => ({ startsAt: range.startsAt, endsAt: range.endsAt - durationMs + 1 }))),
+    timeOff: cursorOf(candidate.timeOff.map(blocking)),
+    taken: cursorOf(candidate.taken.map(blocking)),
   };
 }
 
-function sweep(ranges: TimeRange[]): Sweep {
+function cursorOf(ranges: TimeRange[]): RangeCursor {
   ranges.sort((a, b) => a.startsAt - b.startsAt);
-  return { ranges, next: 0, reach: -Infinity };
+  return { ranges, next: 0, latestEnd: -Infinity };
 }
 
-/** Whether a range holds the instant. Instants must be asked for in ascending order: each range is looked at once. */
-function isWithin(sweep: Sweep, instant: number): boolean {
-  for (let range = sweep.ranges[sweep.next]; range && range.startsAt <= instant; range = sweep.ranges[sweep.next]) {
-    sweep.reach = Math.max(sweep.reach, range.endsAt);
-    sweep.next += 1;
+/** Returns whether a range holds the instant. Instants must ascend from call to call: each range is visited once. */
+function isWithin(cursor: RangeCursor, instant: number): boolean {
+  for (let range = cursor.ranges[cursor.next]; range && range.startsAt <= instant; range = cursor.ranges[cursor.next]) {
+    cursor.latestEnd = Math.max(cursor.latestEnd, range.endsAt);
+    cursor.next += 1;
   }
-  return instant < sweep.reach;
+  return instant < cursor.latestEnd;
 }
 
-function isFree({ open, timeOff, taken }: Sight, startsAt: number): boolean {
+function isFree({ open, timeOff, taken }: Availability, startsAt: number): boolean {
   return isWithin(open, startsAt) && !isWithin(timeOff, startsAt) && !isWithin(taken, startsAt);
 }

@@ -49,7 +49,7 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
   },
 });
 
-/** The instants asked for; a date stands for its first instant, and seven days after a date is a date again. */
+/** Returns the requested window; a date stands for its first instant, and seven days after a date is a date again. */
 function windowOf(query: { from?: string | undefined; to?: string | undefined }, zone: string, now: Date) {
   const from = query.from === undefined ? now : instantOf(query.from, zone);
   if (query.to !== undefined) return { from, to: instantOf(query.to, zone) };
@@ -60,7 +60,10 @@ function windowOf(query: { from?: string | undefined; to?: string | undefined },
   return { from, to: new Date(to) };
 }
 
-/** Whether a window is longer than so many days both by the clock and in elapsed time: a change of the clock lengthens none. */
+/**
+ * Returns whether a window is longer than `days` both by the clock and in elapsed time: a clock change does not make it
+ * longer.
+ */
 function isLongerThan(days: number, from: Date, to: Date, zone: string): boolean {
   const elapsedMs = to.getTime() - from.getTime();
   const byClockMs = localAt(to.getTime(), zone) - localAt(from.getTime(), zone);

@@ -9,8 +9,9 @@ export type LocalDay = { zone: string; date: string; weekday: Weekday; midnight:
 export const minuteMs = 60_000;
 
 /**
- * The dates of a zone from a day before `from` to a day after `to` (instants, epoch ms), ascending. The day to spare on
- * either side covers zones that turn their clocks back over midnight, where an instant belongs to its neighbour's hours.
+ * Returns the dates of a zone from a day before `from` to a day after `to` (instants, epoch ms), ascending. The extra
+ * day on either side covers zones that turn their clocks back over midnight, where an instant belongs to the hours of
+ * the adjacent day.
  */
 export function localDays(zone: string, from: number, to: number): LocalDay[] {
   const first = Math.floor(localAt(from, zone) / dayMs) - 1;
@@ -30,13 +31,13 @@ export function localDays(zone: string, from: number, to: number): LocalDay[] {
   return days;
 }
 
-/** The first instant at which the day's clock has reached `minute` (0–1440), as epoch milliseconds. */
+/** Returns the first instant at which the day's clock has reached `minute` (0–1440), as epoch milliseconds. */
 export function instantOfMinute(day: LocalDay, minute: number): number {
   const local = day.midnight + minute * minuteMs;
   return day.steadyOffset === null ? firstInstantOf(local, day.zone) : local - day.steadyOffset;
 }
 
-/** The same, or null where the clock never shows that minute. */
+/** Returns the same, or null if the clock never shows that minute. */
 export function instantOfExistingMinute(day: LocalDay, minute: number): number | null {
   const local = day.midnight + minute * minuteMs;
   if (day.steadyOffset !== null) return local - day.steadyOffset;
@@ -44,7 +45,10 @@ export function instantOfExistingMinute(day: LocalDay, minute: number): number |
   return localAt(instant, day.zone) === local ? instant : null;
 }
 
-/** The offset that holds from a day's first to its last instant, so that its times need addition alone; else null. */
+/**
+ * Returns the offset that holds from a day's first to its last instant, so that its times need addition alone; else
+ * null.
+ */
 function steadyOffset(zone: string, midnight: number): number | null {
   const first = firstInstantOf(midnight, zone);
   const next = firstInstantOf(midnight + dayMs, zone);

@@ -3,7 +3,7 @@ import type { BookingType, Settings } from '@customer-platform/contracts/calenda
 import type { Sql } from '@customer-platform/service-kit';
 import type { LocalRange } from './open-hours.ts';
 
-/** The starts and the ends of [start, end) ranges, in milliseconds since 1970. */
+/** Starts and ends of [start, end) ranges, in milliseconds since 1970. */
 export type RangesMs = [number[], number[]];
 
 /** A booking type with all that decides about starts. */
@@ -26,7 +26,7 @@ export interface OfferedTeammate {
   time_off: RangesMs;
 }
 
-/** `staff` are in the order in which they are tried; null stands for what does not exist. */
+/** The row of an offer: `staff` in the order in which they are tried; null for what does not exist. */
 export interface OfferRow {
   booking_type: OfferedType | null;
   settings: {
@@ -42,7 +42,7 @@ export interface OfferRow {
   staff: OfferedTeammate[];
 }
 
-/** What is asked for: starts from `from` to `to`, both included. */
+/** Request of an offer: starts from `from` to `to`, both inclusive. */
 export interface OfferRequest {
   accountId: string;
   bookingTypeId: number;
@@ -60,15 +60,15 @@ const rangesMs = (tx: Sql, start: string, end: string) => tx`
 const epochsMs = (tx: Sql, column: string) => tx`
   to_json(coalesce(array_agg(round(date_part('epoch', ${tx(column)}) * 1000)), '{}'))`;
 
-/** The overrides of the window's dates; three days to spare cover every zone and every skipped day. */
+/** Selects the overrides of the window's dates; three extra days cover every zone and every skipped day. */
 const overridesNear = (tx: Sql) => tx`
   (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(s.overrides)
    where key between to_char(o.window_start - interval '3 days', 'YYYY-MM-DD')
      and to_char(o.window_end + interval '3 days', 'YYYY-MM-DD'))`;
 
 /**
- * Everything that decides about starts in a window, in one statement whatever the number of days, teammates and
- * appointments: of these only what can meet the window is read, by index.
+ * Returns everything that decides about starts in a window, in one statement whatever the number of days, teammates and
+ * appointments: of these only what can overlap the window is read, by index.
  */
 export async function selectOffer(tx: Sql, request: OfferRequest): Promise<OfferRow> {
   const { accountId, bookingTypeId, from, to, staff = null, contact = null, exclude = null } = request;

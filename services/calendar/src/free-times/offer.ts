@@ -13,21 +13,21 @@ import {
 } from './offer.sql.ts';
 import type { TimeRange } from './open-hours.ts';
 
-/** What an account offers of one booking type in a window. */
+/** An account's offer of one booking type in a window. */
 export interface Offer {
-  /** Undefined where there is no such booking type. Its lengths are those of an excluded appointment of this type. */
+  /** Undefined if there is no such booking type. Its lengths are those of an excluded appointment of this type. */
   bookingType: OfferedType | undefined;
   settings: Settings;
   contact: KnownContact | undefined;
-  /** Whether the appointment to be excluded exists. */
+  /** True if the appointment to exclude exists. */
   isExcludedKnown: boolean;
-  /** Whether it is of this booking type. */
+  /** True if it is of this booking type. */
   isExcludedOfType: boolean;
   /** In the order in which they are tried; their id is the whole teammate. */
   candidates: Candidate<OfferedTeammate>[];
 }
 
-/** Loads what an account offers of one booking type in a window: one statement. */
+/** Loads an account's offer of one booking type in a window, in one statement. */
 export async function loadOffer(tx: Sql, request: OfferRequest): Promise<Offer> {
   const row = await selectOffer(tx, request);
   const isExcludedOfType = row.excluded !== null && row.excluded.booking_type_id === row.booking_type?.id;

@@ -13,8 +13,8 @@ export type Hours = {
 };
 
 /**
- * When a teammate is open on the given days, as ascending ranges that neither overlap nor touch: what meets at midnight
- * or over a gap is one range, so that an appointment may cross it.
+ * Returns the opening hours of a teammate on the given days, as ascending ranges that neither overlap nor touch: ranges
+ * that meet at midnight or over a clock change are merged, so that an appointment may cross it.
  */
 export function openRanges({ hours, overrides }: Hours, days: readonly LocalDay[]): TimeRange[] {
   const ranges: TimeRange[] = [];
@@ -29,7 +29,7 @@ export function openRanges({ hours, overrides }: Hours, days: readonly LocalDay[
   return joined(ranges);
 }
 
-/** Minutes from midnight of "HH:MM", 0–1440. */
+/** Returns the minutes from midnight of "HH:MM", 0–1440. */
 function minuteOfDay(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 }

@@ -1,7 +1,7 @@
 import type { Settings } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** What holds for an account that never changed its settings. */
+/** Settings of an account that never changed them. */
 export const defaultSettings: Settings = {
   enabled: true,
   mode: 'online',
@@ -19,7 +19,7 @@ interface SettingsRow {
   reminders: Settings['reminders'];
 }
 
-/** The account's settings, or the defaults. */
+/** Returns the account's settings, or the defaults. */
 export async function selectSettings(tx: Sql, accountId: string): Promise<Settings> {
   const [row] = await tx<SettingsRow[]>`
     select enabled, mode, location, confirmation_enabled, confirmation_channel, reminders
@@ -35,7 +35,7 @@ export async function selectSettings(tx: Sql, accountId: string): Promise<Settin
   };
 }
 
-/** Lets one transaction at a time change an account's settings, also where it has no row yet. */
+/** Serializes changes of an account's settings, also if it has no row yet. */
 export async function lockSettings(tx: Sql, accountId: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`settings ${accountId}`}, 0))`;
 }

@@ -47,8 +47,8 @@ describe('the settings', () => {
       reminders: [{ minutes_before: 43_201, channel: 'sms' }],
     };
     for (const [field, value] of Object.entries(wrong)) {
-      const answer = await desk.account.request('PATCH', path, { body: { [field]: value } });
-      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } });
+      const response = await desk.account.request('PATCH', path, { body: { [field]: value } });
+      expect(response).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } });
     }
   });
 });

@@ -1,6 +1,9 @@
 type LocalRange = [string, string];
 
-/** Opening hours by weekday or date with the ranges of each day in order, overlapping ones joined; null and undefined stay. */
+/**
+ * Returns opening hours by weekday or date with the ranges of each day sorted, overlapping ones merged; null and
+ * undefined stay.
+ */
 export function withJoinedRanges<Days extends Record<string, LocalRange[] | null | undefined>>(days: Days): Days {
   return Object.fromEntries(Object.entries(days).map(([day, ranges]) => [day, ranges && joinedRanges(ranges)])) as Days;
 }

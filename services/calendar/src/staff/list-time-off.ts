@@ -16,7 +16,7 @@ export const listTimeOff = implement(contract.listTimeOff, {
   },
 });
 
-/** Time off as answers show it, in the account's zone. */
+/** Returns time off as responses show it, in the account's zone. */
 export function toTimeOff(row: TimeOffRow, timezone: string): contract.TimeOff {
   const { id, starts_at, ends_at, reason } = row;
   return { id, from: formatInstant(starts_at, timezone), to: formatInstant(ends_at, timezone), reason };

@@ -1,16 +1,19 @@
 import type { Staff } from '@customer-platform/contracts/calendar';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
-/** A teammate who takes bookings; `active` is their own switch, `member_active` whether they are still in the team. */
+/**
+ * A staff profile with its teammate's name; `active` is its own switch, `member_active` is false once they left the
+ * team.
+ */
 export interface StaffRow extends Staff {
   id: number;
   member_active: boolean;
 }
 
-/** What a teammate's profile holds of its own. */
+/** The values of a staff profile. */
 export type Profile = Omit<Staff, 'name' | 'email'>;
 
-/** A teammate takes bookings while switched on and in the team. */
+/** Returns a staff profile as responses show it: active while switched on and in the team. */
 export function toStaff({ id: _id, member_active, ...staff }: StaffRow): Staff {
   return { ...staff, active: staff.active && member_active };
 }
@@ -18,7 +21,7 @@ export function toStaff({ id: _id, member_active, ...staff }: StaffRow): Staff {
 const columns = (tx: Sql) => tx`
   s.id, m.name, s.email, s.active, m.active as member_active, s.hours, s.overrides, s.location, s.meeting_link`;
 
-/** Undefined where nobody with this email takes bookings. */
+/** Returns a staff profile, undefined if nobody with this email takes bookings. */
 export async function selectStaff(tx: Sql, accountId: string, email: string): Promise<StaffRow | undefined> {
   const [row] = await tx<StaffRow[]>`
     select ${columns(tx)} from staff s join members m on m.account_id = s.account_id and m.email = s.email
@@ -32,7 +35,7 @@ export async function lockStaff(tx: Sql, accountId: string, email: string): Prom
   return await readUnderLock(lock, () => selectStaff(tx, accountId, email));
 }
 
-/** Newest first, after the teammate with id `beforeId`. */
+/** Lists staff profiles newest first, after the one with id `beforeId`. */
 export async function listStaffRows(
   tx: Sql,
   accountId: string,
@@ -45,7 +48,7 @@ export async function listStaffRows(
     order by s.id desc limit ${limit}`;
 }
 
-/** Answers false where the member is a teammate already. */
+/** Inserts a staff profile; returns false if the member has one already. */
 export async function insertStaff(tx: Sql, accountId: string, email: string, profile: Profile): Promise<boolean> {
   const { active, hours, overrides, location, meeting_link } = profile;
   const rows = await tx`
@@ -55,7 +58,7 @@ export async function insertStaff(tx: Sql, accountId: string, email: string, pro
   return rows.length === 1;
 }
 
-/** Replaces a teammate's profile as a whole. */
+/** Replaces a staff profile as a whole. */
 export async function updateStaffRow(tx: Sql, accountId: string, id: number, profile: Profile): Promise<void> {
   const { active, hours, overrides, location, meeting_link } = profile;
   await tx`
@@ -71,14 +74,14 @@ export interface MemberCopy {
   active: boolean;
 }
 
-/** Undefined where the copy does not have this email. */
+/** Returns a member, undefined if the copy does not have this email. */
 export async function selectMember(tx: Sql, accountId: string, email: string): Promise<MemberCopy | undefined> {
   const [row] = await tx<MemberCopy[]>`
     select email, name, active from members where account_id = ${accountId} and email = ${email}`;
   return row;
 }
 
-/** Keeps the member as it is after the event with this sequence; an older event changes nothing. */
+/** Stores the member as of the event with this sequence; an older event changes nothing. */
 export async function upsertMember(tx: Sql, accountId: string, member: MemberCopy, sequence: number): Promise<void> {
   await tx`
     insert into members as known (account_id, email, name, active, sequence)

@@ -84,8 +84,8 @@ describe('a teammate', () => {
 
   it('who is in nobody’s team is not found', async () => {
     for (const method of ['GET', 'PATCH']) {
-      const answer = await desk.account.request(method, `${path}/stranger@desk.example`);
-      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      const response = await desk.account.request(method, `${path}/stranger@desk.example`);
+      expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     }
   });
 
@@ -107,8 +107,8 @@ describe('a teammate', () => {
     const last = await own.get(`${path}?limit=2&starting_after=${first.next}`);
     expect(last).toMatchObject({ data: [{ name: 'Ada' }], has_more: false, next: null });
     for (const cursor of ['', 'stranger@desk.example']) {
-      const answer = await own.account.request('GET', `${path}?starting_after=${cursor}`);
-      expect(answer).toMatchObject(refusal('starting_after'));
+      const response = await own.account.request('GET', `${path}?starting_after=${cursor}`);
+      expect(response).toMatchObject(refusal('starting_after'));
     }
   });
 });

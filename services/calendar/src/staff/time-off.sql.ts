@@ -1,6 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
 
-/** When a teammate is away: [starts_at, ends_at). */
+/** Time off of a teammate: [starts_at, ends_at). */
 export interface TimeOffRow {
   id: string;
   starts_at: Date;
@@ -8,7 +8,7 @@ export interface TimeOffRow {
   reason: string;
 }
 
-/** Answers what it stored. `starts_at` must be before `ends_at`. */
+/** Returns the inserted time off. `starts_at` must be before `ends_at`. */
 export async function insertTimeOff(
   tx: Sql,
   accountId: string,
@@ -22,7 +22,7 @@ export async function insertTimeOff(
   return row!;
 }
 
-/** Undefined where this teammate has none with this id. */
+/** Returns time off, undefined if this teammate has none with this id. */
 export async function selectTimeOff(
   tx: Sql,
   accountId: string,
@@ -35,7 +35,7 @@ export async function selectTimeOff(
   return row;
 }
 
-/** Latest start first, after `last`. */
+/** Lists time off after `last`, latest start first. */
 export async function listTimeOffRows(
   tx: Sql,
   accountId: string,
@@ -50,7 +50,7 @@ export async function listTimeOffRows(
     order by starts_at desc, id desc limit ${limit}`;
 }
 
-/** Answers false where there is none. */
+/** Deletes time off; returns false if there is none. */
 export async function deleteTimeOffRow(tx: Sql, accountId: string, staffId: number, id: string): Promise<boolean> {
   const result = await tx`
     delete from time_off where account_id = ${accountId} and staff_id = ${staffId} and id = ${id}`;

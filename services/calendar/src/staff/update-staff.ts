@@ -22,7 +22,7 @@ export const updateStaff = implement(contract.updateStaff, {
   },
 });
 
-/** The object with the change's keys put in; null removes a key. */
+/** Returns the object with the change's keys merged in; null removes a key. */
 function merged(current: Record<string, unknown>, change: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries({ ...current, ...change });
   return Object.fromEntries(entries.filter(([, value]) => value !== null && value !== undefined));

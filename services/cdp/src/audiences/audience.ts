@@ -2,7 +2,7 @@ import type { Audience } from '@customer-platform/contracts/cdp';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { AudienceRow } from './audiences.sql.ts';
 
-/** An audience as the API shows it, its times in the account's zone. */
+/** Returns an audience as the API shows it, its times in the account's zone. */
 export function toAudience(row: AudienceRow, timezone: string): Audience {
   return {
     id: row.id,

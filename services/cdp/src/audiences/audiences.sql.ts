@@ -16,7 +16,7 @@ export interface AudienceRow {
   updated_at: Date;
 }
 
-/** What a caller sets. */
+/** Values that a caller sets. */
 export type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>;
 
 export const columns = (tx: Sql) =>
@@ -27,7 +27,7 @@ function eventNames(rules: AudienceRules): string[] {
   return [...new Set(leaves.flatMap((leaf) => (leaf.type === 'event' ? [leaf.name] : [])))];
 }
 
-/** Adds an audience that is due now; undefined where another of the account has its name. */
+/** Inserts an audience that is due now; returns undefined if another of the account has its name. */
 export async function insertAudience(
   tx: Sql,
   accountId: string,
@@ -44,7 +44,10 @@ export async function insertAudience(
   return row;
 }
 
-/** Undefined where the account has none with this id. In a write, `lock` keeps it until the transaction ends. */
+/**
+ * Returns an audience, undefined if the account has none with this id. With `lock` the row is locked until the
+ * transaction ends.
+ */
 export async function selectAudience(
   tx: Sql,
   accountId: string,
@@ -57,7 +60,7 @@ export async function selectAudience(
   return row;
 }
 
-/** Newest first, after the audience `last`. */
+/** Lists audiences newest first, after the audience `last`. */
 export async function listAudienceRows(
   tx: Sql,
   accountId: string,
@@ -71,8 +74,8 @@ export async function listAudienceRows(
 }
 
 /**
- * Sets what a caller sets; new rules make it due now under a new version. Undefined where another has the name: the
- * transaction is then over.
+ * Sets the values of an audience; new rules make it due now under a new version. Returns undefined if another has the
+ * name, which ends the transaction.
  */
 export async function updateAudienceRow(
   tx: Sql,
@@ -81,12 +84,12 @@ export async function updateAudienceRow(
   { name, description, rules }: Omit<AudienceValues, 'rules'> & { rules: AudienceRules | undefined },
   now: Date,
 ): Promise<AudienceRow | undefined> {
-  const anew = tx`
+  const rebuild = tx`
     , version = version + 1, rules_at = ${now}, status = 'building', error = '', building_since = ${now}, attempts = 0, due_at = ${due(tx, now)}`;
   try {
     const [row] = await tx<AudienceRow[]>`
       update audiences set name = ${name}, description = ${description}, updated_at = ${now}
-        ${rules ? tx`, rules = ${tx.json(rules)}, event_names = ${eventNames(rules)}::text[] ${anew}` : tx``}
+        ${rules ? tx`, rules = ${tx.json(rules)}, event_names = ${eventNames(rules)}::text[] ${rebuild}` : tx``}
       where account_id = ${accountId} and id = ${id}
       returning ${columns(tx)}`;
     return row;
@@ -96,7 +99,7 @@ export async function updateAudienceRow(
   }
 }
 
-/** Asks for the audience to be worked out as a whole: after the run that is under way, where one is. */
+/** Requests a refresh of the whole audience: after the run in progress, if there is one. */
 export async function askForRefresh(tx: Sql, accountId: string, id: string, now: Date): Promise<AudienceRow> {
   const [row] = await tx<AudienceRow[]>`
     update audiences set status = 'building', error = '', due_at = ${due(tx, now)},
@@ -107,14 +110,14 @@ export async function askForRefresh(tx: Sql, accountId: string, id: string, now:
   return row!;
 }
 
-/** Now, and never what it was: a run that began for the former instant sees that it was asked for again. */
+/** Selects now, but never the current value: a run that began for that one then sees the new request. */
 const due = (tx: Sql, now: Date) => tx`
   greatest(${now}::timestamptz, least(due_at, ${now}::timestamptz) + interval '1 millisecond')`;
 
-/** Removes an audience with its members. Call it with the audience locked. */
+/** Deletes an audience with its members. Call it with the audience locked. */
 export async function deleteAudienceRow(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`
-    with flips as (delete from audience_flips where account_id = ${accountId} and audience_id = ${id}),
+    with reevaluations as (delete from audience_flips where account_id = ${accountId} and audience_id = ${id}),
       members as (delete from audience_members where account_id = ${accountId} and audience_id = ${id}),
       leavers as (delete from audience_leavers where account_id = ${accountId} and audience_id = ${id})
     delete from audiences where account_id = ${accountId} and id = ${id}`;

@@ -29,7 +29,7 @@ describe('an audience', () => {
     expect(ready).toMatchObject({ name: 'VIPs', members: 1, rules: tagged('vip'), updated_at: made.updated_at });
     const event = await platform.event(account.id, 'audience.ready', (data) => data.audience.id === made.id);
     const { refreshed_at } = event.data.audience;
-    // What is told of the contacts themselves may have it worked out again since.
+    // Events about the contacts themselves may have caused another refresh since.
     expect(event.data).toEqual({ audience: { ...ready, refreshed_at } });
     const [member] = await audiences.members(made.id);
     expect(member).toEqual({ id: ada, name: 'Ada', phone: '+4930901820', entered_at: refreshed_at });
@@ -70,9 +70,9 @@ describe('an audience', () => {
     ],
     [{ match: 'all', conditions: [{ match: 'any', conditions: [tagged('x')] }] }, 'rules.conditions[0].conditions[0]'],
   ])('is refused with the rules %j', async (rules, message) => {
-    const answer = await account.request('POST', '/v1/cdp/audiences', { body: { name: 'x', rules } });
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'rules' } } });
-    expect(answer.body.error.message).toContain(message);
+    const response = await account.request('POST', '/v1/cdp/audiences', { body: { name: 'x', rules } });
+    expect(response).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'rules' } } });
+    expect(response.body.error.message).toContain(message);
   });
 
   it('changes where PATCH names it; the same values change nothing, new rules are worked out and who stays has not left', async () => {

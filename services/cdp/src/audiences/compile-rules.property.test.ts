@@ -3,7 +3,7 @@ import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { compileFlips, compileRules, type Scope } from './compile-rules.ts';
+import { compileReevaluations, compileRules, type Scope } from './compile-rules.ts';
 import { runCompiled, setPlanning } from './membership.sql.ts';
 
 const dayMs = 86_400_000;
@@ -99,7 +99,7 @@ const rules = fc
   .filter((candidate) => AudienceRules.safeParse(candidate).success)
   .map((candidate) => AudienceRules.parse(candidate));
 
-/** What the rules say, read off one person, the plain way. */
+/** Returns whether one person meets the rules, evaluated naively. */
 function holds(item: AudienceRules | AudienceRules['conditions'][number], who: Person): boolean {
   if ('conditions' in item) {
     const each = item.conditions.map((inner) => holds(inner, who));
@@ -170,15 +170,15 @@ async function store(people: Person[]): Promise<{ accountId: string; ids: string
   return { accountId, ids };
 }
 
-/** Of each contact that is counted, whether the rules hold, then whether each condition does. */
+/** Returns for each contact that is counted whether the rules hold, then whether each condition does. */
 async function ask(asked: AudienceRules, scope: Scope): Promise<Map<string, boolean[]>> {
   const { from, counted, holds: test, conditions, values } = compileRules(asked, scope);
-  const text = `select c.id, array[${[test, ...conditions].join(', ')}] as answers from ${from} where ${counted}`;
+  const text = `select c.id, array[${[test, ...conditions].join(', ')}] as results from ${from} where ${counted}`;
   const rows = await sql.begin(async (tx) => {
     await setPlanning(tx, { nestedLoops: false, timeoutMs: 10_000 });
-    return await runCompiled<{ id: string; answers: boolean[] }>(tx, text, values);
+    return await runCompiled<{ id: string; results: boolean[] }>(tx, text, values);
   });
-  return new Map(rows.map((row) => [row.id, row.answers]));
+  return new Map(rows.map((row) => [row.id, row.results]));
 }
 
 it('says of all contacts, and of some, what the rules and each of their conditions say', async () => {
@@ -203,9 +203,9 @@ it('knows the next moment at which time alone ends a condition: nothing changes 
   await fc.assert(
     fc.asyncProperty(fc.array(person, { minLength: 1, maxLength: 8 }), rules, async (people, asked) => {
       const { accountId, ids } = await store(people);
-      const flips = compileFlips(asked, { accountId, now });
-      const rows = flips
-        ? await runCompiled<{ contact_id: string; flips_at: Date }>(sql, flips.select, flips.values)
+      const reevaluations = compileReevaluations(asked, { accountId, now });
+      const rows = reevaluations
+        ? await runCompiled<{ contact_id: string; due_at: Date }>(sql, reevaluations.select, reevaluations.values)
         : [];
       const leaves = asked.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
       for (const [index, id] of ids.entries()) {
@@ -218,7 +218,7 @@ it('knows the next moment at which time alone ends a condition: nothing changes 
             .sort((one, other) => other - one);
           return times[leaf.at_least - 1] ?? [];
         });
-        const known = rows.find((row) => row.contact_id === id)?.flips_at.getTime();
+        const known = rows.find((row) => row.contact_id === id)?.due_at.getTime();
         expect(known).toBe(moments.length > 0 ? Math.min(...moments) : undefined);
       }
     }),

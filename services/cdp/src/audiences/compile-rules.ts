@@ -2,21 +2,21 @@ import type { AudienceRules, Condition, NestedRules } from '@customer-platform/c
 import { dayMs } from '@customer-platform/service-kit';
 import { type Bind, fieldTest, type Value } from './field-test.ts';
 
-/** Whom rules are asked about, and when. */
+/** Contacts and instant that rules are evaluated for. */
 export interface Scope {
   accountId: string;
   now: Date;
-  /** Only these contacts; left out: all of the account. */
+  /** Only these contacts; all of the account if left out. */
   contactIds?: readonly string[] | undefined;
 }
 
-/** Rules as parts of one statement, whose values are all bound, in the order of `values`. */
+/** Rules as parts of one statement whose values are all bound, in the order of `values`. */
 export interface CompiledRules {
-  /** `contacts c`, joined to at most one row with what is known of each. */
+  /** `contacts c`, joined to at most one row of facts about each. */
   from: string;
-  /** Those of `from` who may be in an audience: of the account, not merged, of `contactIds` where they are given. */
+  /** Rows of `from` that may be in an audience: of the account, not merged, of `contactIds` if given. */
   counted: string;
-  /** Whether the rules hold for a row of `from`; never null. */
+  /** True for a row of `from` that meets the rules; never null. */
   holds: string;
   /** The same of each condition, in their order. */
   conditions: string[];
@@ -28,9 +28,10 @@ type EventQuestion = Pick<Extract<Condition, { type: 'event' }>, 'name' | 'days'
 type ConsentQuestion = Pick<Extract<Condition, { type: 'consent' }>, 'channel' | 'purpose'>;
 
 /**
- * Makes SQL of rules: a fixed number of set operations, however many contacts there are. Each question about events and consents is
- * a bit; what a contact did under one name is read once for all questions about it, and the bits of a contact come together in one
- * row, which is joined. Pure. Names of tables and columns aside, everything in it is bound.
+ * Compiles rules to SQL: a fixed number of set operations, however many contacts there are. Each question about events
+ * and consents is a bit; the events of a contact under one name are read once for all questions about it, and the bits
+ * of a contact are combined in one row, which is joined. Pure. Apart from names of tables and columns, everything is
+ * bound.
  */
 export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules {
   const binding = bindingsOf(scope);
@@ -72,7 +73,10 @@ export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules 
   };
 }
 
-/** Joins `known`: of each contact of whom anything asked about is known, `held` with a bit for each question, in their order. */
+/**
+ * Returns the join of `known`: a row for each contact with relevant events or consents, `held` with a bit for each
+ * question, in their order.
+ */
 function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scoped, since }: Binding): string {
   if (questions.length === 0) return '';
   const none = `0::bit(${questions.length})`;
@@ -104,10 +108,11 @@ function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scope
 }
 
 /**
- * Selects for each contact that meets an event condition the next moment at which time alone ends that: `contact_id`, `flips_at`.
- * Undefined where the rules have no condition with a window. The n-th latest event decides for at_least n.
+ * Returns the statement that selects for each contact that meets an event condition the next instant at which the
+ * passage of time ends that: `contact_id`, `due_at`. Undefined if no condition of the rules has a window. The n-th
+ * latest event decides for at_least n.
  */
-export function compileFlips(rules: AudienceRules, scope: Scope) {
+export function compileReevaluations(rules: AudienceRules, scope: Scope) {
   const { scoped, since, bind, values } = bindingsOf(scope);
   const leaves = rules.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
   const windowed = leaves.flatMap((leaf) =>
@@ -123,16 +128,16 @@ export function compileFlips(rules: AudienceRules, scope: Scope) {
     const events = `contact_events where ${scoped} and name = ${bind(name, 'text')} and at > ${widest}`;
     const isPlaced = asked.some(({ at_least }) => at_least > 1);
     const placed = `(select contact_id, at, row_number() over (partition by contact_id order by at desc) as place from ${events}) as e`;
-    return `select contact_id, least(${ends.join(', ')}) as flips_at from ${isPlaced ? placed : events} group by contact_id`;
+    return `select contact_id, least(${ends.join(', ')}) as due_at from ${isPlaced ? placed : events} group by contact_id`;
   });
-  const select = `select contact_id, min(flips_at) as flips_at from (${selects.join('\nunion all\n')}) as each
-    where flips_at is not null group by contact_id`;
+  const select = `select contact_id, min(due_at) as due_at from (${selects.join('\nunion all\n')}) as each
+    where due_at is not null group by contact_id`;
   return { select, values, bind };
 }
 
 type Binding = ReturnType<typeof bindingsOf>;
 
-/** The values of a statement, of which the account is $1 and the contacts, where they are given, are $2. */
+/** Returns the values of a statement: the account is $1 and the contacts, if given, are $2. */
 function bindingsOf({ accountId, now, contactIds }: Scope) {
   const values: Value[] = [];
   const bind: Bind = (value, type) => `$${values.push(value)}::${type}`;
@@ -140,9 +145,9 @@ function bindingsOf({ accountId, now, contactIds }: Scope) {
   return {
     values,
     bind,
-    /** Rows of the account, and of the contacts where they are given. */
+    /** Condition for rows of the account, and of the contacts if given. */
     scoped: `account_id = ${bind(accountId, 'uuid')}${contactIds ? only(contactIds) : ''}`,
-    /** The instant after which a window of so many days begins. */
+    /** Binds the instant after which a window of `days` begins. */
     since: (days: number) => bind(new Date(now.getTime() - days * dayMs), 'timestamptz'),
   };
 }

@@ -1,19 +1,19 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { type AudienceRow, columns } from './audiences.sql.ts';
 
-/** An audience that is to be worked out as a whole. */
+/** An audience that is due for a refresh as a whole. */
 export interface DueAudience extends Pick<AudienceRow, 'id' | 'version' | 'rules' | 'status'> {
   due_at: Date;
 }
 
-/** Accounts in which something is due, that which waits longest first. */
+/** Returns the accounts with due audiences, the longest due first. */
 export async function selectDueAccounts(tx: Sql, now: Date, limit: number): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
     select account_id from audiences where due_at <= ${now} group by account_id order by min(due_at) limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
 
-/** What waits longest in an account. */
+/** Returns the audience of an account that is due the longest. */
 export async function selectDueAudience(tx: Sql, accountId: string, now: Date): Promise<DueAudience | undefined> {
   const [row] = await tx<DueAudience[]>`
     select id, version, rules, status, due_at from audiences
@@ -21,20 +21,20 @@ export async function selectDueAudience(tx: Sql, accountId: string, now: Date): 
   return row;
 }
 
-/** Nothing is due in an account any more. */
+/** Clears all due refreshes of an account. */
 export async function dropDue(tx: Sql, accountId: string): Promise<void> {
   await tx`update audiences set due_at = null where account_id = ${accountId} and due_at is not null`;
 }
 
 /**
- * New rules are worked out once more when every change is over that began before there was an audience with them to be marked
- * for: a statement ends after 15 s.
+ * Delay of a second refresh after new rules, by which every change has ended that began before the audience had these
+ * rules and so was not recorded for it: a statement ends after 15 s.
  */
 const afterNewRulesMs = 20_000;
 
 /**
- * Says that a whole run for `taken` is over. Who asked meanwhile waits for the next: the audience is building again. Call it with
- * the audience locked; the members are counted anew.
+ * Ends a whole run for `taken`, and counts the members again. If a refresh was requested meanwhile, the audience is
+ * building again. Call it with the audience locked.
  */
 export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience, now: Date): Promise<AudienceRow> {
   const again = tx`coalesce(due_at > ${taken.due_at}, false)`;
@@ -51,8 +51,8 @@ export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience
 }
 
 /**
- * Counts a try that failed: the first one leads to another, the second to status failed with `error`. Answers the audience;
- * undefined where its rules changed meanwhile or nothing is due any more.
+ * Counts a failed attempt: the first one leads to another, the second to status failed with `error`. Returns the
+ * audience, undefined if its rules changed meanwhile or nothing is due any more.
  */
 export async function countFailure(
   tx: Sql,
@@ -72,7 +72,7 @@ export async function countFailure(
   return row;
 }
 
-/** Takes audiences that are building since `before` or longer. */
+/** Returns and locks audiences that have been building since `before` or longer. */
 export async function takeStuck(tx: Sql, before: Date, limit: number) {
   return await tx<{ account_id: string; id: string; version: number }[]>`
     select account_id, id, version from audiences where status = 'building' and building_since <= ${before}

@@ -62,7 +62,7 @@ it('says of every type of condition whether it holds and what is known that deci
   ]);
 });
 
-it('answers from the rules and the contact as they are now, and refuses a contact that there is not', async () => {
+it('explains by the rules and the contact as they are now, and refuses a contact that does not exist', async () => {
   const account = await platform.account();
   const { create, contact } = audiencesOf(platform, account);
   const id = await contact({ tags: ['a'] });

@@ -6,14 +6,17 @@ import type { ContactRow } from '../contacts/contacts.sql.ts';
 type EventCondition = Extract<Condition, { type: 'event' }>;
 type ConsentCondition = Extract<Condition, { type: 'consent' }>;
 
-/** What is known of one contact. */
+/** Facts about one contact. */
 export interface Facts {
   contact: ContactRow;
-  /** How often it did an event within the condition's window, counted up to at_least; and when last, ever. */
+  /**
+   * Returns the number of events within the condition's window, counted up to at_least, and the time of the last one
+   * ever.
+   */
   did(condition: EventCondition): { times: number; last_at: Date | null };
-  /** What it last said about a channel and a purpose. */
+  /** Returns the consent that counts for a channel and a purpose. */
   said(condition: ConsentCondition): { state: 'granted' | 'withdrawn'; at: Date } | undefined;
-  /** The day of an instant in the account's zone: 2026-11-01. */
+  /** Returns the day of an instant in the account's zone: 2026-11-01. */
   dayOf(instant: Date): string;
   now: Date;
 }
@@ -26,7 +29,7 @@ interface DidRow {
   last_at: Date | null;
 }
 
-/** Reads of a contact what the rules ask about: two statements, however many conditions there are. */
+/** Reads the facts about a contact that the rules ask about: two statements, however many conditions there are. */
 export async function selectFacts(
   tx: Sql,
   account: AccountContext,

@@ -1,9 +1,9 @@
 import type { Condition } from '@customer-platform/contracts/cdp';
 
-/** What is bound to a placeholder. */
+/** A value bound to a placeholder. */
 export type Value = string | number | Date | readonly string[];
 
-/** Binds a value of a statement and answers its placeholder. */
+/** Binds a value of a statement and returns its placeholder. */
 export type Bind = (value: Value, type: string) => string;
 
 export type FieldCondition = Extract<Condition, { type: 'field' }>;
@@ -17,8 +17,9 @@ const columns = new Map([
 const ordering = { gt: '>', gte: '>=', lt: '<', lte: '<=' };
 
 /**
- * SQL of a condition on a field of a contact `c`, never null. A text is compared with the field as text, by code point; a number
- * or a boolean only with a field that is one. A field that is not set, or "", meets nothing but is_not and is_not_set.
+ * Returns the SQL of a condition on a field of a contact `c`, never null. A text is compared with the field as text, by
+ * code point; a number or a boolean only with a field that is one. A field that is not set, or "", meets nothing but
+ * is_not and is_not_set.
  */
 export function fieldTest({ name, op, value }: FieldCondition, bind: Bind): string {
   const column = columns.get(name);
@@ -36,7 +37,7 @@ export function fieldTest({ name, op, value }: FieldCondition, bind: Bind): stri
     if (!field) return 'false';
     if (op === 'is' || op === 'is_not') return `${field} = ${bind(String(value), 'text')}::jsonb`;
     if (op === 'contains' || op === 'starts_with') return 'false';
-    // Only a number is cast, whatever order the planner finds.
+    // Cast numbers only, whatever order the planner chooses.
     const number = `case when jsonb_typeof(${field}) = 'number' then ${field}::numeric end`;
     return `${number} ${ordering[op]} ${bind(String(value), 'numeric')}`;
   };

@@ -1,7 +1,7 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { keptSince } from '../leavers/leavers.sql.ts';
 
-/** A contact that is in an audience; `phone` is "" where there is none. */
+/** A contact in an audience; `phone` is "" if it has none. */
 export interface MemberRow {
   id: string;
   name: string;
@@ -10,8 +10,9 @@ export interface MemberRow {
 }
 
 /**
- * Returns where a contact stands in the list, or stood when it left within the last day; undefined where it did neither. Under its own id
- * first: a merged contact left when it was merged, and is found where its pages ended; later, where its survivor stands.
+ * Returns the position of a contact in the list, or its last one if it left within the last day; undefined otherwise.
+ * Under its own id first: a merged contact left when it was merged, and is found where its pages ended; later, at the
+ * position of the surviving contact.
  */
 export async function selectPosition(
   tx: Sql,
@@ -38,7 +39,7 @@ export async function selectPosition(
   return row;
 }
 
-/** Latest joiner first, after `last`. The page is cut before it meets the contacts. */
+/** Lists members after `last`, latest entry first. The page is cut before the join with contacts. */
 export async function listMemberRows(
   tx: Sql,
   accountId: string,

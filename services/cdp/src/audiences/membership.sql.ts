@@ -1,29 +1,29 @@
 import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
-import { compileFlips, compileRules, type Scope } from './compile-rules.ts';
+import { compileReevaluations, compileRules, type Scope } from './compile-rules.ts';
 import type { Value } from './field-test.ts';
 
-/** An audience to be worked out. */
+/** An audience to refresh. */
 export interface Target {
   id: string;
   version: number;
   rules: AudienceRules;
-  /** Only for these contacts; left out: for all of the account. */
+  /** Only for these contacts; for all of the account if left out. */
   contactIds?: readonly string[] | undefined;
 }
 
 /**
- * Runs a compiled statement. It is planned for its values each time, and kept by no connection: a plan made for others could be
- * much slower, and every audience has a text of its own.
+ * Runs a compiled statement. It is planned for its values each time and never prepared: a plan for other values could
+ * be much slower, and every audience has its own text.
  */
 export async function runCompiled<Row extends object>(tx: Sql, text: string, values: readonly Value[]) {
   return await tx.unsafe<Row[]>(text, values as never[]);
 }
 
 /**
- * Settings of this transaction. Without nested loops nothing is read once for each contact, however wrong the planner's guess at
- * how many there are; what is looked up by key needs them.
+ * Sets planner settings of this transaction. Without nested loops nothing is read once per contact, however wrong the
+ * planner's row estimate; lookups by key need them.
  */
 export async function setPlanning(tx: Sql, settings: { nestedLoops: boolean; timeoutMs: number }): Promise<void> {
   await tx`
@@ -31,7 +31,7 @@ export async function setPlanning(tx: Sql, settings: { nestedLoops: boolean; tim
       set_config('work_mem', '64MB', true), set_config('statement_timeout', ${String(settings.timeoutMs)}, true)`;
 }
 
-/** Writes down who has to enter and who to leave; answers how many. */
+/** Writes which contacts enter and which leave to `audience_changes`; returns their number. */
 export async function writeChanges(tx: Sql, scope: Scope, target: Target): Promise<number> {
   const { from, counted, holds, values, bind } = compileRules(target.rules, scope);
   const audience = bind(target.id, 'uuid');
@@ -49,33 +49,33 @@ export async function writeChanges(tx: Sql, scope: Scope, target: Target): Promi
   return result.count;
 }
 
-/** Keeps the next moment at which time alone can move each contact. */
-export async function writeFlips(tx: Sql, scope: Scope, target: Target): Promise<void> {
-  const flips = compileFlips(target.rules, scope);
-  if (!flips) {
+/** Schedules the re-evaluation of each contact for the next instant at which time alone can change its membership. */
+export async function writeReevaluations(tx: Sql, scope: Scope, target: Target): Promise<void> {
+  const reevaluations = compileReevaluations(target.rules, scope);
+  if (!reevaluations) {
     const only = scope.contactIds ? tx`and contact_id = any(${[...scope.contactIds]}::uuid[])` : tx``;
     await tx`delete from audience_flips where account_id = ${scope.accountId} and audience_id = ${target.id} ${only}`;
     return;
   }
-  const audience = flips.bind(target.id, 'uuid');
+  const audience = reevaluations.bind(target.id, 'uuid');
   const only = scope.contactIds ? ' and known.contact_id = any($2)' : '';
   await runCompiled(
     tx,
-    `with fresh as materialized (${flips.select}), over as (
+    `with fresh as materialized (${reevaluations.select}), over as (
       delete from audience_flips known where known.account_id = $1 and known.audience_id = ${audience}${only}
         and not exists (select from fresh where fresh.contact_id = known.contact_id)
     )
     insert into audience_flips as known (account_id, audience_id, contact_id, flips_at)
-    select $1, ${audience}, contact_id, flips_at from fresh
+    select $1, ${audience}, contact_id, due_at from fresh
     on conflict (account_id, audience_id, contact_id) do update set flips_at = excluded.flips_at
       where known.flips_at <> excluded.flips_at`,
-    flips.values,
+    reevaluations.values,
   );
 }
 
 /**
- * Locks audiences in the order of their ids, as everyone does who changes who is in them, and before: so nobody waits in a ring.
- * Answers those that have the rules yet that were worked out.
+ * Locks audiences in id order, before any change of their members, like everything that changes members, to avoid
+ * deadlocks. Returns those whose rules are still the evaluated ones.
  */
 export async function lockCurrent(tx: Sql, accountId: string, targets: readonly Target[]): Promise<Target[]> {
   const ids = targets.map(({ id }) => id);
@@ -86,7 +86,9 @@ export async function lockCurrent(tx: Sql, accountId: string, targets: readonly 
   return targets.filter(({ id, version }) => versions.get(id) === version);
 }
 
-/** Drops what was overtaken: changes of audiences that are not `current`, of members that others moved, of contacts that are gone. */
+/**
+ * Drops outdated changes: of audiences that are not `current`, of members that others moved, of contacts that are gone.
+ */
 export async function dropOvertakenChanges(tx: Sql, accountId: string, current: readonly Target[]): Promise<void> {
   await tx`
     delete from audience_changes ch where ch.account_id = ${accountId} and (
@@ -97,7 +99,10 @@ export async function dropOvertakenChanges(tx: Sql, accountId: string, current: 
         where c.account_id = ch.account_id and c.id = ch.contact_id and c.merged_into is null))`;
 }
 
-/** Who stays keeps their entered_at; who enters has `now`; where those stood who leave is kept for a day. */
+/**
+ * Applies the changes: members who stay keep their entered_at, those who enter get `now`, and the positions of those
+ * who leave are kept for a day.
+ */
 export async function applyChanges(tx: Sql, accountId: string, now: Date): Promise<void> {
   await tx`
     with gone as (
@@ -110,7 +115,7 @@ export async function applyChanges(tx: Sql, accountId: string, now: Date): Promi
     select account_id, audience_id, contact_id, ${now} from audience_changes where account_id = ${accountId} and entered`;
 }
 
-/** The data of the events of those who entered, or who left: see audience.entered. */
+/** Selects the data of the events of those who entered, or who left: see audience.entered. */
 export const movedContacts = (tx: Sql, accountId: string, entered: boolean): ReturnType<Sql> => tx`
   select json_build_object('audience', json_build_object('id', a.id, 'name', a.name), 'contact',
     json_build_object('id', ch.contact_id, 'name', coalesce(c.name, ''), 'phone', coalesce(c.phone, ''))) as data
@@ -119,7 +124,7 @@ export const movedContacts = (tx: Sql, accountId: string, entered: boolean): Ret
   left join contacts c on c.account_id = ch.account_id and c.id = ch.contact_id
   where ch.account_id = ${accountId} and ch.entered = ${entered}`;
 
-/** Says of the audiences that they were worked out now, and how many are in them; ends what was written down. */
+/** Records the refresh of the audiences and their number of members, and deletes the applied changes. */
 export async function finishChanges(tx: Sql, accountId: string, current: readonly Target[], now: Date): Promise<void> {
   await tx`
     with moved as (
@@ -129,7 +134,7 @@ export async function finishChanges(tx: Sql, accountId: string, current: readonl
       from moved group by audience_id
     )
     update audiences a set refreshed_at = ${now}, members = a.members + coalesce(counted.more, 0)
-    from unnest(${current.map(({ id }) => id)}::uuid[]) as worked_out (id)
-    left join counted on counted.audience_id = worked_out.id
-    where a.account_id = ${accountId} and a.id = worked_out.id`;
+    from unnest(${current.map(({ id }) => id)}::uuid[]) as refreshed (id)
+    left join counted on counted.audience_id = refreshed.id
+    where a.account_id = ${accountId} and a.id = refreshed.id`;
 }

@@ -26,7 +26,7 @@ beforeEach(async () => {
   audiences = audiencesOf(platform, account);
 });
 
-/** Does `work` while a transaction goes on that `begin` began. */
+/** Runs `work` while the transaction that `begin` began stays open. */
 async function during<Result>(begin: (tx: Sql) => Promise<unknown>, work: () => Promise<Result>): Promise<Result> {
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const transaction = sql.begin(async (tx) => {
@@ -43,7 +43,10 @@ async function during<Result>(begin: (tx: Sql) => Promise<unknown>, work: () => 
   }
 }
 
-/** Makes every refresh of this audience fail when it counts its members, the last thing it does; answers what mends that. */
+/**
+ * Makes every refresh of this audience fail when it counts its members, the last step; returns a function that repairs
+ * it.
+ */
 async function breakRefresh(audienceId: string): Promise<() => Promise<unknown>> {
   await sql.unsafe(`
     create function break_refresh() returns trigger language plpgsql as $$
@@ -125,9 +128,9 @@ describe('time alone', () => {
       'did not',
     );
     await audiences.holds(did, [early, late]);
-    const [flip] = await sql<{ flips_at: Date }[]>`
+    const [reevaluation] = await sql<{ flips_at: Date }[]>`
       select flips_at from audience_flips where audience_id = ${did} and contact_id = ${early}`;
-    expect(flip!.flips_at.getTime()).toBe(start - 6 * dayMs - 3_600_000 + 7 * dayMs);
+    expect(reevaluation!.flips_at.getTime()).toBe(start - 6 * dayMs - 3_600_000 + 7 * dayMs);
     platform.clock.advance(dayMs - 3_600_000);
     await audiences.holds(did, [late]);
     await audiences.holds(didNot, [early]);

@@ -7,7 +7,7 @@ import { checkRulesSize } from './rules-size.ts';
 export const refreshAudience = implement(contract.refreshAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id, 'lock'),
   async handle({ account, found, tx, now }) {
-    // Rules of before the bound: what comes of the refresh could not be told.
+    // Rules from before the limit: events about the refresh would be too large.
     checkRulesSize(found.rules);
     return toAudience(await askForRefresh(tx, account.id, found.id, now), account.timezone);
   },

@@ -10,12 +10,12 @@ import {
   setPlanning,
   type Target,
   writeChanges,
-  writeFlips,
+  writeReevaluations,
 } from './membership.sql.ts';
 
 /**
- * Takes the account for this transaction: who is in its audiences is worked out by one at a time. Answers false where another has
- * it, at once.
+ * Takes the account for this transaction: one process at a time refreshes its audiences. Returns false at once if
+ * another has it.
  */
 export async function takeAccount(tx: Sql, accountId: string): Promise<boolean> {
   const [row] = await tx<{ taken: boolean }[]>`
@@ -24,9 +24,10 @@ export async function takeAccount(tx: Sql, accountId: string): Promise<boolean> 
 }
 
 /**
- * Works audiences out: who enters, who leaves, when time will move whom next, how many they are, and an event for each who moved,
- * all with this transaction. Nothing comes into this process, and nobody who reads or changes an audience waits while its rules
- * are asked. Call it with the account taken. Answers the audiences that were worked out: not those whose rules changed meanwhile.
+ * Refreshes audiences: who enters, who leaves, the scheduled re-evaluations, the number of members, and an event for
+ * each who moved, all in this transaction. No rows come into this process, and nobody who reads or changes an audience
+ * waits while its rules are evaluated. Call it with the account taken. Returns the refreshed audiences: not those whose
+ * rules changed meanwhile.
  */
 export async function refreshMembership(
   call: WorkCall<unknown>,
@@ -40,7 +41,7 @@ export async function refreshMembership(
   let changes = 0;
   for (const target of targets) changes += await writeChanges(tx, scopeOf(target), target);
   const current = await lockCurrent(tx, account.id, targets);
-  for (const target of current) await writeFlips(tx, scopeOf(target), target);
+  for (const target of current) await writeReevaluations(tx, scopeOf(target), target);
   await setPlanning(tx, { nestedLoops: true, timeoutMs });
   if (changes > 0) {
     await dropOvertakenChanges(tx, account.id, current);

@@ -17,7 +17,7 @@ import { refreshMembership, takeAccount } from './refresh-membership.ts';
 const timeoutMs = 300_000;
 const candidates = 20;
 
-/** A try that failed: it is counted in a transaction of its own, for the one it failed in is undone. */
+/** A failed attempt: counted in its own transaction, because the one that it failed in is rolled back. */
 interface Failure {
   account: AccountContext;
   audience: DueAudience;
@@ -25,8 +25,8 @@ interface Failure {
 }
 
 /**
- * Works out, as a whole, one audience that is due a round. All of it is one transaction, so that of a process that dies nothing is
- * left and another begins anew. `worker` tells jobs apart that run side by side, each for another account.
+ * Refreshes one due audience as a whole per round. All of it is one transaction, so that a process that dies leaves
+ * nothing and another begins again. `worker` distinguishes jobs that run side by side, each for another account.
  */
 export function refreshWhole(worker: number): Job<unknown> {
   let failure: Failure | undefined;
@@ -44,7 +44,7 @@ export function refreshWhole(worker: number): Job<unknown> {
       }
       const account = await takeDueAccount(call);
       if (account === 'none' || account === 'unknown') return account === 'unknown';
-      // Many audiences of one account in a row don't keep its contacts waiting.
+      // Many audiences of one account in a row must not keep its contacts waiting.
       if (served === account.id && (await hasChanged(call.tx, account.id, call.now))) {
         served = undefined;
         await refreshChanged(call, account);
@@ -54,9 +54,9 @@ export function refreshWhole(worker: number): Job<unknown> {
       const audience = await selectDueAudience(call.tx, account.id, call.now);
       if (!audience) return true;
       try {
-        await workOut(call, account, audience);
+        await refresh(call, account, audience);
       } catch (error) {
-        if (isFailedTry(error)) failure = { account, audience, message: describe(error) };
+        if (isFailedAttempt(error)) failure = { account, audience, message: describe(error) };
         throw error;
       }
       return true;
@@ -64,20 +64,20 @@ export function refreshWhole(worker: number): Job<unknown> {
   };
 }
 
-/** Takes the account that waits longest of those that no other job has; work of an account that there is not is dropped. */
+/** Takes the account that is due the longest of those that no other job has; drops the work of a missing account. */
 async function takeDueAccount({ tx, now, log, findAccounts }: WorkCall<unknown>) {
   for (const accountId of await selectDueAccounts(tx, now, candidates)) {
     if (!(await takeAccount(tx, accountId))) continue;
     const account = findAccounts([accountId]).get(accountId);
     if (account) return account;
-    log.error({ account: accountId }, 'audiences belong to no account; they are not worked out');
+    log.error({ account: accountId }, 'audiences without an account not refreshed');
     await dropDue(tx, accountId);
     return 'unknown';
   }
   return 'none';
 }
 
-async function workOut(call: WorkCall<unknown>, account: AccountContext, audience: DueAudience): Promise<void> {
+async function refresh(call: WorkCall<unknown>, account: AccountContext, audience: DueAudience): Promise<void> {
   const { id, version, rules } = audience;
   const current = await refreshMembership(call, account, [{ id, version, rules }], timeoutMs);
   if (current.length === 0) return; // its rules changed meanwhile: it is due again
@@ -86,7 +86,7 @@ async function workOut(call: WorkCall<unknown>, account: AccountContext, audienc
   call.emit(audienceReady, account, { audience: toAudience({ ...row, status: 'ready' }, account.timezone) });
 }
 
-/** Counts a try that failed, and tells where it was the last one. */
+/** Counts a failed attempt, and emits an event if it was the last one. */
 export async function noteFailure(
   { tx, now, emit }: WorkCall<unknown>,
   account: AccountContext,
@@ -97,12 +97,15 @@ export async function noteFailure(
   if (row?.status === 'failed') emit(audienceFailed, account, { audience: toAudience(row, account.timezone) });
 }
 
-/** A statement that was cut off for its time: the one temporary failure that another try may well meet again. */
+/**
+ * Returns whether a statement was cancelled by its timeout: the one temporary failure that another attempt may well
+ * meet again.
+ */
 function isCutOff(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '57014';
 }
 
-function isFailedTry(error: unknown): boolean {
+function isFailedAttempt(error: unknown): boolean {
   return isCutOff(error) || !(isDatabaseAway(error) || isTemporaryFailure(error));
 }
 

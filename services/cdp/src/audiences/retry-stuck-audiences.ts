@@ -5,7 +5,7 @@ import { noteFailure } from './refresh-whole.ts';
 const batch = 100;
 const stuckMs = 900_000;
 
-/** An audience that is building for 15 minutes gets one more try of 15 minutes, then it is failed. */
+/** Gives an audience that has been building for 15 minutes one more attempt of 15 minutes, then fails it. */
 export const retryStuckAudiences: Job<unknown> = {
   name: 'retry-stuck-audiences',
   everyMs: 5_000,

@@ -1,10 +1,10 @@
 import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import { ApiError } from '@customer-platform/contracts/core';
 
-/** Bytes of JSON: an audience's events show its rules, and stay below 900 KiB. */
+/** Bytes of JSON: an audience's events have its rules, and stay below 900 KiB. */
 const maxRulesBytes = 262_144;
 
-/** Throws invalid_request, field rules, where they are more than 256 KiB of JSON. */
+/** Throws invalid_request with field rules if they exceed 256 KiB of JSON. */
 export function checkRulesSize(rules: AudienceRules): void {
   const bytes = Buffer.byteLength(JSON.stringify(rules));
   if (bytes <= maxRulesBytes) return;

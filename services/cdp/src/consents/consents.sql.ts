@@ -10,8 +10,9 @@ export interface ConsentRow extends Omit<Consent, 'at' | 'created_at'> {
 const columns = (sql: Sql) => sql`id, channel, purpose, state, source, at, created_at`;
 
 /**
- * Records what a contact said, and makes it what counts where nothing later was said: of two at one instant the withdrawal. `at` must not
- * be after `created_at`; what counted so far and lies after it (another process's clock may be ahead) counts as said at `created_at`.
+ * Records a consent, and makes it the one that counts unless a later one exists: of two at one instant the withdrawal.
+ * `at` must not be after `created_at`; a counting consent dated after it (another process's clock may be ahead) counts
+ * as given at `created_at`.
  */
 export async function insertConsent(
   tx: Sql,
@@ -33,14 +34,14 @@ export async function insertConsent(
   return row!;
 }
 
-/** Whether a contact has the consent with this id. */
+/** Returns whether a contact has the consent with this id. */
 export async function isConsentOf(sql: Sql, accountId: string, contactId: string, id: string): Promise<boolean> {
   const rows = await sql`
     select 1 from consents where account_id = ${accountId} and contact_id = ${contactId} and id = ${id}`;
   return rows.length > 0;
 }
 
-/** What a contact said, newest first, after the consent `after`. */
+/** Lists the consents of a contact, newest first, after the consent `after`. */
 export async function selectConsents(
   sql: Sql,
   accountId: string,

@@ -28,7 +28,7 @@ const email = { channel: 'email', purpose: 'marketing' } as const;
 const record = (state: 'granted' | 'withdrawn', at?: string) =>
   account.client.recordConsent({ params, body: { ...email, state, ...(at ? { at } : {}) } });
 
-/** What counts for the contact, as `channel purpose state`. */
+/** Returns the consents that count for the contact, as `channel purpose state`. */
 async function counting(): Promise<string[]> {
   const rows = await sql`
     select channel, purpose, state from consent_states
@@ -124,8 +124,8 @@ describe('a consent', () => {
     ['at', { at: '2026-11-01T10:00:00' }],
   ])('is refused with a wrong %s', async (field, wrong) => {
     const path = `/v1/cdp/contacts/${params.contact_id}/consents`;
-    const answer = await account.request('POST', path, { body: { ...email, state: 'granted', ...wrong } });
-    expect([answer.status, answer.body.error.field]).toEqual([400, field]);
+    const response = await account.request('POST', path, { body: { ...email, state: 'granted', ...wrong } });
+    expect([response.status, response.body.error.field]).toEqual([400, field]);
   });
 
   it('is noted as a change of the contact where the account has audiences', async () => {

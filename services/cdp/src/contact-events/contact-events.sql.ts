@@ -9,7 +9,7 @@ interface EventValues {
   properties: Record<string, unknown>;
 }
 
-/** One event as it was given: of a contact, or of the oldest one with an external id. */
+/** An event as given: of a contact, or of the oldest one with an external id. */
 export interface GivenEvent extends EventValues {
   contact: string | undefined;
   external_id: string | undefined;
@@ -20,7 +20,9 @@ const valuesOf = (sql: Sql, events: readonly EventValues[]) => sql`
   ${events.map(({ at }) => at.toISOString())}::text[]::timestamptz[],
   ${events.map(({ properties }) => JSON.stringify(properties as JsonValue))}::text[]::jsonb[]`;
 
-/** What the statement ends with that resolved events to contacts: writes them in the order of their ids, so that batches never wait in a ring. */
+/**
+ * The end of a statement that resolved events to contacts: inserts them in id order, so that batches do not deadlock.
+ */
 const record = (sql: Sql) => sql`
   recorded as (
     insert into contact_events (account_id, id, contact_id, name, at, properties)
@@ -29,14 +31,14 @@ const record = (sql: Sql) => sql`
     on conflict do nothing returning account_id, contact_id, name
   ), marked as (${markChanged(
     sql,
-    // Only what rules ask about: else everyone who enters an audience would be looked at again for having entered it.
+    // Only events that rules ask about: otherwise entering an audience would itself cause a re-evaluation.
     sql`select account_id, contact_id from recorded where exists (
       select from audiences a where a.account_id = recorded.account_id and recorded.name = any(a.event_names))`,
   )})`;
 
 /**
- * Records events of an account's contacts in one statement: an id that is known already changes nothing. Answers how many were
- * recorded, and the places in `events` of those whose contact there is not.
+ * Records events of an account's contacts in one statement: a known id changes nothing. Returns the number recorded,
+ * and the indexes in `events` of those whose contact does not exist.
  */
 export async function insertEvents(
   tx: Sql,
@@ -57,13 +59,13 @@ export async function insertEvents(
   return row!;
 }
 
-/** One of the platform's own events about a contact, which it names by id or by number. */
+/** One of the platform's own events about a contact, identified by id or by number. */
 export interface DomainEvent extends EventValues {
   account: string;
   contact: string | number;
 }
 
-/** Records the platform's events of the contacts that there are, in one statement. */
+/** Records the platform's events of existing contacts, in one statement. */
 export async function insertDomainEvents(tx: Sql, events: readonly DomainEvent[]): Promise<void> {
   const ids = events.map(({ contact }) => (typeof contact === 'string' ? contact : null));
   const numbers = events.map(({ contact }) => (typeof contact === 'number' ? contact : null));

@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 const at = '2026-11-01T10:00:00+01:00';
 
-/** Publishes an event as the service would that owns its kind; returns its id. */
+/** Publishes an event as the service that owns its kind would; returns its id. */
 async function publish(kind: string, data: unknown, id = randomUUID(), audience = 'public'): Promise<string> {
   const envelope = JSON.stringify({ id, type: kind, timestamp: at, account: account.id, mode: 'live', data });
   await buses
@@ -42,7 +42,7 @@ async function publish(kind: string, data: unknown, id = randomUUID(), audience 
   return id;
 }
 
-/** The events of the account's contacts, once there are `count`, in the order of their names. */
+/** Returns the events of the account's contacts, once there are `count`, in the order of their names. */
 async function known(count: number) {
   return await waitFor(`${count} events`, async () => {
     const rows = await sql`select * from contact_events where account_id = ${account.id} order by name, at`;

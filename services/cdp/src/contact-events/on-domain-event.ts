@@ -3,7 +3,10 @@ import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
 import { holdIdentities } from '../contacts/identities.sql.ts';
 import { type DomainEvent, insertDomainEvents } from './contact-events.sql.ts';
 
-/** Takes every public event of the platform, in sets: what is about a contact is an event of that contact, named by its kind. */
+/**
+ * Consumes every public event of the platform, in batches: one about a contact becomes an event of that contact, named
+ * by its kind.
+ */
 export const onDomainEvent: Consumer<unknown> = {
   name: 'domain-events',
   filter: { audience: 'public' },
@@ -19,7 +22,10 @@ export const onDomainEvent: Consumer<unknown> = {
   },
 };
 
-/** Undefined where the event is about no contact: neither its data nor the resource that gives its kind the name has one. */
+/**
+ * Returns the event of a contact, undefined if neither its data nor the resource that its kind is named after has a
+ * contact.
+ */
 export function toDomainEvent({ id, type, timestamp, account, data }: ReceivedEvent): DomainEvent | undefined {
   const family = type.slice(0, type.indexOf('.'));
   const { contact: named, [family]: about } = data as Record<
@@ -34,7 +40,7 @@ export function toDomainEvent({ id, type, timestamp, account, data }: ReceivedEv
 
 type Named = { id?: unknown } | null | undefined;
 
-/** A contact's id, or its number where that is what the resource shows. */
+/** Returns a contact's id, or its number if that is what the resource shows. */
 function idOf(contact: Named): string | number | undefined {
   if (Number.isSafeInteger(contact?.id)) return contact!.id as number;
   return uuid.safeParse(contact?.id).data;

@@ -23,18 +23,18 @@ beforeEach(async () => {
   bo = (await account.client.createContact({ body: { name: 'Bo' } })).id;
 });
 
-/** Sends entries as they are, and answers what became of them. */
+/** Sends entries as they are, and returns their outcome. */
 async function record(events: unknown[]) {
-  const answer = await account.request('POST', '/v1/cdp/events', { body: { events } });
-  expect(answer.status).toBe(202);
-  return answer.body as {
+  const response = await account.request('POST', '/v1/cdp/events', { body: { events } });
+  expect(response.status).toBe(202);
+  return response.body as {
     accepted: number;
     repeated: number;
     rejected: { index: number; code: string; message: string }[];
   };
 }
 
-/** What is known of a contact's own events, oldest first. */
+/** Selects a contact's own events, oldest first. */
 const eventsOf = (contactId: string) => sql`
   select id, name, at, properties from contact_events
   where account_id = ${account.id} and contact_id = ${contactId} and name not like 'contact.%' order by at, id`;
@@ -107,8 +107,8 @@ describe('a batch of events', () => {
     const events = Array.from({ length: 500 }, (_, index) => ({ id: `e-${index}`, contact: ada, name: 'many' }));
     expect(await record(events)).toEqual({ accepted: 500, repeated: 0, rejected: [] });
     for (const wrong of [[], [...events, { contact: ada, name: 'one too many' }]]) {
-      const answer = await account.request('POST', '/v1/cdp/events', { body: { events: wrong } });
-      expect([answer.status, answer.body.error.field]).toEqual([400, 'events']);
+      const response = await account.request('POST', '/v1/cdp/events', { body: { events: wrong } });
+      expect([response.status, response.body.error.field]).toEqual([400, 'events']);
     }
     expect(await eventsOf(ada)).toHaveLength(500);
   });
@@ -131,8 +131,8 @@ describe('an event id', () => {
     await record([{ id: 'same', contact: ada, name: 'x' }]);
     const other = await platform.account();
     const { id } = await other.client.createContact({ body: {} });
-    const answer = await other.client.recordEvents({ body: { events: [{ id: 'same', contact: id, name: 'x' }] } });
-    expect(answer.accepted).toBe(1);
+    const response = await other.client.recordEvents({ body: { events: [{ id: 'same', contact: id, name: 'x' }] } });
+    expect(response.accepted).toBe(1);
   });
 
   it('is recorded once when the same batches race in opposite order', async () => {

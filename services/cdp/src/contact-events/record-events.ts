@@ -31,7 +31,7 @@ export const recordEvents = implement(contract.recordEvents, {
   },
 });
 
-/** The event, or what is wrong with it. */
+/** Returns the event, or a message that says what is wrong with it. */
 function readEvent(entry: unknown, index: number, now: Date): GivenEvent | string {
   try {
     const { id = randomUUIDv7(), at = now, contact, external_id, name, properties } = parse(entry, index);

@@ -1,8 +1,8 @@
 import type { Sql } from '@customer-platform/service-kit';
 
 /**
- * The statement that says of contacts that something changed about them which audiences may ask for: for a `with` beside the change
- * itself. `rows` selects account_id and contact_id. Nothing is said where the account has no audiences.
+ * The statement that queues changed contacts for re-evaluation by audiences: for a `with` beside the change itself.
+ * `rows` selects account_id and contact_id. Queues nothing if the account has no audiences.
  */
 export const markChanged = (sql: Sql, rows: ReturnType<Sql>) => sql`
   insert into changed_contacts (account_id, contact_id)

@@ -4,19 +4,19 @@ import type { ContactValues } from './contacts.sql.ts';
 type Fields = ContactValues['fields'];
 
 /**
- * Bounds in bytes of JSON, so that the largest event of a contact stays below 900 KiB, whatever characters it has: one that shows three
- * contacts' worth of tags and fields (two contacts, and the former values of one) is below 600 KiB. A request's 100 tags of 100
- * characters always fit; only merges unite more.
+ * Limits in bytes of JSON, so that the largest event of a contact stays below 900 KiB, whatever characters it has: one
+ * with the tags and fields of three contacts (two contacts, and the former values of one) is below 600 KiB. A request's
+ * 100 tags of 100 characters always fit; only merges combine more.
  */
 export const maxFieldsBytes = 65_536;
 export const maxTagsBytes = 131_072;
 
-/** The length of a value's JSON in bytes of UTF-8. */
+/** Returns the length of a value's JSON in bytes of UTF-8. */
 export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Throws invalid_request, field fields, where they are more than 64 KiB of JSON. */
+/** Throws invalid_request with field fields if they exceed 64 KiB of JSON. */
 export function checkFieldsSize(fields: Fields): void {
   const bytes = jsonBytes(fields);
   if (bytes <= maxFieldsBytes) return;
@@ -25,7 +25,7 @@ export function checkFieldsSize(fields: Fields): void {
   });
 }
 
-/** The kept contact's fields, and of the merged one's others, in their order, those for which there is room. */
+/** Returns the kept contact's fields and, in order, as many of the merged contact's others as there is room for. */
 export function unitedFields(kept: Fields, merged: Fields): Fields {
   const united = Object.entries(kept);
   let bytes = jsonBytes(kept);
@@ -40,7 +40,7 @@ export function unitedFields(kept: Fields, merged: Fields): Fields {
   return Object.fromEntries(united);
 }
 
-/** The kept contact's tags, and of the merged one's others, in their order, those for which there is room. */
+/** Returns the kept contact's tags and, in order, as many of the merged contact's others as there is room for. */
 export function unitedTags(kept: readonly string[], merged: readonly string[]): string[] {
   const united = new Set(kept);
   let bytes = jsonBytes(kept);

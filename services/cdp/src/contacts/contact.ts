@@ -5,7 +5,7 @@ import { changedValues, formatInstant, isSameValue } from '@customer-platform/se
 import { checkFieldsSize } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
-/** A contact as the API shows it. */
+/** Returns a contact as the API shows it. */
 export function toContact(row: ContactRow, account: Pick<AccountContext, 'timezone'>): Contact {
   return {
     ...row,
@@ -14,12 +14,15 @@ export function toContact(row: ContactRow, account: Pick<AccountContext, 'timezo
   };
 }
 
-/** A contact as other modules show it. */
+/** Returns a contact as other modules show it. */
 export function toSummary(row: Pick<ContactRow, 'id' | 'name' | 'phone'>): ContactSummary {
   return { id: row.id, name: row.name, phone: row.phone ?? '' };
 }
 
-/** Returns the E.164 form of a number as people write it, read as one of the account's country; null of "". Throws invalid_request, field phone. */
+/**
+ * Returns the E.164 form of a phone number as people write it, by default of the account's country; null for "". Throws
+ * invalid_request with field phone.
+ */
 export function parsePhone(phone: string, account: Pick<AccountContext, 'country'>): string | null {
   if (phone.trim() === '') return null;
   const number = toE164(phone, account.country);
@@ -40,8 +43,8 @@ interface GivenValues {
 const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };
 
 /**
- * What a contact becomes when `given` is laid over it: "" empties a text, `fields` merges by key and null removes one. Throws
- * invalid_request for a phone that is none, and for fields that would be too many or too large.
+ * Returns a contact's values after applying `given`: "" clears a text, `fields` merges by key and null removes one.
+ * Throws invalid_request for an invalid phone, and for too many or too large fields.
  */
 export function applyValues(
   given: GivenValues,
@@ -49,7 +52,7 @@ export function applyValues(
   before: ContactValues = nothing,
 ): ContactValues {
   const fields = Object.entries({ ...before.fields, ...given.fields }).filter(([, value]) => value !== null);
-  // What a merge united may be more: it can be changed and lessened.
+  // Merged contacts may have more: such fields can be changed and reduced.
   if (fields.length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
   const merged = Object.fromEntries(fields) as ContactValues['fields'];
@@ -64,7 +67,7 @@ export function applyValues(
   };
 }
 
-/** The former values of what changed, undefined where nothing did. */
+/** Returns the former values of what changed, undefined if nothing did. */
 export function changedContact(before: ContactValues, after: ContactValues): Partial<ContactValues> | undefined {
   const { external_id, name, phone, email, tags, fields } = before;
   return changedValues({ external_id, name, phone, email, tags, fields }, after);

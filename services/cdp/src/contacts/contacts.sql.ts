@@ -16,13 +16,16 @@ export interface ContactRow {
   updated_at: Date;
 }
 
-/** What a write sets. */
+/** Values that a write sets. */
 export type ContactValues = Pick<ContactRow, 'external_id' | 'name' | 'phone' | 'email' | 'tags' | 'fields'>;
 
 const columnNames = 'id, number, external_id, name, phone, email, tags, fields, merged_into, created_at, updated_at';
 export const columns = (sql: Sql) => sql.unsafe(columnNames);
 
-/** Adds a contact under the account's next number: one statement. With the first one the account's nights begin. */
+/**
+ * Inserts a contact under the account's next number, in one statement. The first contact schedules the account's
+ * nightly duplicate runs.
+ */
 export async function insertContact(
   sql: Sql,
   account: { id: string; timezone: string },
@@ -49,7 +52,10 @@ export async function insertContact(
   return row!;
 }
 
-/** Reads the contact that an id stands for: of a merged one the survivor. In a write, `lock` keeps it until the transaction ends. */
+/**
+ * Returns the contact with an id: the surviving contact, if merged. With `lock` its row is locked until the transaction
+ * ends.
+ */
 export async function findContact(
   sql: Sql,
   accountId: string,
@@ -60,13 +66,13 @@ export async function findContact(
     select ${columns(sql)} from contacts where account_id = ${accountId}
       and id = (select coalesce(merged_into, id) from contacts where account_id = ${accountId} and id = ${id})
     ${lock === 'lock' ? sql`for update` : sql``}`;
-  // It was merged while its lock was waited for.
+  // It was merged while its lock was awaited.
   return row?.merged_into ? await findContact(sql, accountId, row.merged_into, lock) : row;
 }
 
 /**
- * Finds the contact that an external id stands for, locked. Until the transaction ends no other one can look for the same id,
- * so that two writers never both create it.
+ * Returns the contact for an external id, locked. Until the transaction ends no other one can look up the same id, so
+ * that two writers never both create it.
  */
 export async function findOldestByExternalId(
   sql: Sql,
@@ -80,14 +86,17 @@ export async function findOldestByExternalId(
   return row?.merged_into ? await findContact(sql, accountId, row.merged_into, 'lock') : row;
 }
 
-/** The id of the oldest contact that has an external id and was not merged, else the survivor of the oldest that was. */
+/**
+ * Selects the id of the oldest contact that has an external id and was not merged, else the survivor of the oldest that
+ * was.
+ */
 export const oldestByExternalId = (sql: Sql, accountId: ReturnType<Sql>, externalId: ReturnType<Sql>) =>
   oldestBy(sql, 'external_id', accountId, externalId);
 
 /**
- * Finds the contact that a phone (E.164) or an email (trimmed, lower case) stands for, as `oldestByExternalId` does for an external
- * id. Until the transaction ends no other one can look for the same address, so that two never both add it. Call it under
- * `holdIdentities`: who is found is then neither merged nor deleted before the transaction ends.
+ * Returns the contact for a phone (E.164) or an email (trimmed, lower case), like `oldestByExternalId` for an external
+ * id. Until the transaction ends no other one can look up the same address, so that two never both add it. Call it
+ * under `holdIdentities`: the contact is then neither merged nor deleted before the transaction ends.
  */
 export async function findOldestByAddress(
   tx: Sql,
@@ -130,7 +139,7 @@ export async function updateContactRow(
   return row!;
 }
 
-/** Deletes a contact with all that is kept about it, and the contacts that were merged into it. */
+/** Deletes a contact with all its data, and the contacts that were merged into it. */
 export async function deleteContactRow(sql: Sql, accountId: string, id: string): Promise<void> {
   const ids = sql`select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
   await sql`
@@ -152,15 +161,15 @@ export interface ContactFilter {
   tag?: string | undefined;
 }
 
-/** So many of the newest contacts are looked through for a text or a tag before its index is asked. */
-const lookedThrough = 5_000;
+/** Newest contacts that are scanned for a text or a tag before its index is used. */
+const newestScanned = 5_000;
 
 /**
- * A page of contacts that were not merged, newest first, after the contact `after`. An external id also finds who one that had it
- * was merged into.
+ * Returns a page of contacts that were not merged, newest first, after the contact `after`. An external id also finds
+ * the surviving contact of a merged contact that had it.
  *
- * By a text or a tag, what many have is found among the newest; what few have, by the index over all that are older. That statement
- * is planned for its values each time: kept for all of them, its plan could read a million rows for one that has four.
+ * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones. That statement
+ * is planned for its values each time: a generic plan could read a million rows for a value that has four.
  */
 export async function selectContacts(
   sql: Sql,
@@ -186,7 +195,7 @@ export async function selectContacts(
     ${tag === undefined ? '' : `and tags @> ${bind([tag], 'text[]')}`}`;
   return await sql.unsafe<ContactRow[]>(
     `with newest as materialized (
-      select ${columnNames}, search from contacts where ${among} order by id desc limit ${lookedThrough}
+      select ${columnNames}, search from contacts where ${among} order by id desc limit ${newestScanned}
     ), near as materialized (
       select ${columnNames} from newest where true ${matches} order by id desc limit ${most}
     ), older as materialized (
@@ -202,8 +211,9 @@ const idsByExternalId = (account: string, externalId: string) =>
   `select coalesce(e.merged_into, e.id) from contacts e where e.account_id = ${account} and e.external_id = ${externalId}`;
 
 /**
- * What looks for a text in `search`. Where it ends in digits, as an id, a phone and what is before an email's @ do, they tell enough:
- * the index is asked for them alone, since the rest of it is part of nearly every contact and costs a hundred times as much to find.
+ * Returns the condition that searches a text in `search`. If it ends in digits, like an id, a phone and the part before
+ * an email's @, the index is used for these alone: the rest of it is part of nearly every contact and costs a hundred
+ * times as much to find.
  */
 function containing(q: string, bind: (value: string, type: string) => string): string {
   const digits = /\d{5,7}(?=(@[^@]*)?$)/.exec(q);

@@ -238,9 +238,9 @@ describe('an Idempotency-Key', () => {
     const { client, request } = await platform.account();
     const send = () =>
       request('POST', '/v1/cdp/contacts', { body: { name: 'once' }, headers: { 'idempotency-key': 'race' } });
-    const answers = await Promise.all(Array.from({ length: 30 }, send));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 30 }, send));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
     expect((await client.listContacts({})).data).toHaveLength(1);
   });
 

@@ -32,7 +32,7 @@ const add = (body: object) => account.client.createContact({ body });
 const get = (id: string) => account.client.getContact({ params: { contact_id: id } });
 const all = async () => (await account.client.listContacts({ query: { limit: 100 } })).data;
 
-/** The kinds of what was told of the account's contacts, once everything so far is on the bus. */
+/** Returns the kinds of events about the account's contacts, once everything so far is on the bus. */
 async function told(): Promise<string[]> {
   const marker = await add({ name: 'marker' });
   await platform.event(account.id, 'contact.created', (data) => data.contact.id === marker.id);
@@ -146,31 +146,31 @@ describe('asked for at the same moment', () => {
     expect(await told()).toEqual(['contact.created']);
   });
 
-  /** What is answered to one who asks while `change` is under way, under the lock of a merge or a deletion. */
+  /** Returns the reply to a request made during `change`, under the lock of a merge or a deletion. */
   async function askedDuring(change: (tx: Sql) => Promise<unknown>) {
-    let answer: ReturnType<typeof ask> | undefined;
+    let reply: ReturnType<typeof ask> | undefined;
     await sql.begin(async (tx) => {
       await lockIdentities(tx, account.id);
       await change(tx);
-      // One who was answered too late asks again.
-      answer = ask({ phone, name: 'New' }).catch(() => ask({ phone, name: 'New' }));
+      // The requester retries if the reply came too late.
+      reply = ask({ phone, name: 'New' }).catch(() => ask({ phone, name: 'New' }));
       await waitFor('the one who asks to wait', async () => {
         const [row] = await sql<{ waiting: boolean }[]>`
           select exists (select from pg_stat_activity where datname = current_database() and wait_event = 'advisory') as waiting`;
         return row!.waiting;
       });
     });
-    return await answer!;
+    return await reply!;
   }
 
-  it('one that is being deleted is no answer: a new one is made', async () => {
+  it('one that is being deleted is not found: a new one is made', async () => {
     const { id } = await add({ phone, name: 'Gone' });
     const found = await askedDuring((tx) => deleteContactRow(tx, account.id, id));
     expect(found).toEqual({ id: expect.any(String), name: 'New', phone });
     expect((await all()).map((contact) => contact.id)).toEqual([found.id]);
   });
 
-  it('one that is being merged answers as its survivor', async () => {
+  it('one that is being merged is found as its survivor', async () => {
     const merged = await add({ phone });
     const kept = await add({ phone: otherPhone, name: 'Kept' });
     const found = await askedDuring(

@@ -6,10 +6,13 @@ import { findOldestByAddress, insertContact } from './contacts.sql.ts';
 import { holdIdentities } from './identities.sql.ts';
 
 const e164 = /^\+[1-9]\d{1,14}$/;
-/** Code points, as a name that the API takes; a sender's own can be longer and is cut. */
+/** Code points: the limit of a name in the API; a sender's own can be longer and is cut. */
 const maxName = 200;
 
-/** Who is found stays as it is, even without a name. Throws where not exactly one of phone and email is given, in its form. */
+/**
+ * Finds or creates a contact; an existing one stays as it is, even without a name. Throws unless exactly one of phone
+ * and email is given, in its form.
+ */
 export const handleFindOrCreateContact = handleRequest(
   contract.findOrCreateContact,
   async ({ accountId, change }, asked) => {
@@ -29,8 +32,8 @@ export const handleFindOrCreateContact = handleRequest(
 );
 
 /**
- * The one address that is asked for, as contacts keep it. A number that a network delivered from is one, whether or not its country's
- * plan of numbers is known to have it: its form alone is asked for.
+ * Returns the one address that is given, in stored form. A number that a network delivered from is valid even if its
+ * country's numbering plan does not have it: only its form is checked.
  */
 function addressOf({ phone, email }: { phone?: string | undefined; email?: string | undefined }) {
   if ((phone === undefined) === (email === undefined)) throw new Error('exactly one of phone and email must be given');

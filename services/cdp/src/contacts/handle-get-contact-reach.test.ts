@@ -65,7 +65,7 @@ describe('where a contact is reached', () => {
     expect((await reach(id, 'sms', 'news')).consent).toBe('withdrawn');
   });
 
-  it("is the survivor's of a merged one, and so is what was said", async () => {
+  it("is the survivor's of a merged contact, and so is the consent", async () => {
     const merged = await add({ external_id: 'x', phone: '030 901820', email: 'old@example.com' });
     const kept = await add({ external_id: 'x', email: 'new@example.com' });
     await say(merged, 'email', 'news', 'withdrawn');

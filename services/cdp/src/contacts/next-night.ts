@@ -3,8 +3,8 @@ import { dayMs, firstInstantOf, localAt } from '@customer-platform/service-kit';
 const nightMs = 2 * 3_600_000;
 
 /**
- * The next 02:00 of a zone, later than `now`. A 02:00 that the clock skips is the moment of the change; of one that it shows
- * twice the first counts.
+ * Returns the next 02:00 of a zone, later than `now`. A 02:00 that the clock skips is the instant of the change; of one
+ * that it shows twice the first counts.
  */
 export function nextNight(now: Date, zone: string): Date {
   const nowMs = now.getTime();

@@ -7,7 +7,10 @@ export interface Reach {
   consent: Consent['state'] | null;
 }
 
-/** Where a contact is reached on a channel, and what counts of what it said about a purpose there; of a merged one the survivor. */
+/**
+ * Returns the address of a contact on a channel, and its consent that counts for a purpose there; those of the
+ * surviving contact, if merged.
+ */
 export async function findReach(
   sql: Sql,
   accountId: string,

@@ -3,7 +3,7 @@ import type { ResponseOf } from '@customer-platform/contracts/core';
 import { toSummary } from '../contacts/contact.ts';
 import type { DuplicateRow } from './duplicates.sql.ts';
 
-/** A pair as the API shows it. */
+/** Returns a pair as the API shows it. */
 export function toDuplicatePair(row: DuplicateRow): ResponseOf<typeof dismissDuplicate> {
   const { id, reason, detail, score } = row;
   const older = toSummary({ id: row.older_id, name: row.older_name, phone: row.older_phone });
@@ -11,7 +11,7 @@ export function toDuplicatePair(row: DuplicateRow): ResponseOf<typeof dismissDup
   return { id, contacts: [older, newer], reason, detail, score };
 }
 
-/** Why a pair that was decided cannot be decided again. */
+/** Returns the message for a pair that was decided already. */
 export function decidedAlready({ status }: DuplicateRow): string {
   return `The pair was already ${status}; only an open pair can be decided`;
 }

@@ -24,7 +24,10 @@ const contactsOfPair = (sql: Sql) => sql`
   join contacts older on older.account_id = d.account_id and older.id = d.older_id
   join contacts newer on newer.account_id = d.account_id and newer.id = d.newer_id`;
 
-/** Reads a pair, locked until the transaction ends; undefined where the account has none with this id. Call it with identities held. */
+/**
+ * Returns a pair, locked until the transaction ends; undefined if the account has none with this id. Call it with
+ * identities held.
+ */
 export async function lockDuplicate(tx: Sql, accountId: string, id: number): Promise<DuplicateRow | undefined> {
   const [row] = await tx<DuplicateRow[]>`
     select ${columns(tx)} from duplicates d ${contactsOfPair(tx)}
@@ -32,13 +35,13 @@ export async function lockDuplicate(tx: Sql, accountId: string, id: number): Pro
   return row;
 }
 
-/** Whether the account has, or had, a pair with this id. */
+/** Returns whether the account has, or had, a pair with this id. */
 export async function isDuplicate(sql: Sql, accountId: string, id: number): Promise<boolean> {
   const rows = await sql`select 1 from duplicates where account_id = ${accountId} and id = ${id}`;
   return rows.length > 0;
 }
 
-/** Open pairs, newest first, after the pair `after`. */
+/** Lists open pairs, newest first, after the pair `after`. */
 export async function selectOpenDuplicates(
   sql: Sql,
   accountId: string,
@@ -57,7 +60,7 @@ export async function selectOpenDuplicates(
     order by d.id desc`;
 }
 
-/** Settles what became of a pair. */
+/** Sets the decision about a pair. */
 export async function decideDuplicate(
   tx: Sql,
   accountId: string,

@@ -204,8 +204,8 @@ describe('many contacts', () => {
       const query = { starting_after: cursor };
       await expect(account.client.listDuplicates({ query })).rejects.toMatchObject(refusal(400, 'starting_after'));
     }
-    const answer = await account.request('GET', '/v1/cdp/duplicates?reason=twins');
-    expect([answer.status, answer.body.error.field]).toEqual([400, 'reason']);
+    const response = await account.request('GET', '/v1/cdp/duplicates?reason=twins');
+    expect([response.status, response.body.error.field]).toEqual([400, 'reason']);
   });
 });
 

@@ -1,13 +1,16 @@
 import { duplicateScores } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Up to so many contacts that share a value are paired each with each; of more, each with the oldest. */
+/** Most contacts that share a value and are paired each with each; of more, each is paired with the oldest. */
 const pairedWithEach = 50;
 
-/** Compared as people mean it: case-folded by Unicode's own table, which the database's locale does not do. */
+/** Returns a text for comparison: case-folded by Unicode's own table, which the database's locale does not do. */
 const folded = (sql: Sql, text: ReturnType<Sql>) => sql`casefold((${text}) collate "pg_unicode_fast")`;
 
-/** What a contact can share with another, a row a reason; a name counts with its email's domain only. */
+/**
+ * Selects the values that a contact can share with another, a row per reason; a name counts with its email's domain
+ * only.
+ */
 const shareable = (sql: Sql, accountId: string) => {
   const { external_id, email, phone, name } = duplicateScores;
   return sql`
@@ -26,8 +29,8 @@ const shareable = (sql: Sql, accountId: string) => {
 };
 
 /**
- * Keeps in `found_pairs`, for this transaction, the pairs of an account's contacts that share something, each with its strongest
- * reason. Locks nothing: the long part of a run is over before anyone waits for it.
+ * Writes to `found_pairs`, for this transaction, the pairs of an account's contacts that share something, each with its
+ * strongest reason. Locks nothing: the long part of a run ends before anyone waits for it.
  */
 export async function selectPairs(tx: Sql, accountId: string): Promise<void> {
   await tx`set local work_mem = '64MB'`;
@@ -50,8 +53,8 @@ export async function selectPairs(tx: Sql, accountId: string): Promise<void> {
 }
 
 /**
- * Makes the account's open pairs those of `found_pairs`. What was dismissed comes back for a stronger reason only, what was merged
- * stays. Call it under `lockPairs`.
+ * Replaces the account's open pairs by `found_pairs`. Dismissed pairs come back for a stronger reason only, merged ones
+ * stay. Call it under `lockPairs`.
  */
 export async function replaceOpenPairs(tx: Sql, accountId: string): Promise<void> {
   const isPerson = (id: ReturnType<Sql>) => tx`

@@ -4,12 +4,12 @@ import { nextNight } from '../contacts/next-night.ts';
 import { claimRun, deleteRun, endRun } from './duplicate-runs.sql.ts';
 import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
 
-/** How long an account is left alone in which a run failed, so that it holds up no other. */
+/** Pause of an account after a failed run, so that it holds up no other. */
 const restMs = 3_600_000;
-/** How long one statement may take. */
+/** Timeout of one statement. */
 const longestMs = 300_000;
 
-/** Looks through the contacts of one account a round, all in PostgreSQL: every night of its zone, and when it is asked for. */
+/** Finds duplicates of one account per round, all in PostgreSQL: every night of its zone, and on request. */
 export function lookForDuplicates(): Job<unknown> {
   const restingUntil = new Map<string, number>();
   return {
@@ -22,7 +22,7 @@ export function lookForDuplicates(): Job<unknown> {
       if (!run) return false;
       const account = findAccounts([run.account_id]).get(run.account_id);
       if (!account) {
-        log.error({ account: run.account_id }, 'contacts belong to no account; they are not looked through');
+        log.error({ account: run.account_id }, 'duplicate run without an account dropped');
         await deleteRun(tx, run.account_id);
         return true;
       }

@@ -27,7 +27,7 @@ const pairs = async () => (await account.client.listDuplicates({ query: { limit:
 const merge = (id: number, keep: string) =>
   account.client.mergeDuplicate({ params: { duplicate_id: id }, body: { keep } });
 
-/** The id of the pair that two contacts are. */
+/** Returns the id of the pair of two contacts. */
 async function pairOf(one: Contact, other: Contact): Promise<number> {
   const ids = [one.id, other.id].sort();
   const found = (await pairs()).find(({ contacts }) => contacts.map(({ id }) => id).join() === ids.join());
@@ -165,14 +165,14 @@ describe('the kept contact', () => {
       { members: 1 },
       { members: 1 },
     ]);
-    const flips = await sql`select contact_id from audience_flips where account_id = ${account.id}`;
-    expect(flips).toEqual([{ contact_id: kept.id }]);
+    const reevaluations = await sql`select contact_id from audience_flips where account_id = ${account.id}`;
+    expect(reevaluations).toEqual([{ contact_id: kept.id }]);
     expect(await takeChanged(sql, account.id)).toContain(kept.id);
   });
 });
 
 describe('the merged id', () => {
-  it('answers as the survivor everywhere, through a second merge too', async () => {
+  it('stands for the survivor everywhere, through a second merge too', async () => {
     const first = await add({ name: 'First', external_id: 'f', phone: '+4930901820' });
     const second = await add({ name: 'Second', external_id: 's', phone: '+4930901820', email: 's@example.com' });
     const third = await add({ name: 'Third', external_id: 't', email: 's@example.com' });
@@ -293,7 +293,7 @@ describe('a merge that fails in the middle', () => {
 });
 
 describe('merges of overlapping pairs, writes, a look for duplicates and a refresh at once', () => {
-  it('leave one contact with everything, and nothing of a merged one', async () => {
+  it('leave one contact with everything, and nothing of a merged contact', async () => {
     const people: Contact[] = [];
     for (let index = 0; index < 10; index++) people.push(await add({ external_id: 'x', fields: { [`f${index}`]: 1 } }));
     await lookForDuplicates(platform, sql, account);

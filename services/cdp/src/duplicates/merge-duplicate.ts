@@ -34,7 +34,10 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
   },
 });
 
-/** What the kept contact becomes: its own values, the other's where it has none, tags and fields of both as far as there is room. */
+/**
+ * Returns the kept contact's new values: its own, the other's where it has none, tags and fields of both as far as
+ * there is room.
+ */
 function united(kept: ContactRow, merged: ContactRow): ContactValues {
   return {
     external_id: kept.external_id ?? merged.external_id,

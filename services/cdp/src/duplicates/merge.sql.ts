@@ -2,7 +2,7 @@ import type { Sql } from '@customer-platform/service-kit';
 import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
 
-/** Reads contacts, locked in the order of their ids until the transaction ends. */
+/** Returns contacts, locked in id order until the transaction ends. */
 export async function lockContacts(tx: Sql, accountId: string, ids: readonly string[]): Promise<ContactRow[]> {
   return await tx<ContactRow[]>`
     select ${columns(tx)} from contacts where account_id = ${accountId} and id = any(${ids}::uuid[])
@@ -10,8 +10,8 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
 }
 
 /**
- * Gives the survivor everything that was the merged contact's: what it said and did, its memberships, the pairs that it was in,
- * and those that were merged into it before. Call it under `lockIdentities`, with their own pair decided.
+ * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
+ * that were merged into it before. Call it under `lockIdentities`, with their own pair decided.
  */
 export async function moveToSurvivor(
   tx: Sql,
@@ -36,8 +36,8 @@ export async function moveToSurvivor(
 }
 
 /**
- * A withdrawal of either counts, whenever it was said. Where a grant was said later, the merge itself is recorded as a withdrawal: what is
- * on record goes on to say by its latest entry what counts.
+ * Merges consent states: a withdrawal of either counts, whenever it was made. If a grant was made later, the merge
+ * itself is recorded as a withdrawal, so that the latest recorded consent is still the one that counts.
  */
 const uniteConsentStates = (tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) => tx`
   with moved as (
@@ -58,13 +58,13 @@ const uniteConsentStates = (tx: Sql, accountId: string, mergedId: string, surviv
     state = case when 'withdrawn' in (known.state, excluded.state) then 'withdrawn' else 'granted' end,
     at = greatest(known.at, excluded.at)`;
 
-/** In the order in which everyone locks them who changes who is in them, and before. */
+/** Locks audiences in id order, before any change of their members, like everything that changes members. */
 const lockAudiences = (tx: Sql, accountId: string) => tx`
   select 1 from audiences where account_id = ${accountId} order by id for no key update`;
 
 /**
- * Where the survivor is a member already it stays one since then, and the audience has one member less. The merged contact's own place is kept
- * for who pages: the survivor's may be another.
+ * Moves memberships. A survivor that is a member already keeps its entry time, and the audience has one member less.
+ * The merged contact's own position is kept for cursors: the survivor's may differ.
  */
 const moveMemberships = (tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) => tx`
   with held as (
@@ -78,7 +78,7 @@ const moveMemberships = (tx: Sql, accountId: string, mergedId: string, survivorI
   update audiences set members = members - 1
   where account_id = ${accountId} and id in (select audience_id from held except select audience_id from moved)`;
 
-/** The other pairs of the merged contact become the survivor's; of two about the same contacts the survivor's own stays. */
+/** Moves the merged contact's other pairs to the survivor; of two about the same contacts the survivor's own stays. */
 const movePairs = (tx: Sql, accountId: string, mergedId: string, survivorId: string) => tx`
   with moving as (
     select d.id, least(other.id, ${survivorId}::uuid) as older_id, greatest(other.id, ${survivorId}::uuid) as newer_id,

@@ -3,7 +3,7 @@ import { deleteLeavers } from './leavers.sql.ts';
 
 const batchSize = 5_000;
 
-/** Deletes where members stood that left more than a day ago. */
+/** Deletes positions of members that left more than a day ago. */
 export const forgetLeavers: Job<unknown> = {
   name: 'forget-leavers',
   everyMs: 60_000,

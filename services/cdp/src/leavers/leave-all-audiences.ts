@@ -2,8 +2,8 @@ import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from './leavers.sql.ts';
 
 /**
- * Takes a contact out of all audiences with the transaction `tx`: the memberships end, the counts fall. Answers the audiences that it
- * left, each of which audience.left is to be emitted for. Call it with the contact locked.
+ * Removes a contact from all audiences in the transaction `tx` and lowers their counts. Returns the audiences that it
+ * left, for each of which audience.left is to be emitted. Call it with the contact locked.
  */
 export async function leaveAllAudiences(
   tx: Sql,
@@ -23,8 +23,8 @@ export async function leaveAllAudiences(
 }
 
 /**
- * Locks the audiences that a contact is in, in the order of their ids: whoever changes who is in an audience does so first, so that
- * nobody waits in a ring with the refresh.
+ * Locks the audiences that a contact is in, in id order, like everything that changes members, to avoid deadlocks with
+ * the refresh.
  */
 export async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): Promise<void> {
   await tx`
