@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { RunEnd } from './fair-slots.ts';
+
+/** End of a run, as far as it decides how many of its lane and its account may run at once. */
+export type RunEnd = 'responded' | 'timeout' | 'other';
 
 /**
  * Part of the free slots that one account may hold: as the slots fill up everybody's part falls, so that some are always left for an

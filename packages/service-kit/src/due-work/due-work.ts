@@ -1,7 +1,8 @@
 import type { Database } from '../database.ts';
 import type { TraceHeaders } from '../telemetry.ts';
+import type { RunEnd } from './account-slots.ts';
 import type { DueTable, Fragment } from './due-rows.ts';
-import type { RunEnd, SlotBounds } from './fair-slots.ts';
+import type { SlotBounds } from './fair-slots.ts';
 
 /** A row of a queue as it was claimed, with the columns of its table's key, and with `channel` where its lanes are channels. */
 export interface DueRow {

@@ -1,13 +1,10 @@
-import { AccountSlots } from './account-slots.ts';
+import { AccountSlots, type RunEnd } from './account-slots.ts';
 
 /** Owner of work: an account, or one of its channels where a queue keeps those apart. */
 export interface Lane {
   readonly account_id: string;
   readonly channel?: string;
 }
-
-/** End of a run, as far as it decides how many of its lane and its account may run at once. */
-export type RunEnd = 'responded' | 'timeout' | 'other';
 
 export interface SlotBounds {
   /** Most runs at once in this process. */

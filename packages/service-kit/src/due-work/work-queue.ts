@@ -5,10 +5,11 @@ import type { Logger } from '../logging.ts';
 import { inSpan, meter } from '../telemetry.ts';
 import { WakeLoop } from '../wake-loop.ts';
 import { waitUntil } from '../with-timeout.ts';
+import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { dueRows, type Fragment, type LeasedRow, measureQueue, nextLanes, putBack, renewLeases } from './due-rows.ts';
 import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
-import { FairSlots, type Lane, type Room, type RunEnd } from './fair-slots.ts';
+import { FairSlots, type Lane, type Room } from './fair-slots.ts';
 
 /** Resources of its process that a queue needs. */
 export interface WorkFoundation {
