@@ -4,6 +4,10 @@ import { z } from 'zod';
 const topic = 'gateway-addresses';
 /** Most blocks in one message, to a gateway that has just started. */
 const maxTold = 500;
+/** Bounds of what is believed of another gateway: a message may be forged by a service that was taken over. */
+const maxAddressLength = 50;
+const maxLeftMs = 60_000;
+const maxAccounts = 10;
 
 /** An address (IPv6: a network) that is blocked, and until when. */
 export interface AddressBlock {
@@ -17,18 +21,18 @@ export interface AddressBlock {
 }
 
 const ToldBlock = z.object({
-  address: z.string(),
+  address: z.string().max(maxAddressLength),
   invalidKeys: z.int(),
   until: z.iso.datetime(),
-  leftMs: z.number(),
-  accounts: z.array(z.string()),
+  leftMs: z.number().max(maxLeftMs),
+  accounts: z.array(z.string().max(100)).max(maxAccounts),
 });
 type ToldBlock = z.infer<typeof ToldBlock>;
 
 const Message = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ask') }),
   z.object({ kind: z.literal('blocks'), blocks: z.array(ToldBlock).max(maxTold), isNew: z.boolean() }),
-  z.object({ kind: z.literal('unblock'), address: z.string() }),
+  z.object({ kind: z.literal('unblock'), address: z.string().max(maxAddressLength) }),
 ]);
 type Message = z.infer<typeof Message>;
 

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type Msg, headers as newHeaders } from '@nats-io/transport-node';
+import { type Msg, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { ConsumeLoop, type ReceivedMessage, traceOf } from './consume-loop.ts';
 import { serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** Retention of the stream: a service that was down for less misses no event. */
 const retentionMs = 7 * 24 * 3_600_000;
@@ -19,6 +20,9 @@ const defaultRequestTimeoutMs = 5_000;
 const ackWaitMs = 10_000;
 /** Timeout for the stream to store an event. */
 const publishTimeoutMs = 5_000;
+
+/** Status of the server's reply to a request that nobody is subscribed to. */
+const noResponders = 503;
 
 /** Time that a start waits for NATS. */
 const startWaitMs = 2_000;
@@ -176,21 +180,36 @@ export class Bus {
     return await inSpan(`ask ${request.key}`, { kind: SpanKind.CLIENT }, async () => {
       const headers = newHeaders();
       for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
-      const message = await this.#connection.current
-        .request(subject, JSON.stringify({ account_id: accountId, input }), {
-          timeout: timeoutMs,
-          headers,
-          // Whoever replies may write to every reply inbox of this service: only the one who was asked knows which.
-          noMux: true,
-          reply: replyInbox(this.#service),
-        })
-        .catch((cause: unknown) => {
-          throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
-        });
+      const message = await this.#request(subject, JSON.stringify({ account_id: accountId, input }), {
+        headers,
+        timeoutMs,
+      }).catch((cause: unknown) => {
+        throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
+      });
       if (message.headers?.get('Failed'))
         throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
       return request.reply.parse(message.json()) as z.output<Request['reply']>;
     });
+  }
+
+  /**
+   * Publishes a request and returns the reply. Whoever replies may write to every reply inbox of this service: only the one who was asked
+   * knows which. The client's own `request` reads a reply's headers where one that cannot be read ends the whole connection's reader.
+   */
+  async #request(subject: string, payload: string, options: { headers: MsgHdrs; timeoutMs: number }): Promise<Msg> {
+    const connection = this.#connection.current;
+    const reply = replyInbox(this.#service);
+    const { promise, resolve, reject } = Promise.withResolvers<Msg>();
+    const callback = (error: Error | null, message: Msg) => (error ? reject(error) : resolve(message));
+    const subscription = connection.subscribe(reply, { max: 1, callback });
+    try {
+      connection.publish(subject, payload, { reply, headers: options.headers });
+      const message = await withTimeout(options.timeoutMs, promise);
+      if (message.headers?.code === noResponders) throw new Error('nobody is subscribed to the request');
+      return message;
+    } finally {
+      subscription.unsubscribe();
+    }
   }
 
   /** Handles an internal request; the processes of one service share the work. */
@@ -252,6 +271,8 @@ export class Bus {
     const callback = (error: Error | null, message: Msg) => {
       try {
         if (error) throw error;
+        // What JetStream delivers to a subject of somebody's choice keeps the subject that it was published under.
+        if (message.subject !== subject) throw new Error(`a message published to ${message.subject}`);
         take(message);
       } catch (cause) {
         this.#log.error({ err: cause, subject }, 'a message of the bus could not be taken');

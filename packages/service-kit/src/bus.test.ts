@@ -1,0 +1,75 @@
+import { internalRequest } from '@customer-platform/contracts/core';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { Bus } from './bus.ts';
+import { createLogger } from './logging.ts';
+
+let platform: Platform;
+let nats: NatsConnection;
+let bus: Bus;
+let prefix: string;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+  prefix = BUS_PREFIX!;
+  nats = await connect({ servers: NATS_URL! });
+  bus = await Bus.connect(NATS_URL!, { prefix, service: 'crm', log: createLogger('test', 'silent') });
+}, 60_000);
+afterAll(async () => {
+  await bus?.close();
+  await nats?.close();
+  await platform?.stop();
+});
+
+const countDoors = internalRequest('countDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
+const refused = { code: 'service_unavailable' };
+
+it('a reply that cannot be read fails its request alone', async () => {
+  const malformed = { encode: () => Buffer.from('NATS/1.0\r\nbad name: x\r\n\r\n') } as unknown as MsgHdrs;
+  let isMalformed = true;
+  nats.subscribe(`${prefix}.request.cdp.countDoors`, {
+    callback: (_error, { reply }) => {
+      if (isMalformed) nats.publish(reply!, '', { headers: malformed });
+      else nats.publish(reply!, JSON.stringify({ doors: 2 }));
+    },
+  });
+  await nats.flush();
+  await expect(bus.ask(countDoors, platform.env('crm').BUS_PREFIX!, {})).rejects.toMatchObject(refused);
+  isMalformed = false;
+  expect(await bus.ask(countDoors, 'account', {})).toEqual({ doors: 2 });
+});
+
+it('a request that nobody is subscribed to fails at once', async () => {
+  const nobodys = internalRequest('countWindows', 'cdp', z.object({}), z.object({}));
+  await expect(bus.ask(nobodys, 'account', {}, 600_000)).rejects.toMatchObject(refused);
+});
+
+it('news is what was published as news: JetStream delivers events to any subject, with rights of its own', async () => {
+  const heard: string[] = [];
+  bus.listen('doors', (payload) => heard.push(payload));
+  const kind = `door.${Math.random().toString(36).slice(2)}`;
+  await bus.publish({
+    id: crypto.randomUUID(),
+    kind,
+    audience: 'public',
+    sequence: 1,
+    envelope: 'forged',
+    trace: undefined,
+  });
+  const manager = await jetstreamManager(nats);
+  const name = `forger-${kind.slice(5)}`;
+  const filter_subject = `${prefix}.event.public.crm.${kind}`;
+  await manager.consumers.add(prefix, { durable_name: name, filter_subject, ack_policy: 'explicit' });
+  nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${prefix}.${name}`, '{"batch":1}', { reply: `${prefix}.news.doors` });
+  await waitFor(
+    'it to be delivered',
+    async () => (await manager.consumers.info(prefix, name)).delivered.stream_seq > 0,
+  );
+  bus.announce('doors', 'true');
+  await waitFor('the news', () => heard.includes('true'));
+  expect(heard).toEqual(['true']);
+});
