@@ -264,7 +264,7 @@ describe('the body is bounded', () => {
     const result = await client.get({ poolKey: 'a', url });
     clearInterval(watch);
     expect(result).toMatchObject({ error: 'too_large' });
-    expect(Math.max(most, process.memoryUsage.rss() - before)).toBeLessThan(20 * mebibyte);
+    expect(Math.max(most, process.memoryUsage.rss() - before)).toBeLessThan(50 * mebibyte);
   });
 });
 
