@@ -13,11 +13,11 @@ const roundSeconds = 3;
 const clients = 32;
 const rivals = 200;
 const slotMinutes = 15;
-/** Slots of one teammate that are used; coprime with `stride`, so that counting by it meets each of them once. */
+/** Slots used of a teammate; coprime with `stride`, so that stepping by it visits each slot once. */
 const slots = 30_000;
 const stride = 7_919;
 
-/** Start of the n-th booking of a teammate: spread over the year, as bookings are. */
+/** Returns the start of the n-th booking of a teammate; they are spread over the year. */
 const slotOf = (n: number) => (n * stride) % slots;
 const startOf = (slot: number) => new Date(firstDay() + slot * slotMinutes * 60_000);
 
@@ -27,7 +27,7 @@ export const bookingBench: Bench = {
   async measure() {
     const platform = await startPlatform();
     try {
-      // One half of the teammates is booked through the platform, the other by pgbench.
+      // Half of the teammates are booked through the platform, the others by pgbench.
       const account = await openAccount(platform, clients * 2, ['00:00', '24:00']);
       const shape = { duration_minutes: slotMinutes, slot_interval_minutes: slotMinutes, window_days: 365 };
       const type = await account.client.createBookingType({
@@ -43,12 +43,12 @@ export const bookingBench: Bench = {
   },
 };
 
-/** Many want the same time at the same moment. */
+/** Measures concurrent bookings of the same time. */
 async function rush(account: CalendarAccount, type: number): Promise<Figure[]> {
   const seconds: number[] = [];
   const outcomes = new Set<string>();
   for (let round = 0; round < rounds; round++) {
-    // Behind all that is booked later on: the last slots of the year.
+    // After all later bookings: the last slots of the year.
     const startsAt = startOf(slots + round * 4);
     const requests = Array.from({ length: rivals }, () => account.booking({ type, startsAt }));
     const counted: Record<string, number> = {};
@@ -73,7 +73,7 @@ async function rush(account: CalendarAccount, type: number): Promise<Figure[]> {
   ];
 }
 
-/** As many bookings as go, through the platform and by pgbench in turn. */
+/** Measures the maximum booking rate, alternately through the platform and by pgbench. */
 async function sustained(platform: ProcessPlatform, account: CalendarAccount, type: number): Promise<Figure[]> {
   const sql = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
   try {
@@ -107,7 +107,7 @@ async function sustained(platform: ProcessPlatform, account: CalendarAccount, ty
 
 const serviceNames = ['gateway', 'calendar', 'webhooks'];
 
-/** Bookings a second, and the processor time of one: of each service, then of PostgreSQL. */
+/** Bookings per second, and CPU time per booking: of each service, then of PostgreSQL. */
 interface Round {
   perSecond: number;
   micros: number[];
@@ -132,19 +132,19 @@ function speedFigures(ours: Round[], theirs: Round[]): Figure[] {
 }
 
 async function platformRound(url: string, next: () => Buffer): Promise<{ perSecond: number; count: number }> {
-  const { answers, seconds, statuses } = await closedLoop({ url, connections: clients, next }, roundSeconds * 1_000);
-  if (statuses[201] !== answers) throw new Error(`not all were booked: ${JSON.stringify(statuses)}`);
-  return { perSecond: answers / seconds, count: answers };
+  const { responses, seconds, statuses } = await closedLoop({ url, connections: clients, next }, roundSeconds * 1_000);
+  if (statuses[201] !== responses) throw new Error(`not all were booked: ${JSON.stringify(statuses)}`);
+  return { perSecond: responses / seconds, count: responses };
 }
 
-/** Waits until all events have gone where they go, so that nothing of one round weighs on the next. */
+/** Waits until all events are processed, so that no work of one round slows the next. */
 async function settle(sql: postgres.Sql, pids: number[]): Promise<void> {
   const isEmpty = async () => (await sql`select 1 from calendar.outbox limit 1`).length === 0;
   await waitFor('the outbox to be empty', isEmpty, 20_000);
   await untilIdle(pids, 20_000);
 }
 
-/** The service stands still meanwhile: else its relay would carry off pgbench's events at pgbench's cost. */
+/** Runs pgbench while the service is stopped: otherwise its relay would publish pgbench's events during the measurement. */
 async function pgbenchRound(
   platform: ProcessPlatform,
   sql: postgres.Sql,
@@ -169,7 +169,7 @@ async function pgbenchRound(
   }
 }
 
-/** Statements that the service sends for a booking, made a script in which key, time and teammate are new each time. */
+/** Returns the service's statements for a booking as a script with a new key, time and teammate each time. */
 async function transactionScript(platform: ProcessPlatform, account: CalendarAccount, type: number): Promise<Script> {
   const mates = [clients, clients + 1] as const;
   const keys = ['first-key-of-the-bench', 'second-key-of-the-bench'] as const;

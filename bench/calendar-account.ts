@@ -2,7 +2,7 @@ import { type Client, createClient } from '@customer-platform/client';
 import { type ProcessPlatform, rawRequest, waitFor } from '@customer-platform/testkit';
 import { requestBytes } from './load.ts';
 
-/** An account whose calendar is open, and what is needed to book in it. */
+/** Account with an open calendar, and the data to book in it. */
 export interface CalendarAccount {
   id: string;
   /** URL of the gateway. */
@@ -12,16 +12,16 @@ export interface CalendarAccount {
   contact: string;
   /** Emails of the teammates; `mate0@example.com` is the first. */
   teammates: string[];
-  /** A booking that is ready to be sent, with an Idempotency-Key of its own unless one is given. */
+  /** Returns a booking request as bytes, with an Idempotency-Key of its own unless one is given. */
   booking(options: { type: number; startsAt: Date; staff?: string; key?: string }): Buffer;
 }
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
-/** The email of a teammate by its number. */
+/** Returns the email of a teammate by number. */
 export const mateEmail = (index: number) => `mate${index}@example.com`;
 
-/** Makes an account (UTC) with so many teammates who are open in `hours` on every day. */
+/** Creates an account (UTC) with teammates who are available in `hours` on every day. */
 export async function openAccount(
   platform: ProcessPlatform,
   teammates: number,
@@ -59,7 +59,7 @@ export async function openAccount(
   };
 }
 
-/** The first instant of the day after next: everything from there on can be booked. */
+/** Returns the start of the day after tomorrow, from which everything can be booked. */
 export function firstDay(): number {
   return (Math.floor(Date.now() / 86_400_000) + 2) * 86_400_000;
 }

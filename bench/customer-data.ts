@@ -37,7 +37,7 @@ interface Setting {
   pid: number;
 }
 
-/** One event as it is sent. */
+/** Event as it is sent. */
 interface SentEvent {
   id: string;
   contact: string;
@@ -71,8 +71,8 @@ export const customerDataBench: Bench = {
 };
 
 /**
- * Ten events a contact over a year, seven contacts in ten with a granted consent, one with a withdrawn one. No event is as old as
- * an audience's window by six hours more or less, so that nobody moves while figures are taken but those who are meant to.
+ * Inserts ten events per contact over a year; seven in ten contacts have a granted consent, one a withdrawn one. No event's age is
+ * within six hours of an audience's window, so that only the intended contacts change membership during the measurement.
  */
 async function fillAccount(sql: postgres.Sql, accountId: string): Promise<void> {
   const tables = ['contacts', 'contact_events', 'consents', 'consent_states'].map((name) => `cdp.${name}`);
@@ -97,7 +97,7 @@ async function fillAccount(sql: postgres.Sql, accountId: string): Promise<void> 
   });
 }
 
-/** Those of the contacts who meet the consent and the tag and did the event since `since`, or did not. */
+/** Selects the contacts with the consent and the tag that had the event since `since`, or had not. */
 const whoDid = (sql: postgres.Sql, accountId: string, did: boolean, since: Date) => sql`
   from cdp.contacts c
   where c.account_id = ${accountId} and c.merged_into is null and c.tags @> array['vip']
@@ -108,7 +108,7 @@ const whoDid = (sql: postgres.Sql, accountId: string, did: boolean, since: Date)
 
 const sinceOf = (instant: Date) => new Date(instant.getTime() - windowDays * 86_400_000);
 
-/** Returns how many SQL finds by the rules, as of the audience's last refresh. */
+/** Returns the member count by plain SQL, as of the audience's last refresh. */
 async function membersBySql({ sql, account }: Setting, audienceId: string): Promise<number> {
   const [audience] = await sql<{ refreshed_at: Date }[]>`
     select refreshed_at from cdp.audiences where account_id = ${account.id} and id = ${audienceId}`;
@@ -117,7 +117,7 @@ async function membersBySql({ sql, account }: Setting, audienceId: string): Prom
   return row!.count;
 }
 
-/** Makes an audience, then moves contacts in by events, a round of two batches after the other. */
+/** Measures creating an audience, then contacts that join it by events, in rounds of two batches. */
 async function audience(setting: Setting): Promise<Figure[]> {
   const { client, platform, account, pid } = setting;
   const postedAt = performance.now();
@@ -153,7 +153,7 @@ async function audience(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** The event for each of some contacts whom it moves in, in batches. */
+/** Returns events in batches, each of which makes a contact join. */
 async function moves({ sql, account }: Setting, round: number): Promise<SentEvent[][]> {
   const since = sinceOf(new Date());
   const rows = await sql<{ id: string }[]>`
@@ -170,19 +170,19 @@ function eventsRequest(url: string, key: string, sent: SentEvent[]): Buffer {
   return requestBytes(url, 'POST /v1/cdp/events', { authorization: `Bearer ${key}` }, JSON.stringify({ events: sent }));
 }
 
-/** Sends batches of events for `ms`, all of which must be taken; `expected` of them if given. Throws otherwise. */
+/** Sends batches of events for `ms`. Throws unless all are accepted, or `expected` events if given. */
 async function send(load: Load, expected?: number, ms?: number) {
   let accepted = 0;
   const onResponse = ({ status, body }: { status: number; body: Buffer }) => {
     if (status !== 202) throw new Error(`events got ${status}: ${body.toString().slice(0, 300)}`);
     accepted += JSON.parse(body.toString()).accepted;
   };
-  const { answers, seconds } = await closedLoop({ ...load, onResponse }, ms);
-  if (accepted !== (expected ?? answers * batch)) throw new Error(`${answers} batches led to ${accepted} events`);
+  const { responses, seconds } = await closedLoop({ ...load, onResponse }, ms);
+  if (accepted !== (expected ?? responses * batch)) throw new Error(`${responses} batches led to ${accepted} events`);
   return { accepted, seconds };
 }
 
-/** Asks for the duplicates and waits until all pairs are listed; then once more, when there is nothing left to be found. */
+/** Measures the search for duplicates until all pairs are listed; then a second search that finds nothing new. */
 async function duplicates({ sql, client, account, pid }: Setting): Promise<Figure[]> {
   await untilIdle([pid], 30_000);
   const wanted = Object.values(pairsAmongContacts).reduce((sum, count) => sum + count, 0);
@@ -207,7 +207,7 @@ async function duplicates({ sql, client, account, pid }: Setting): Promise<Figur
   ];
 }
 
-/** As many events as go, of all contacts and kinds, while the audience is kept up to date with them. */
+/** Measures the maximum event rate, over all contacts and kinds, while the audience is kept up to date. */
 async function intake(setting: Setting): Promise<Figure[]> {
   const { platform, sql, account, client, pid } = setting;
   const ids = await sql<{ id: string }[]>`select id from cdp.contacts where account_id = ${account.id} order by number`;
@@ -217,7 +217,7 @@ async function intake(setting: Setting): Promise<Figure[]> {
   const next = () => {
     const sent = Array.from({ length: batch }, () => {
       const n = made++;
-      // Coprime with their number: all contacts have their turn before one has its second.
+      // Coprime with their number: every contact comes once before one comes twice.
       const contact = ids[(n * 7_919) % contacts]!.id;
       return sentEvent(`sent-${n}`, contact, eventNames[(n >> 3) % eventNames.length]!);
     });
@@ -247,7 +247,7 @@ async function intake(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Looks every 10 ms whether it is so and returns how many seconds after `since` it was. Throws after `timeoutMs`. */
+/** Polls a condition every 10 ms and returns the seconds from `since` until it held. Throws after `timeoutMs`. */
 async function secondsUntil(what: string, since: number, isSo: () => Promise<boolean>, timeoutMs = 60_000) {
   for (;;) {
     if (await isSo()) return (performance.now() - since) / 1_000;

@@ -10,24 +10,24 @@ const reminders = 100_000;
 const teammates = 50;
 const slotMinutes = 15;
 const channel = 'whatsapp';
-/** Given up after it: the figures say what is missing then. */
+/** Timeout in milliseconds; after it the figures show what is missing. */
 const patienceMs = 400_000;
 const lookEveryMs = 500;
 const restMs = 10_000;
 
-/** Calls of the provider. */
+/** Counts of provider calls. */
 interface Sent {
-  /** Number for each appointment, by the id in the text of its message, and for each attempt. */
+  /** Calls per appointment, by the id in its message text, and per attempt. */
   byAppointment: Map<string, number>;
   byAttempt: Map<string, number>;
-  /** Number in each second of the clock. */
+  /** Calls per second of the clock. */
   bySecond: Map<number, number>;
   lastAt: number;
 }
 
 /**
- * Reminders of one account that are due at the same moment. Calendar's rows are written set-wise, the reminders last: their commit is
- * that moment. When half of them have been sent the messages' process is killed; its supervisor starts it again.
+ * Measures reminders of one account that are due at the same moment. Calendar's rows are bulk inserted, the reminders last: their
+ * commit is that moment. When half of them have been sent, the messaging process is killed; its supervisor restarts it.
  */
 export async function manyReminders(
   platform: ProcessPlatform,
@@ -51,7 +51,7 @@ export async function manyReminders(
   await waitUntil(isOver, dueAt + patienceMs);
   const overAt = Date.now();
   await new Promise((resolve) => setTimeout(resolve, restMs));
-  await look(provider, sent); // what came late after all
+  await look(provider, sent); // late arrivals
   const most = Math.max(memoryBefore, memoryAfter.stop());
   return reminderFigures(sent, await unknownOnes(sql, account.id), { dueAt, overAt, most });
 }
@@ -80,7 +80,7 @@ function reminderFigures(
   ];
 }
 
-/** Appointments of the days to come, a contact each, as calendar and messages would have them; the text of each has its id. */
+/** Inserts future appointments, one contact each, into calendar and messaging; the text of each has its id. */
 async function fillAppointments(sql: postgres.Sql, { id, client, teammates: staff }: CalendarAccount): Promise<void> {
   const shape = { duration_minutes: slotMinutes, slot_interval_minutes: slotMinutes, window_days: 365 };
   const type = await client.createBookingType({ body: { ...shape, name: 'Check-up', staff } });
@@ -114,7 +114,7 @@ async function fillAppointments(sql: postgres.Sql, { id, client, teammates: staf
   });
 }
 
-/** Makes a reminder of every appointment due now; returns that moment in ms. */
+/** Makes a reminder of every appointment due now; returns the time in milliseconds. */
 async function makeDue(sql: postgres.Sql, accountId: string): Promise<number> {
   await sql`
     insert into calendar.reminders (account_id, appointment_id, channel, minutes_before, due_at)
@@ -123,7 +123,7 @@ async function makeDue(sql: postgres.Sql, accountId: string): Promise<number> {
   return Date.now();
 }
 
-/** Counts what came to the provider since; returns for how many appointments it came by now. */
+/** Counts the provider's new calls; returns the number of appointments with a call so far. */
 async function look(provider: MessageProvider, sent: Sent): Promise<number> {
   const increment = <Key>(counts: Map<Key, number>, key: Key) => counts.set(key, (counts.get(key) ?? 0) + 1);
   for (const { attempt, body, at } of await provider.arrivals()) {
@@ -137,7 +137,7 @@ async function look(provider: MessageProvider, sent: Sent): Promise<number> {
   return sent.byAppointment.size;
 }
 
-/** Kills the messages' process; returns the id of the one that is started in its place. */
+/** Kills the messaging process; returns the id of its replacement. */
 async function restart(platform: ProcessPlatform): Promise<number> {
   const killed = platform.pidOf('messaging')!;
   platform.kill('messaging');
@@ -148,7 +148,7 @@ async function restart(platform: ProcessPlatform): Promise<number> {
   return await waitFor('the messages to be started again', replacement, 30_000);
 }
 
-/** Returns whether every reminder has become a message of which nothing is under way. */
+/** Returns whether every reminder has become a message with no pending attempt. */
 async function areOver(sql: postgres.Sql, accountId: string): Promise<boolean> {
   const [row] = await sql<{ over: number }[]>`
     select count(*)::int as over from messaging.attempts
@@ -156,7 +156,7 @@ async function areOver(sql: postgres.Sql, accountId: string): Promise<boolean> {
   return row!.over >= reminders;
 }
 
-/** The appointments about whose message nobody knows whether it was sent. */
+/** Returns the appointments whose message has an unknown outcome. */
 async function unknownOnes(sql: postgres.Sql, accountId: string): Promise<string[]> {
   const rows = await sql<{ appointment: string }[]>`
     select distinct replace(m.reference, 'appointment-', '') as appointment
@@ -165,7 +165,7 @@ async function unknownOnes(sql: postgres.Sql, accountId: string): Promise<string
   return rows.map(({ appointment }) => appointment);
 }
 
-/** Looks until it is so, or until the clock says `deadline`: what is not there then is counted. */
+/** Polls a condition until it holds or `deadline` passes. */
 async function waitUntil(isSo: () => Promise<boolean>, deadline: number): Promise<void> {
   while (!(await isSo()) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
 }

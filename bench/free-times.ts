@@ -35,11 +35,11 @@ export const freeTimesBench: Bench = {
   },
 };
 
-/** Books so many appointments with each teammate in turn, evenly over the days: what is left free differs from one to the next. */
+/** Books appointments with each teammate in turn, evenly over the days, so that free times differ between teammates. */
 async function fill(account: CalendarAccount, type: number): Promise<void> {
   const each = appointments / teammates;
   const slots = days * slotsPerDay;
-  // Coprime with the slots: counting by it meets each of them once.
+  // Coprime with the slots: stepping by it visits each of them once.
   const stride = 487;
   let made = 0;
   const next = () => {
@@ -62,7 +62,7 @@ function freeTimes(account: CalendarAccount, type: number, span: number, staff?:
   return requestBytes(account.url, `GET ${path}`, { authorization: `Bearer ${account.key}` });
 }
 
-/** One caller after another, through the gateway. */
+/** Measures sequential calls through the gateway. */
 async function times(platform: ProcessPlatform, account: CalendarAccount, type: number): Promise<Figure[]> {
   const pid = platform.pidOf('calendar')!;
   const request = freeTimes(account, type, days);
@@ -94,7 +94,7 @@ async function times(platform: ProcessPlatform, account: CalendarAccount, type: 
   ];
 }
 
-/** Returns how many statements a call sends, for windows and teams of different sizes: it must not depend on them. */
+/** Measures the statements per call for windows and teams of different sizes: their number must not depend on the size. */
 async function statements(platform: ProcessPlatform, account: CalendarAccount, type: number): Promise<Figure[]> {
   const requests = [
     freeTimes(account, type, 1, account.teammates[0]),
@@ -111,7 +111,7 @@ async function statements(platform: ProcessPlatform, account: CalendarAccount, t
       closedLoop({ url: account.url, connections: 1, next }),
     );
     const byText = Map.groupBy(logged, ({ text }) => text);
-    // The relay and the jobs go on meanwhile: what was sent less often than the call is theirs.
+    // The relay and the jobs keep running: statements sent less often than the calls are theirs.
     counts.push([...byText.values()].reduce((sum, { length }) => sum + Math.floor(length / repeats), 0));
   }
   return [

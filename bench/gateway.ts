@@ -11,7 +11,7 @@ const warmUpMs = 2_000;
 const roundMs = 1_500;
 const path = '/v1/calendar/appointments/0190b7a4-0000-7000-8000-000000000000';
 
-/** Something that serves the GET, and the process whose processor time counts. */
+/** Server of the GET, and the process whose CPU time counts. */
 interface Subject {
   name: string;
   url: string;
@@ -20,7 +20,7 @@ interface Subject {
 }
 
 /**
- * What the gateway adds to one GET. Behind it stands a service that costs next to nothing, in place of calendar; the key,
+ * Measures the gateway's overhead for a GET. Behind it is a service that costs next to nothing, instead of calendar; the key,
  * the account, the database, NATS and Redis are real.
  */
 export const gatewayBench: Bench = {
@@ -30,7 +30,7 @@ export const gatewayBench: Bench = {
     const children: Child[] = [];
     let platform: ProcessPlatform | undefined;
     try {
-      const stub = await startChild('fixed-answer.ts');
+      const stub = await startChild('fixed-response.ts');
       children.push(stub);
       platform = await startPlatform({ CALENDAR_URL: stub.url });
       const { key } = await platform.account();
@@ -52,7 +52,7 @@ export const gatewayBench: Bench = {
   },
 };
 
-/** Processor time of a request, the subjects in turn; also memory and the most requests a second. */
+/** Measures CPU time per request of each subject in turn; also memory and the maximum requests per second. */
 async function cost(gateway: Subject, bare: Subject[]): Promise<{ figures: Figure[]; maxPerSecond: number }> {
   const subjects = [gateway, ...bare];
   const micros = new Map(subjects.map(({ name }) => [name, [] as number[]]));
@@ -63,8 +63,8 @@ async function cost(gateway: Subject, bare: Subject[]): Promise<{ figures: Figur
     for (const subject of subjects) {
       const before = cpuSeconds(subject.pid);
       const result = await saturate(subject, roundMs);
-      micros.get(subject.name)!.push(((cpuSeconds(subject.pid) - before) / result.answers) * 1e6);
-      if (subject === gateway) rates.push(result.answers / result.seconds);
+      micros.get(subject.name)!.push(((cpuSeconds(subject.pid) - before) / result.responses) * 1e6);
+      if (subject === gateway) rates.push(result.responses / result.seconds);
     }
   }
   const maxPerSecond = median(rates);
@@ -85,7 +85,7 @@ async function cost(gateway: Subject, bare: Subject[]): Promise<{ figures: Figur
   return { figures, maxPerSecond };
 }
 
-/** Time that a request takes longer than without anything between, at half of what the gateway can do; the bare proxy beside it. */
+/** Measures the added latency compared with direct requests, at half of the gateway's maximum rate, and that of the bare proxy. */
 async function delay(gateway: Subject, bare: Subject, direct: Subject, perSecond: number): Promise<Figure[]> {
   const subjects = [gateway, direct, bare];
   const seen = new Map(subjects.map(({ name }) => [name, { p50: [] as number[], p99: [] as number[] }]));
@@ -114,7 +114,7 @@ async function saturate(subject: Subject, durationMs: number): Promise<LoadResul
   return allSucceeded(subject, await closedLoop(load, durationMs));
 }
 
-/** Throws if a response was not 200: refusals are cheap and would flatter. */
+/** Throws if a response was not 200: refusals are cheap and would improve the figures. */
 function allSucceeded(subject: Subject, result: LoadResult): LoadResult {
   const others = Object.keys(result.statuses).filter((status) => status !== '200');
   if (others.length > 0) throw new Error(`${subject.name} responded ${others.join(', ')}; only 200 can be measured`);

@@ -1,6 +1,6 @@
 import { type Account, atPace, type HostileSetting, type Hostility, send, type Tally } from './hostility.ts';
 
-/** The most an account may have. */
+/** Maximum endpoints of an account. */
 export const endpointsOfAccount = 20;
 const eventsPerSecond = 0.5;
 const remadePerSecond = 1;
@@ -37,7 +37,7 @@ async function keepHanging(setting: HostileSetting, account: Account, signal: Ab
   await Promise.all([makeEvents, remake]);
 }
 
-/** Endpoints that take every request and respond to none; the oldest is deleted and made again all the time, so that it is new ever after. */
+/** Endpoints that accept every request and never respond; the oldest is constantly replaced, so that there is always a new one. */
 export const hangingEndpoints: Hostility = {
   name: 'hanging endpoints',
   async run(setting, signal, tally) {

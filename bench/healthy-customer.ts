@@ -9,20 +9,20 @@ import { watchProcessors } from './process-usage.ts';
 
 const phone = '+4930901820';
 export const requestsPerSecond = 20;
-/** Of Catalogue alone, whose connections fall silent: they are measured apart. */
+/** Requests to Catalogue only, whose connections fall silent: they are measured separately. */
 const catalogueRequestsPerSecond = 2;
-/** One that responds slowly keeps none of the others waiting for a connection. */
+/** Connections, enough that a slow response delays no other request. */
 const connections = 32;
-/** At a catalogue that responds to nothing for 10 s, none of them waits for a connection. */
+/** Connections, enough that no request waits for one while Catalogue does not respond for 10 s. */
 const catalogueConnections = 30;
 
-/** After that, what begins at one moment has begun. */
+/** Milliseconds after which everything that starts at once has started. */
 const settledAfterMs = 5_000;
 
-/** A customer who uses several modules modestly and whose endpoint responds at once. */
+/** Customer that uses several modules moderately and whose endpoint responds at once. */
 export interface HealthyCustomer {
   id: string;
-  /** Makes the next request of a second's mix; `hasEvent` says that a 2xx leads to one event for its endpoint. */
+  /** Returns the next request of the mix; with `hasEvent` a 2xx leads to one event for its endpoint. */
   next(): { request: Buffer; hasEvent: boolean };
   nextOfCatalogue(): Buffer;
 }
@@ -30,22 +30,22 @@ export interface HealthyCustomer {
 /** Result of a round; times in ms. */
 export interface Round {
   latenciesMs: number[];
-  /** Those of responses that came after the first five seconds. */
+  /** Latencies of responses after the first five seconds. */
   settledMs: number[];
   statuses: Record<number, number>;
-  /** The beginnings of bodies that came with something other than 2xx. */
+  /** Beginnings of the bodies of non-2xx responses. */
   refusals: string[];
   /** From an event's timestamp to its arrival at the endpoint. */
   delaysMs: number[];
-  /** The part of the processors' time that was used while requests were sent, by whomever: near 1, the figures are the machine's. */
+  /** Share of CPU time used by all processes while requests were sent: near 1, the machine limits the figures. */
   busy: number;
-  /** Webhooks that are to come. */
+  /** Number of expected webhooks. */
   expected: number;
-  /** Each response of Catalogue in their order: its status, when it came in ms since the round began, and how long it took. */
+  /** Responses of Catalogue in order: status, time since the round began, and latency, in milliseconds. */
   catalogue: { status: number; at: number; ms: number }[];
 }
 
-/** Makes the customer, with one of everything that the requests name. */
+/** Creates the customer, with one resource of each kind that the requests need. */
 export async function healthyCustomer(
   platform: ProcessPlatform,
   provider: MessageProvider,
@@ -91,7 +91,7 @@ export async function healthyCustomer(
   return {
     id,
     next: () => {
-      // Seven has no factor in common with the mix: its kinds alternate instead of coming in a row.
+      // Seven is coprime with the length of the mix: its kinds alternate instead of coming in a row.
       const { make, hasEvent = false } = mix[(made++ * 7) % mix.length]!;
       return { request: make(), hasEvent };
     },
@@ -99,7 +99,7 @@ export async function healthyCustomer(
   };
 }
 
-/** A small text file, never the same twice. */
+/** Returns the upload of a small text file, never the same twice. */
 function uploadRequest(gatewayUrl: string, authorization: string): Buffer {
   const boundary = 'healthy';
   const name = randomUUID();
@@ -113,7 +113,7 @@ function uploadRequest(gatewayUrl: string, authorization: string): Buffer {
   return Buffer.concat([requestBytes(gatewayUrl, 'POST /v1/agents/knowledge/files', headers), Buffer.from(body)]);
 }
 
-/** Sends at a steady rate for `forMs`, then waits at most 20 s for the webhooks of what was made; those that do not come are missing. */
+/** Sends at a steady rate for `forMs`, then waits at most 20 s for the webhooks; those that do not arrive are missing. */
 export async function steadyRound(
   bench: { platform: ProcessPlatform; sql: postgres.Sql; receiver: Child },
   customer: HealthyCustomer,
@@ -170,7 +170,7 @@ function firstLine(request: Buffer): string {
   return request.toString('latin1', 0, request.indexOf('\r\n')).replace(' HTTP/1.1', '');
 }
 
-/** Waits until all events of the customer since `beganAt` have come to its endpoint, and returns how long each took, once. */
+/** Waits until all events of the customer since `beganAt` have reached its endpoint, and returns the delay of each. */
 async function webhookDelays(
   { sql, receiver }: { sql: postgres.Sql; receiver: Child },
   { id }: HealthyCustomer,
@@ -186,7 +186,7 @@ async function webhookDelays(
     return rows.flatMap(({ id, at }) => (arrivedAt.has(id) ? [arrivedAt.get(id)! - Date.parse(at)] : []));
   };
   const all = async () => ((await delaysMs()).length >= expected ? true : undefined);
-  await waitFor('all webhooks', all, 20_000).catch(() => undefined); // what is missing is counted
+  await waitFor('all webhooks', all, 20_000).catch(() => undefined); // missing ones are counted
   return await delaysMs();
 }
 

@@ -8,7 +8,7 @@ const oversizedAtOnce = 20;
 const rubbishAtOnce = 1_000;
 const rubbishEveryMs = 12_000;
 
-/** A contact at its bounds whose every field and tag changes each time: the event carries all of it twice. */
+/** A contact at its size limits whose every field and tag changes each time: the event carries all of it twice. */
 export const growingContact: Hostility = {
   name: 'PATCHes of a contact at its bounds',
   async run(setting, signal, tally) {
@@ -25,7 +25,7 @@ export const growingContact: Hostility = {
   },
 };
 
-/** Events in the outboxes of two services that are larger than the bus takes, all at once: each is tried again and again. */
+/** Events in the outboxes of two services that are larger than the bus accepts, all at once: each is retried again and again. */
 export const oversizedEvents: Hostility = {
   name: 'events over the limit of the bus, put into two outboxes',
   async run(setting, _signal, tally) {
@@ -49,7 +49,7 @@ export const oversizedEvents: Hostility = {
   },
 };
 
-/** Messages that are no JSON, JSON that is no event, and events that no consumer can take, a third each, under a subject that many take. */
+/** Invalid JSON, JSON that is no event, and events that no consumer can process, a third each, under a subject with many consumers. */
 export const rubbishOnTheBus: Hostility = {
   name: 'rubbish and events that nobody can take, published to the bus',
   async run(setting, signal, tally) {

@@ -1,10 +1,10 @@
 import { atPace, type Hostility, send } from './hostility.ts';
 
-/** Of each of the two; a body of unknown keys takes some 70 ms of a service's processor time. */
+/** Requests per second of each kind; a body of unknown keys takes some 70 ms of a service's CPU time. */
 const perSecond = 2;
 const unknownKeys = 90_000;
 
-/** Texts that a pattern with backtracking reads for minutes: within the bound, over it, and as long as a body may be. */
+/** Texts that take minutes in a pattern with backtracking: within the limit, over it, and as long as a body may be. */
 const hostileTexts = [
   `{{${' '.repeat(3_000)}`,
   '{{'.repeat(2_000),
@@ -12,7 +12,7 @@ const hostileTexts = [
   `{{${' '.repeat(1_000_000)}`,
 ];
 
-/** A body of nearly 1 MiB, of keys that no operation knows. */
+/** Returns a body of nearly 1 MiB, of keys that no operation has. */
 function bodyOfUnknownKeys(): string {
   const keys = Array.from({ length: unknownKeys }, (_, index) => `"k${index}":0`);
   return `{${keys.join(',')}}`;
@@ -30,7 +30,7 @@ export const hostileTemplates: Hostility = {
   },
 };
 
-/** To three modules that the healthy customer uses. */
+/** Hostile bodies to three modules that the healthy customer uses. */
 export const hostileBodies: Hostility = {
   name: `bodies of ${unknownKeys.toLocaleString('en-GB')} unknown keys`,
   async run(setting, signal, tally) {

@@ -1,27 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** An account and its live key. */
+/** Account and its live key. */
 export interface Account {
   id: string;
   key: string;
 }
 
-/** Setting of hostile customers: everything is on the loopback address. */
+/** Environment of hostile customers: everything is on loopback. */
 export interface HostileSetting {
   gatewayUrl: string;
   databaseUrl: string;
-  /** The bus as the service of customer data enters it. */
+  /** URL of the bus with the credentials of customer data. */
   busUrl: string;
-  /** Takes requests and responds to none. */
+  /** URL that accepts requests and never responds. */
   hangingUrl: string;
   texts: Account;
   growing: Account & { contact: string };
-  /** Each has as many endpoints as an account may have. */
+  /** Accounts with the maximum number of endpoints each. */
   hanging: Account[];
   slow: Account & { testKey: string; hookPath: string };
 }
 
-/** Counts outcomes by name: statuses, or what was done. */
+/** Counts outcomes by name: statuses or actions. */
 export class Tally {
   readonly counts: Record<string, number> = {};
 
@@ -30,13 +30,13 @@ export class Tally {
   }
 }
 
-/** One kind of hostility: goes on until the signal, then ends what it began. */
+/** Kind of hostility: runs until the signal, then cleans up. */
 export interface Hostility {
   name: string;
   run(setting: HostileSetting, signal: AbortSignal, tally: Tally): Promise<void>;
 }
 
-/** Resolves after `ms`, or at once when the signal comes. */
+/** Resolves after `ms`, or as soon as the signal is aborted. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
@@ -44,8 +44,8 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Calls `work` at an even pace until the signal, with at most `mostUnderWay` calls at a time, then waits for those. Throws what
- * a call throws, unless the signal came.
+ * Calls `work` at a steady rate until the signal, with at most `mostUnderWay` concurrent calls, then waits for those. Throws what
+ * a call throws, unless the signal is aborted.
  */
 export async function atPace(
   perSecond: number,
@@ -70,7 +70,7 @@ export async function atPace(
   if (failure !== undefined) throw failure;
 }
 
-/** Sends one request and returns its status and the parsed body, if any; throws when the signal comes first or after 20 s. */
+/** Sends one request and returns its status and the parsed body, if any; throws when the signal is aborted first or after 20 s. */
 export async function send(
   { gatewayUrl }: Pick<HostileSetting, 'gatewayUrl'>,
   { key, method, path, body }: { key: string; method: string; path: string; body?: string },

@@ -19,9 +19,9 @@ const warming = 40;
 const hostilePages = ['endless', 'private', 'links', 'bomb', 'deep', 'drip'];
 const uploadCount = 10;
 const mebibyte = 1_048_576;
-/** Below the size at which a Word document is refused unread. */
+/** Size of a bomb, below the limit at which a Word document is refused unread. */
 const bombParagraphs = mebibyte;
-/** Longer than a reading may take. */
+/** Timeout in milliseconds, longer than a reading may take. */
 const patienceMs = 120_000;
 
 interface Setting {
@@ -57,7 +57,7 @@ async function openSetting(platform: ProcessPlatform, site: Child): Promise<Sett
   return { platform, site, key, client: createClient({ baseUrl: platform.gatewayUrl, apiKey: key }) };
 }
 
-/** Waits until a source is read, and returns it with the seconds since it was asked for. */
+/** Waits until a source is read, and returns it with the seconds since its creation. */
 async function read(
   { client }: Setting,
   add: () => Promise<KnowledgeSource>,
@@ -108,8 +108,8 @@ async function readingPages(setting: Setting): Promise<Figure[]> {
 }
 
 /**
- * What nobody should have to read, all at once: each hostile page is a website of its own. A file whose content is no type that is
- * taken is refused at once, whatever its name says; one that only calls itself a PDF is taken, and fails.
+ * Measures hostile documents read all at once: each hostile page is a website of its own. A file of an unsupported type by content is
+ * refused at once, whatever its name; one that only starts like a PDF is accepted, and fails.
  */
 async function readingWhatIsHostile(setting: Setting): Promise<Figure[]> {
   const { platform, client, site } = setting;
@@ -136,7 +136,7 @@ async function readingWhatIsHostile(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** The files cannot be read, so that only their way into the database is measured. */
+/** Measures uploads. The files cannot be read, so that only their storage is measured. */
 async function uploading({ platform, client }: Setting): Promise<Figure[]> {
   const pid = platform.pidOf('agents')!;
   const before = residentMebibytes(pid);
@@ -169,7 +169,7 @@ function hostileFiles(): File[] {
   ];
 }
 
-/** The passages come in as files, as anybody's do, and are all of one account. */
+/** Measures searches. The passages are uploaded as files, and all belong to one account. */
 async function searching({ platform, site }: Setting): Promise<Figure[]> {
   const setting = await openSetting(platform, site);
   const { client, key } = setting;
@@ -197,13 +197,13 @@ async function searching({ platform, site }: Setting): Promise<Figure[]> {
       if ((JSON.parse(body.toString()) as { data: unknown[] }).data.length > 0) found++;
     },
   };
-  const { latenciesMs, statuses, answers } = await closedLoop(load);
-  if (statuses[200] !== answers) throw new Error(`not every search succeeded: ${JSON.stringify(statuses)}`);
+  const { latenciesMs, statuses, responses } = await closedLoop(load);
+  if (statuses[200] !== responses) throw new Error(`not every search succeeded: ${JSON.stringify(statuses)}`);
   const counted = latenciesMs.slice(warming);
   return [
     told(`a search over ${passageCount} passages: p50`, percentile(counted, 0.5), 'ms'),
     atMost(`a search over ${passageCount} passages: p99`, percentile(counted, 0.99), 50, 'ms'),
-    told('searches that found something', `${found} of ${answers}`),
+    told('searches that found something', `${found} of ${responses}`),
     told('reading these passages, from files of 1,000', seconds, 's'),
   ];
 }

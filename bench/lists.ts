@@ -10,9 +10,9 @@ const many = 1_000_000;
 const few = 10_000;
 const limit = 50;
 const calls = 200;
-/** Calls of each list that are not counted: connections are opened and plans settle. */
+/** Warm-up calls of each list, not counted: connections are opened and query plans settle. */
 const warming = 10;
-/** Milliseconds that the counted calls of one list may take together: a slow one is told of by fewer. */
+/** Milliseconds that the counted calls of one list may take in total: a slow list is measured with fewer calls. */
 const patienceMs = 5_000;
 const deepPage = 10_000;
 const deepRounds = 5;
@@ -24,13 +24,13 @@ interface Account {
   key: string;
 }
 
-/** A list as it is asked for, and how many rows its first page must have: anything else was not what is to be measured. */
+/** Request of a list, and the number of rows that its first page must have for a valid measurement. */
 interface List {
   what: string;
   path: string;
   rows: number;
   account: Account;
-  /** Shown without a target where it is not one of those that have one. */
+  /** True if it is shown without a target. */
   isTold?: boolean;
 }
 
@@ -73,11 +73,11 @@ async function fillContacts(sql: postgres.Sql, accounts: Accounts): Promise<void
   });
 }
 
-/** The contact of the n-th deal or order: number 1 has one in a hundred of all; the others share what is left among 100,000. */
+/** Selects the contact of the n-th deal or order: number 1 has one in a hundred of all; the rest is spread over 100,000. */
 const contactOfRow = (sql: postgres.ISql, count: number) =>
   sql`case when n % 100 = 0 then 1 else 2 + n % ${Math.min(count, contactsWithDeals) - 2}::int end`;
 
-/** Six in ten open, three won; of the stages the first two have the same, the last one row in a hundred thousand. */
+/** Inserts deals: six in ten open, three won; the first two stages have equally many, the last one row in a hundred thousand. */
 async function fillDeals(platform: ProcessPlatform, sql: postgres.Sql, accounts: Accounts): Promise<void> {
   const placesOf = async ({ key }: Account) => {
     const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
@@ -105,7 +105,7 @@ async function fillDeals(platform: ProcessPlatform, sql: postgres.Sql, accounts:
   });
 }
 
-/** Half of them fulfilled, ten in a million cancelled; a third by api, ten in a million, none of those cancelled, by agent. */
+/** Inserts orders: half of them fulfilled, ten in a million cancelled; a third by api; ten in a million, none of those cancelled, by agent. */
 async function fillOrders(sql: postgres.Sql, accounts: Accounts): Promise<void> {
   await fillTables(sql, ['catalogue.orders', 'catalogue.order_lines'], async (tx) => {
     for (const [{ id }, count] of eachCount(accounts)) {
@@ -185,7 +185,7 @@ async function listsOf(platform: ProcessPlatform, sql: postgres.Sql, large: Acco
 const requestFor = (url: string, { path, account }: Pick<List, 'path' | 'account'>) =>
   requestBytes(url, `GET ${path}`, { authorization: `Bearer ${account.key}` });
 
-/** One list while it is measured. */
+/** State of a list during its measurement. */
 interface Taken {
   list: List;
   request: Buffer;
@@ -196,7 +196,7 @@ interface Taken {
 const isDone = ({ sent, latenciesMs }: Taken) =>
   sent === calls + warming || latenciesMs.reduce((sum, ms) => sum + ms, 0) > patienceMs;
 
-/** All lists in turn, one caller after the other: what the server prepares for one filter's values must do for another's. */
+/** Measures all lists in turn, sequentially: a prepared plan must suit the values of every filter. */
 async function firstPages(platform: ProcessPlatform, lists: List[]): Promise<Figure[]> {
   const url = platform.gatewayUrl;
   const taken = lists.map((list): Taken => ({ list, request: requestFor(url, list), sent: 0, latenciesMs: [] }));
@@ -227,7 +227,7 @@ async function firstPages(platform: ProcessPlatform, lists: List[]): Promise<Fig
   });
 }
 
-/** Page 10,000 against page 1, call by call in turn: the median of the rounds' ratios of their p50s. */
+/** Compares page 10,000 with page 1, in alternating calls: the median of the rounds' ratios of their p50s. */
 async function deepPages(platform: ProcessPlatform, sql: postgres.Sql, account: Account): Promise<Figure[]> {
   const url = platform.gatewayUrl;
   const figures: Figure[] = [];

@@ -20,7 +20,7 @@ function counted(count: number, make: () => Buffer): () => Buffer | undefined {
   return () => (left-- > 0 ? make() : undefined);
 }
 
-it('reads answers with a length, in chunks and without a body', async () => {
+it('reads responses with a length, in chunks and without a body', async () => {
   const url = await serve((request, response) => {
     if (request.url === '/length') response.setHeader('content-length', 5).end('hello');
     else if (request.url === '/chunks') {
@@ -44,10 +44,10 @@ it('reads answers with a length, in chunks and without a body', async () => {
     [200, 'hello'],
     [204, ''],
   ]);
-  expect(result.answers).toBe(3);
+  expect(result.responses).toBe(3);
 });
 
-it('sends a body whole, and counts every answer by its status', async () => {
+it('sends a body whole, and counts every response by its status', async () => {
   const url = await serve((request, response) => {
     let length = 0;
     request.on('data', (chunk: Buffer) => {
@@ -64,13 +64,13 @@ it('sends a body whole, and counts every answer by its status', async () => {
 it('counts the time that a request waits for a free connection', async () => {
   const url = await serve((_request, response) => void setTimeout(() => response.end(), 30));
   const next = counted(5, () => requestBytes(url, 'GET /', {}));
-  // All five are due within the first milliseconds, and one connection takes them one after the other.
+  // All five are due within the first milliseconds, and one connection sends them one after the other.
   const result = await openLoop({ url, connections: 1, next }, 5_000, 20);
-  expect(result.answers).toBe(5);
+  expect(result.responses).toBe(5);
   expect(Math.max(...result.latenciesMs)).toBeGreaterThan(100);
 });
 
-it('fails where a connection is closed before its answer', async () => {
+it('fails where a connection is closed before its response', async () => {
   const url = await serve((request) => request.socket.destroy());
   const next = counted(1, () => requestBytes(url, 'GET /', {}));
   await expect(closedLoop({ url, connections: 1, next })).rejects.toThrow();

@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net';
 
-/** One response: its status, its body, and how long it took in ms from the moment at which it was to be sent. */
+/** Response: status, body, and latency in ms from when its request was due. */
 export interface LoadResponse {
   status: number;
   body: Buffer;
   ms: number;
 }
 
-/** Result of a load. */
+/** Result of a load; `responses` is their number. */
 export interface LoadResult {
   seconds: number;
-  answers: number;
-  /** Responses of each status. */
+  responses: number;
+  /** Number of responses by status. */
   statuses: Record<number, number>;
-  /** Of every response, in ms, in the order of the responses. */
+  /** Latency of every response, in order. */
   latenciesMs: number[];
 }
 
-/** A load on one origin; `next` makes the bytes of the next request, undefined where there is none left. */
+/** Load on one origin; `next` returns the bytes of the next request, undefined when there is none left. */
 export interface Load {
   url: string;
   connections: number;
@@ -27,8 +27,8 @@ export interface Load {
 }
 
 /**
- * Returns an HTTP/1.1 request as bytes, made once where it is sent often, so that the load costs its machine little. `target` is its
- * method and path, such as `GET /v1/me`.
+ * Returns an HTTP/1.1 request as bytes, to be built once and sent often, so that the load costs little CPU. `target` is its method and
+ * path, such as `GET /v1/me`.
  */
 export function requestBytes(url: string, target: string, headers: Record<string, string>, body?: string): Buffer {
   const length =
@@ -39,7 +39,7 @@ export function requestBytes(url: string, target: string, headers: Record<string
   return Buffer.from(`${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-/** Keeps `connections` busy: each sends its next request as soon as it has its response, until the time is over or none is left. */
+/** Keeps `connections` busy: each sends its next request as soon as it gets a response, until the time is over or none is left. */
 export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINITY): Promise<LoadResult> {
   const lines = await openLines(load);
   const result = emptyResult();
@@ -58,9 +58,9 @@ export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINI
 }
 
 /**
- * Sends `perSecond` requests a second whatever the responses take, for `durationMs`, then waits for those under way. A request's
- * time counts from when it is sent, and where it finds no connection free, from when it began to wait for one. What is due
- * is looked for each millisecond and with each response, so that requests come evenly rather than in bursts.
+ * Sends `perSecond` requests a second however long responses take, for `durationMs`, then waits for those in flight. A request's
+ * latency counts from when it is sent, or from when it began to wait if no connection is free. Due requests are sent each
+ * millisecond and with each response, so that they come evenly rather than in bursts.
  */
 export async function openLoop(load: Load, perSecond: number, durationMs: number): Promise<LoadResult> {
   const free = await openLines(load);
@@ -99,11 +99,11 @@ export async function openLoop(load: Load, perSecond: number, durationMs: number
 }
 
 function emptyResult(): LoadResult {
-  return { seconds: 0, answers: 0, statuses: {}, latenciesMs: [] };
+  return { seconds: 0, responses: 0, statuses: {}, latenciesMs: [] };
 }
 
 function note(result: LoadResult, load: Load, response: LoadResponse, request: Buffer): void {
-  result.answers++;
+  result.responses++;
   result.statuses[response.status] = (result.statuses[response.status] ?? 0) + 1;
   result.latenciesMs.push(response.ms);
   load.onResponse?.(response, request);
@@ -113,7 +113,7 @@ async function openLines({ url, connections }: Load): Promise<Line[]> {
   return await Promise.all(Array.from({ length: connections }, () => Line.open(url)));
 }
 
-/** One connection that is kept, with one request at a time. Reads just enough of HTTP to tell where a response ends. */
+/** A persistent connection with one request at a time. Parses just enough of HTTP to find the end of a response. */
 class Line {
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
@@ -164,7 +164,7 @@ class Line {
   }
 }
 
-/** Returns the first response in the bytes and its length, undefined if it is not whole yet. */
+/** Returns the first response in the bytes and its length, undefined if it is not complete yet. */
 function readResponse(bytes: Buffer): { status: number; body: Buffer; length: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return undefined;
@@ -180,7 +180,7 @@ function readResponse(bytes: Buffer): { status: number; body: Buffer; length: nu
   return bytes.length < length ? undefined : { status, body: bytes.subarray(begin, length), length };
 }
 
-/** A body in chunks from `begin` on and where it ends, undefined where it is not whole yet. */
+/** Returns a chunked body from `begin` and its end, undefined if it is not complete yet. */
 function readChunks(bytes: Buffer, begin: number): { body: Buffer; length: number } | undefined {
   const chunks: Buffer[] = [];
   for (let at = begin; ; ) {

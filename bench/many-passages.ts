@@ -1,9 +1,9 @@
-/** Words as often as in a language: the n-th is half as frequent as the one at n ÷ 2. */
+/** Number of words, with frequencies as in a language: the n-th is half as frequent as the one at n ÷ 2. */
 const vocabularySize = 50_000;
 const wordsOfPassage = 120;
 const syllables = ['ba', 'co', 'di', 'fu', 'ge', 'la', 'mo', 'ni', 'pe', 'ru', 'sa', 'te', 'vo', 'wi', 'za', 'ka'];
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Returns a seeded generator of numbers from 0 to 1, the same in every run. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -12,7 +12,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-/** The word of a rank: no two are alike, and none is another's ending of a language. */
+/** Returns the word of a rank: all differ, and none is an inflection of another. */
 function wordOf(rank: number): string {
   let word = '';
   for (let rest = rank + 4_096; rest > 0; rest >>= 4) word += syllables[rest & 15];
@@ -25,7 +25,7 @@ for (let rank = 0, sum = 0; rank < vocabularySize; rank++) {
   cumulative[rank] = sum;
 }
 
-/** A word by its frequency. */
+/** Returns a random word by its frequency. */
 function someWord(random: () => number): string {
   const target = random() * cumulative[vocabularySize - 1]!;
   let [low, high] = [0, vocabularySize - 1];
@@ -37,14 +37,14 @@ function someWord(random: () => number): string {
   return wordOf(low);
 }
 
-/** A Markdown document of so many passages of 120 words each under a heading of its own. */
+/** Returns a Markdown document of passages of 120 words, each under its own heading. */
 export function someDocument(number: number, passages: number): string {
   const random = randomNumbers(number + 1);
   const words = (count: number) => Array.from({ length: count }, () => someWord(random)).join(' ');
   return Array.from({ length: passages }, () => `# ${words(2)}\n\n${words(wordsOfPassage)}\n\n`).join('');
 }
 
-/** Queries of 3 to 12 words: of common words, of rare ones, of both, and with words that nobody wrote. */
+/** Returns queries of 3 to 12 words: of common words, of rare ones, of both, and with words that occur nowhere. */
 export function someQueries(count: number): string[] {
   const random = randomNumbers(4_711);
   const rank = (from: number, to: number) => wordOf(from + Math.floor(random() * (to - from)));

@@ -1,6 +1,6 @@
 import type postgres from 'postgres';
 
-/** Contacts that share something with another one, by what is found first: see `insertContacts`. */
+/** Number of duplicate pairs by the field that is matched first: see `insertContacts`. */
 export const pairsAmongContacts = { email: 1_000, external_id: 2_000, name: 1_000, phone: 1_045 };
 
 const firstNames =
@@ -15,8 +15,8 @@ const endings =
   'mann,sson,feld,strom,gaard,ley,wick,hurst,ton,dorf,burg,heim,bach,hauser,beck,wood,stad,dale,brook,croft'.split(',');
 
 /**
- * Runs `fill` while the tables (schema.name) have only the indexes of their constraints and no foreign keys are checked, then makes
- * the others again, vacuums and takes statistics: as if the rows had come over months, in a fraction of the time.
+ * Runs `fill` while the tables (schema.name) have only the indexes of their constraints and no foreign keys are checked, then
+ * recreates the others, vacuums and analyzes: as if the rows had come over months, in a fraction of the time.
  */
 export async function fillTables(
   sql: postgres.Sql,
@@ -37,11 +37,11 @@ export async function fillTables(
 }
 
 /**
- * Adds `count` contacts to an account that has none, numbered from 1, a second between two of them, the last one made just now.
- * All have an external id, a phone, an email and a name that in its email's domain is no other's; half of them the tag newsletter,
- * half vip, ten in a million board; one in twenty is called Maria, four in a million Zebulon. Of the first 10,010 some share what
- * makes pairs: two and two an external id (1 to 2,000), an email (to 4,000), a phone (to 6,000), a name in another notation (to
- * 8,000), all of it (to 10,000); the ten that follow have one phone.
+ * Inserts `count` contacts into an account that has none, numbered from 1, created one per second, the last one now. All have an
+ * external id, a phone, an email and a name that is unique in its email's domain; half of them the tag newsletter, half vip, ten in a
+ * million board; one in twenty is called Maria, four in a million Zebulon. Among the first 10,010, pairs share an external id (1 to
+ * 2,000), an email (to 4,000), a phone (to 6,000), a name in another notation (to 8,000), or all of it (to 10,000); the last ten share
+ * one phone.
  */
 export async function insertContacts(tx: postgres.TransactionSql, accountId: string, count: number): Promise<void> {
   await tx`
@@ -67,7 +67,7 @@ export async function insertContacts(tx: postgres.TransactionSql, accountId: str
   await tx`insert into cdp.contact_numbers (account_id, last) values (${accountId}, ${count})`;
 }
 
-/** Adds to a service's copy of contacts those that an account has in customer data. */
+/** Copies an account's contacts from customer data into a service's copy. */
 export async function copyContacts(
   tx: postgres.TransactionSql,
   service: 'catalogue' | 'crm',

@@ -3,9 +3,9 @@ import { signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { startChild } from './child-process.ts';
 import { requestBytes } from './load.ts';
 
-/** A message that the provider was called for; `at` in ms. */
+/** Message that the provider got; `at` in milliseconds. */
 export interface Arrival {
-  /** Channel of an account: what the provider's URL was set to. */
+  /** Path of the provider's URL, which identifies a channel of an account. */
   path: string;
   attempt: string;
   message: string;
@@ -13,14 +13,14 @@ export interface Arrival {
   at: number;
 }
 
-/** A provider of channels, in a process of its own: takes each message at once. */
+/** Message provider in a process of its own: accepts each message at once. */
 export interface MessageProvider {
   url: string;
-  /** Returns what came since this was last asked. */
+  /** Returns the arrivals since the last call. */
   arrivals(): Promise<Arrival[]>;
-  /** Has what comes to paths with this beginning get no response from now on. */
+  /** Stops responding to requests whose path has this prefix. */
   hang(prefix: string): Promise<void>;
-  /** Responds to all that hangs, and hangs no more. */
+  /** Responds to all hanging requests, and to later ones at once. */
   release(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function startMessageProvider(): Promise<MessageProvider> {
   };
 }
 
-/** A request to a channel's hook with what a customer wrote from `phone`, signed now as the channel's provider does. */
+/** Returns a request to a channel's hook with an inbound message from `phone`, signed now like the channel's provider. */
 export function inboundRequest(
   gatewayUrl: string,
   { hookUrl, secret }: { hookUrl: string; secret: string },

@@ -18,12 +18,12 @@ const warmingMs = 2_000;
 const phone = '+4930901820';
 const serviceNames = ['gateway', 'messaging', 'webhooks'];
 
-/** An account with two channels, each at a path of the provider that is of no other, and what sends on them. */
+/** Account with two channels, each at its own path of the provider, and its requests. */
 interface Sender {
   id: string;
   sms: Buffer;
   whatsapp: Buffer;
-  /** Returns what its customer writes on the channel sms, signed as the channel's provider does. */
+  /** Returns a request with an inbound SMS of its customer, signed like the channel's provider. */
   inbound(): Buffer;
 }
 
@@ -75,14 +75,14 @@ async function sender(platform: ProcessPlatform, provider: MessageProvider, inde
   return { id, sms: sms.send, whatsapp: whatsapp.send, inbound: () => inboundRequest(platform.gatewayUrl, sms, phone) };
 }
 
-/** Has customers write at a steady rate, until each of it is accepted and has become an event. */
+/** Measures inbound messages at a steady rate, until each is accepted and has become an event. */
 async function hookLatencies({ platform, sql, senders }: Setting): Promise<Figure[]> {
   const latenciesMs: number[] = [];
   let made = 0;
   const load = { url: platform.gatewayUrl, connections, next: () => senders[made++ % accounts]!.inbound() };
   for (const [round, forMs] of [warmingMs, steadyMs].entries()) {
     const result = await openLoop(load, sendsPerSecond, forMs);
-    if (result.statuses[200] !== result.answers) {
+    if (result.statuses[200] !== result.responses) {
       throw new Error(`not all that was written was taken: ${JSON.stringify(result.statuses)}`);
     }
     if (round > 0) latenciesMs.push(...result.latenciesMs);
@@ -96,7 +96,7 @@ async function hookLatencies({ platform, sql, senders }: Setting): Promise<Figur
   ];
 }
 
-/** As many sends as go; each round's processor time counts until all of them have been sent and their events are gone. */
+/** Measures the maximum send rate; a round's CPU time counts until all messages are sent and their events published. */
 async function accepting({ platform, provider, sql, senders }: Setting): Promise<Figure[]> {
   const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
   const server = parentOf(row!.pid);
@@ -109,21 +109,21 @@ async function accepting({ platform, provider, sql, senders }: Setting): Promise
     const before = used();
     const began = performance.now();
     const load = { url: platform.gatewayUrl, connections, next };
-    const { answers, seconds, statuses } = await closedLoop(load, round === 0 ? warmingMs : acceptMs);
-    if (statuses[202] !== answers) throw new Error(`not all messages were taken: ${JSON.stringify(statuses)}`);
+    const { responses, seconds, statuses } = await closedLoop(load, round === 0 ? warmingMs : acceptMs);
+    if (statuses[202] !== responses) throw new Error(`not all messages were taken: ${JSON.stringify(statuses)}`);
     await waitFor('all messages to be sent', async () => (await underWay(sql)) === 0, 40_000);
     const sentSeconds = (performance.now() - began) / 1_000;
     await waitFor(
       'the outbox to be empty',
       async () => (await sql`select 1 from messaging.outbox limit 1`).length === 0,
     );
-    const costs = used().map((seconds, index) => ((seconds - before[index]!) / answers) * 1e6);
+    const costs = used().map((seconds, index) => ((seconds - before[index]!) / responses) * 1e6);
     await untilIdle(pids, 3_000);
     const arrived = new Set((await provider.arrivals()).map(({ message }) => message)).size;
-    if (arrived !== answers) throw new Error(`${answers} messages were taken and ${arrived} of them sent`);
+    if (arrived !== responses) throw new Error(`${responses} messages were taken and ${arrived} of them sent`);
     if (round === 0) continue; // warms up
-    accepted.push(answers / seconds);
-    sent.push(answers / sentSeconds);
+    accepted.push(responses / seconds);
+    sent.push(responses / sentSeconds);
     micros.push(costs);
   }
   const cost = (index: number) => median(micros.map((costs) => costs[index]!));
@@ -135,14 +135,14 @@ async function accepting({ platform, provider, sql, senders }: Setting): Promise
   ];
 }
 
-/** Returns how many messages wait for their provider, or for its response, or for that to be written. */
+/** Returns the number of messages that wait for their provider, its response, or the write of its result. */
 async function underWay(sql: postgres.Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from messaging.attempts where due_at is not null or running_since is not null`;
   return row!.count;
 }
 
-/** Thing that hangs in a round: nothing, one account's provider, or the other channel of every account. */
+/** Disturbances of a round: nothing, a hanging provider of one account, or a hanging second channel of every account. */
 const disturbances = {
   calm: undefined,
   account: { prefix: `/sms/${accounts - 1}`, channel: 'sms' },
@@ -150,7 +150,7 @@ const disturbances = {
 } as const;
 type Disturbance = keyof typeof disturbances;
 
-/** Sends at a steady rate, undisturbed and with every tenth to a provider that hangs, in turn. */
+/** Measures sends at a steady rate, alternately undisturbed and with every tenth to a provider that hangs. */
 async function latency(setting: Setting): Promise<Figure[]> {
   const taken = { p50: [] as number[], p99: [] as number[] };
   const measured: Record<Disturbance, typeof taken> = {
@@ -186,7 +186,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Returns the delays of the messages on channels that respond, from the moment at which their requests came in. */
+/** Returns the delays of the messages on channels that respond, from when their requests arrived. */
 async function steadyRound({ platform, provider, sql, senders }: Setting, disturbance: Disturbance, forMs: number) {
   const hangs = disturbances[disturbance];
   if (hangs) await provider.hang(hangs.prefix);
@@ -199,11 +199,11 @@ async function steadyRound({ platform, provider, sql, senders }: Setting, distur
     return isOther ? senders[turn % place]!.whatsapp : senders[place]!.sms;
   };
   const load = { url: platform.gatewayUrl, connections, next };
-  const { answers, statuses } = await openLoop(load, sendsPerSecond, forMs);
-  if (statuses[202] !== answers) throw new Error(`not all messages were taken: ${JSON.stringify(statuses)}`);
+  const { responses, statuses } = await openLoop(load, sendsPerSecond, forMs);
+  if (statuses[202] !== responses) throw new Error(`not all messages were taken: ${JSON.stringify(statuses)}`);
   const rows = await sql<{ id: string; account_id: string; created_at: Date; channel: string }[]>`
     select id, account_id, created_at, steps -> 0 ->> 'channel' as channel from messaging.messages where created_at >= ${began}`;
-  if (rows.length !== answers) throw new Error(`${answers} messages were taken, and ${rows.length} are stored`);
+  if (rows.length !== responses) throw new Error(`${responses} messages were taken, and ${rows.length} are stored`);
   const hanging = senders.at(-1)!.id;
   const isMeasured = (row: { account_id: string; channel: string }) =>
     row.channel === 'sms' && !(disturbance === 'account' && row.account_id === hanging);
@@ -219,7 +219,7 @@ async function steadyRound({ platform, provider, sql, senders }: Setting, distur
     }
     return acceptedAt.size === 0;
   };
-  await waitFor('all messages to be sent', allSent, 20_000).catch(() => undefined); // what is missing is counted
+  await waitFor('all messages to be sent', allSent, 20_000).catch(() => undefined); // missing ones are counted
   await provider.release();
   if (hangs && hung === 0) throw new Error('the provider that was to hang got no message: nothing was disturbed');
   await waitFor('what hung to end', async () => (await underWay(sql)) === 0, 30_000);

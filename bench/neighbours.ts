@@ -12,12 +12,12 @@ import { silenceConnections } from './silent-connections.ts';
 const warmingMs = 3_000;
 const aloneMs = 15_000;
 const hostileMs = 35_000;
-/** Milliseconds that hostile customers have been at it when the connections fall silent. */
+/** Milliseconds of hostility after which the connections fall silent. */
 const silentAfterMs = 10_000;
 const hangingAccounts = 6;
 const silentService = 'catalogue';
 
-/** Report of the hostile process on each hostility. */
+/** Outcome of each hostility, reported by the hostile process. */
 interface Outcome {
   name: string;
   counts: Record<string, number>;
@@ -84,7 +84,7 @@ async function testKeyOf({ adminUrl, adminToken }: ProcessPlatform, account: str
   return (made.body as { key: string }).key;
 }
 
-/** Has everything hostile go on around a round of the healthy customer. Throws where a hostility failed or did nothing. */
+/** Runs all hostilities during a round of the healthy customer. Throws if a hostility failed or did nothing. */
 async function hostileRound(hostile: Child, setting: HostileSetting, sql: postgres.Sql, measure: () => Promise<Round>) {
   await fetch(`${hostile.url}/start`, { method: 'POST', body: JSON.stringify(setting) });
   let silent: Awaited<ReturnType<typeof silenceConnections>> | undefined;
@@ -115,7 +115,7 @@ async function hostileRound(hostile: Child, setting: HostileSetting, sql: postgr
 
 function figuresOf(alone: Round, beside: Awaited<ReturnType<typeof hostileRound>>): Figure[] {
   const { round, outcomes, silent } = beside;
-  const answers = round.latenciesMs.length;
+  const responses = round.latenciesMs.length;
   const failed = Object.entries(round.statuses).reduce(
     (sum, [status, count]) => sum + (Number(status) >= 500 ? count : 0),
     0,
@@ -133,11 +133,11 @@ function figuresOf(alone: Round, beside: Awaited<ReturnType<typeof hostileRound>
     told('from the fifth second on, when everything hostile has begun: p99', p(round.settledMs, 0.99), 'ms'),
     told('processors busy meanwhile, of all on the machine', 100 * round.busy, '%'),
     told('the slowest of them', Math.max(...round.latenciesMs), 'ms'),
-    atMost(`of ${answers} requests, answered with a 5xx`, failed, 0),
+    atMost(`of ${responses} requests, answered with a 5xx`, failed, 0),
     exactly(
       'of them, answered with a 2xx',
-      `${answers - round.refusals.length} of ${answers}`,
-      `${answers} of ${answers}`,
+      `${responses - round.refusals.length} of ${responses}`,
+      `${responses} of ${responses}`,
     ),
     told('event to its webhook: p99', p(round.delaysMs, 0.99), 'ms'),
     atMost('event to its webhook: the slowest', Math.max(...round.delaysMs), 3_000, 'ms'),
@@ -151,7 +151,7 @@ function figuresOf(alone: Round, beside: Awaited<ReturnType<typeof hostileRound>
   ];
 }
 
-/** Requests on a silent connection have to wait for its deadline: what is bounded is how long that lasts. */
+/** Returns the figures of silent connections: requests on them wait for their deadline, which bounds the outage. */
 function silentFigures({ catalogue }: Round, { count, atMs }: { count: number; atMs: number }): Figure[] {
   const during = catalogue.filter(({ at }) => at >= atMs);
   const refused = during.filter(({ status }) => status >= 500);

@@ -25,7 +25,7 @@ export const ordersBench: Bench = {
   },
 };
 
-/** Result of one account's rush, in words that do not differ where the outcomes do not. */
+/** Result of one account's rush, in words that are equal for equal outcomes. */
 interface Rush {
   numbers: string;
   orderMs: number;
@@ -33,7 +33,7 @@ interface Rush {
   declineMs: number;
 }
 
-/** In a new account, whose numbers begin at 1. */
+/** Runs a rush in a new account, whose order numbers begin at 1. */
 async function rush(platform: ProcessPlatform, sql: postgres.Sql): Promise<Rush> {
   const { key } = await platform.account();
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
@@ -41,7 +41,7 @@ async function rush(platform: ProcessPlatform, sql: postgres.Sql): Promise<Rush>
   await client.createProduct({ body: { sku: 'TEA-100', name: 'Tea, 100 g', price_minor: 890 } });
   const items = [{ sku: 'TEA-100', quantity: 2 }];
   const atOnce = (path: string, body: unknown) => sendAtOnce(platform.gatewayUrl, key, path, JSON.stringify(body));
-  // The catalogue's copy of a contact is fed by events: the rush is not to measure the asking for one.
+  // The catalogue's copy of a contact comes from events: the rush must not measure a request for a missing one.
   await waitFor(
     'the copy of the contact',
     async () => (await sql`select 1 from catalogue.contacts where id = ${contact}`).length === 1,
@@ -83,7 +83,7 @@ interface Outcome {
 
 const slowest = (outcomes: Outcome[]) => Math.max(...outcomes.map(({ ms }) => ms));
 
-/** The same request on as many connections as there are rivals, all open before the first is sent. */
+/** Sends the same request on one connection per rival, all open before the first is sent. */
 async function sendAtOnce(url: string, key: string, path: string, body: string): Promise<Outcome[]> {
   const request = requestBytes(url, `POST ${path}`, { authorization: `Bearer ${key}` }, body);
   const outcomes: Outcome[] = [];

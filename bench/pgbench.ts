@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { LoggedStatement } from './statement-log.ts';
 
-/** A script for pgbench and the values of its variables. */
+/** Script for pgbench and the values of its variables. */
 export interface Script {
   text: string;
   variables: Record<string, string>;
@@ -17,8 +17,8 @@ export function hasPgbench(): boolean {
 }
 
 /**
- * Makes a script of one transaction that was logged twice. Parameters that were the same both times stay as they were. Of the
- * others `expressionOf` says what SQL stands for them each time the script runs; undefined leaves them as they were, too.
+ * Returns a script of one transaction that was logged twice. Parameters that were equal both times stay constant. For the others
+ * `expressionOf` returns the SQL of each run; undefined keeps them constant too.
  */
 export function scriptOf(
   [first, second]: [LoggedStatement[], LoggedStatement[]],
@@ -27,7 +27,7 @@ export function scriptOf(
 ): Script {
   const variables: Record<string, string> = {};
   const define = (value: string) => {
-    // pgbench takes no variable without a value.
+    // pgbench does not accept a variable without a value.
     if (value === '') return "''";
     const name = `v${Object.keys(variables).length}`;
     variables[name] = value;
@@ -46,7 +46,7 @@ export function scriptOf(
   return { text: [...preamble, 'begin;', ...statements, 'commit;', ''].join('\n'), variables };
 }
 
-/** Runs a script with so many clients as prepared statements; returns transactions a second and how many there were. */
+/** Runs a script with prepared statements and several clients; returns transactions per second and their number. */
 export async function runPgbench(
   databaseUrl: string,
   searchPath: string,

@@ -4,8 +4,8 @@ import { type ProcessPlatform, startProcessPlatform } from '@customer-platform/t
 const running = new Set<ProcessPlatform>();
 
 /**
- * Starts the platform as `npm start` does, with servers and data of its own that are durable. The compile cache is kept from
- * one run to the next, as it is in an installation: the first run on a machine shows more memory.
+ * Starts the platform like `npm start`, with servers and durable data of its own. The compile cache is kept between runs, as in
+ * an installation: the first run on a machine shows more memory.
  */
 export async function startPlatform(env: Record<string, string> = {}): Promise<ProcessPlatform> {
   const cache = join(import.meta.dirname, '../.platform/bench-compile-cache');
@@ -17,7 +17,7 @@ export async function startPlatform(env: Record<string, string> = {}): Promise<P
   return { ...platform, stop };
 }
 
-/** Stops what runs, for a bench that is broken off. */
+/** Stops all started platforms, for an interrupted bench. */
 export async function stopPlatforms(): Promise<void> {
   for (const platform of running) {
     running.delete(platform);

@@ -4,20 +4,20 @@ import { cpus } from 'node:os';
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** Fields of /proc/<pid>/stat from the third on: state, parent, and so forth. */
+/** Returns the fields of /proc/<pid>/stat from the third on: state, parent, and so forth. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The second field is the command in brackets and may hold blanks: fields are counted from behind it.
+  // The second field is the command in brackets and may have spaces: count fields after it.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Processor time that a process has used so far in seconds: user and system, all of its threads. */
+/** Returns the CPU time of a process so far in seconds: user and system, all threads. */
 export function cpuSeconds(pid: number): number {
   const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** Begins to look at the machine's processors; `stop` returns the part of their time, 0 to 1, that was used since, by whomever. */
+/** Starts measuring the machine's CPUs; `stop` returns the share of their time, 0 to 1, that all processes used since. */
 export function watchProcessors(): { stop(): number } {
   const sums = () => {
     let [busy, idle] = [0, 0];
@@ -36,12 +36,12 @@ export function watchProcessors(): { stop(): number } {
   };
 }
 
-/** The process that started this one. */
+/** Returns the parent of a process. */
 export function parentOf(pid: number): number {
   return Number(statOf(pid)[1]);
 }
 
-/** Processor time of a process and of all that it started, those that have ended included: of PostgreSQL, for example. */
+/** Returns the CPU time of a process and its children, including ended ones: of PostgreSQL, for example. */
 export function cpuSecondsWithChildren(pid: number): number {
   const own = statOf(pid);
   const ownTicks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(own[index]), 0);
@@ -49,7 +49,7 @@ export function cpuSecondsWithChildren(pid: number): number {
   return (ownTicks + sumOfChildren(pid, ticksOfChild)) / ticksPerSecond;
 }
 
-/** Adds something up over the processes that a process started and that have not ended. */
+/** Returns a sum over the running children of a process. */
 function sumOfChildren(pid: number, of: (child: number) => number): number {
   let sum = 0;
   for (const name of readdirSync('/proc')) {
@@ -63,14 +63,14 @@ function sumOfChildren(pid: number, of: (child: number) => number): number {
   return sum;
 }
 
-/** Memory of a process that is in RAM now, in MiB. */
+/** Returns the resident memory of a process in MiB. */
 export function residentMebibytes(pid: number): number {
   const mebibytes = residentOf(pid);
   if (mebibytes === undefined) throw new Error(`/proc/${pid}/status names no VmRSS: the process has ended`);
   return mebibytes;
 }
 
-/** Memory of all that a process started, in MiB. */
+/** Returns the resident memory of a process's children in MiB. */
 export const childrensMebibytes = (pid: number): number => sumOfChildren(pid, (child) => residentOf(child) ?? 0);
 
 function residentOf(pid: number): number | undefined {
@@ -79,8 +79,8 @@ function residentOf(pid: number): number | undefined {
 }
 
 /**
- * Looks at a process's memory, or what else `look` tells of it, every 100 ms until stopped or the process ends; `stop` returns the
- * most it saw, in MiB, and throws where the process has ended.
+ * Samples a process's memory, or another value of `look`, every 100 ms until stopped or the process ends; `stop` returns the
+ * maximum in MiB, and throws if the process has ended.
  */
 export function watchMemory(pid: number, look: (pid: number) => number = residentMebibytes): { stop(): number } {
   let most = look(pid);
@@ -91,7 +91,7 @@ export function watchMemory(pid: number, look: (pid: number) => number = residen
     try {
       update();
     } catch {
-      clearInterval(timer); // it has ended: stop says so
+      clearInterval(timer); // it has ended: `stop` throws
     }
   }, 100);
   return {
@@ -103,7 +103,7 @@ export function watchMemory(pid: number, look: (pid: number) => number = residen
   };
 }
 
-/** Waits until the processes together use less than a twentieth of a processor; gives up waiting after `timeoutMs`. */
+/** Waits until the processes together use less than a twentieth of a CPU, at most `timeoutMs`. */
 export async function untilIdle(pids: readonly number[], timeoutMs: number): Promise<void> {
   const used = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
   const lookEveryMs = 400;

@@ -28,14 +28,14 @@ const benches: Bench[] = [
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 
-/** Returns where and when figures were taken: how busy the machine was with other things is part of it. */
+/** Returns where and when figures were measured, including the machine's other load. */
 function circumstances(loadBefore: number): string {
   const processors = cpus();
   const on = `${processors.length} cores (${processors[0]?.model ?? 'unknown'})`;
   return `${on}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}; load before: ${loadBefore.toFixed(1)}`;
 }
 
-/** Puts a bench's table between its two markers. Throws where the page has no such markers. */
+/** Writes a bench's table between its two markers. Throws if the page has no such markers. */
 function write(bench: Bench, table: string): void {
   const text = readFileSync(page, 'utf8');
   const [begin, end] = [`<!-- measured: ${bench.name} -->`, `<!-- end: ${bench.name} -->`];
@@ -44,7 +44,7 @@ function write(bench: Bench, table: string): void {
   writeFileSync(page, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
 }
 
-/** Runs the named benches, all where none is named. Returns whether every target was met. */
+/** Runs the named benches, by default all. Returns whether every target was met. */
 async function run(names: string[], isWritten: boolean): Promise<boolean> {
   const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) {
@@ -69,13 +69,13 @@ let isBrokenOff = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     isBrokenOff = true;
-    process.on('uncaughtException', () => undefined); // connections to what is being stopped
+    process.on('uncaughtException', () => undefined); // errors of connections to servers that are being stopped
     void stopPlatforms().finally(() => process.exit(130));
   });
 }
 const names = process.argv.slice(2).filter((argument) => argument !== '--write');
 const allHold = await run(names, process.argv.includes('--write')).catch((error: unknown) => {
-  // A bench fails when its platform is stopped: that must not end this process before all of it is.
+  // A bench fails when its platform is stopped: that must not end this process before all platforms are stopped.
   if (isBrokenOff) return false;
   throw error;
 });

@@ -1,15 +1,15 @@
 import type postgres from 'postgres';
 
-/** Connections that keep silent: nothing on them gets a response, and their server says no good-bye. */
+/** Connections that fall silent: no request on them gets a response, and the server does not close them. */
 export interface SilentConnections {
   count: number;
-  /** Lets PostgreSQL's processes go on; those whose client has left end. */
+  /** Resumes PostgreSQL's processes; those whose client has disconnected end. */
   release(): void;
 }
 
 /**
- * Stops the processes of PostgreSQL that serve a service's idle connections; what is dialled later works. A process that is not idle when it has
- * stopped might hold a lock that all need, so it goes on.
+ * Stops the PostgreSQL processes of a service's idle connections; later connections work. A process that is not idle once stopped might
+ * hold a lock that others need, so it is resumed.
  */
 export async function silenceConnections(sql: postgres.Sql, service: string): Promise<SilentConnections> {
   const connections = () => sql<{ pid: number; state: string }[]>`
@@ -20,7 +20,7 @@ export async function silenceConnections(sql: postgres.Sql, service: string): Pr
     stopped.clear();
     process.off('exit', release);
   };
-  // A stopped process would outlive a bench that is broken off.
+  // A stopped process would outlive an interrupted bench.
   process.on('exit', release);
   for (const { pid, state } of await connections()) {
     if (state !== 'idle') continue;

@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { atPace, type HostileSetting, type Hostility, pause, type Tally } from './hostility.ts';
 
-/** Hooks are bounded by client address: those who misuse them come from another one than the healthy customer's providers. */
+/** Client address of hostile hook calls: hooks are limited by client address, so it differs from the healthy customer's providers. */
 const hostileAddress = '127.0.0.66';
 const mebibyte = 1_048_576;
 
 interface SlowBody {
   path: string;
   headers: Record<string, string>;
-  /** Bytes that the head says the body has. */
+  /** Content-Length in bytes. */
   length: number;
-  /** Part that is sent of it each `everyMs`. */
+  /** Part of the body sent each `everyMs`. */
   piece: Buffer;
   everyMs: number;
   localAddress?: string;
 }
 
 /**
- * Sends one request with a body that comes slowly, until it has a response, its connection ends, or the signal comes. Returns the status, or
+ * Sends one request with a slow body, until it gets a response, its connection ends, or the signal is aborted. Returns the status, or
  * how it ended.
  */
 async function sendSlowly({ gatewayUrl }: HostileSetting, body: SlowBody, signal: AbortSignal): Promise<string> {
@@ -53,14 +53,14 @@ async function sendSlowly({ gatewayUrl }: HostileSetting, body: SlowBody, signal
   }
 }
 
-/** Target of such requests, the end of them, and what counts how they end. */
+/** Target of such requests, the signal that ends them, and the tally of their outcomes. */
 interface Run {
   setting: HostileSetting;
   signal: AbortSignal;
   tally: Tally;
 }
 
-/** Keeps `count` of such requests open; each is sent again once it has ended. */
+/** Keeps `count` such requests open; each is sent again once it has ended. */
 async function keepOpen(count: number, body: SlowBody, { setting, signal, tally }: Run) {
   const keepOne = async () => {
     while (!signal.aborted) {
@@ -74,7 +74,7 @@ async function keepOpen(count: number, body: SlowBody, { setting, signal, tally 
 const aByteASecond = { length: mebibyte / 2, piece: Buffer.from(' '), everyMs: 1_000 };
 const json = { 'content-type': 'application/json' };
 
-/** On two modules that the healthy customer uses. */
+/** Slow bodies to two modules that the healthy customer uses. */
 export const slowBodies: Hostility = {
   name: '400 slow bodies of a customer with a key',
   async run(setting, signal, tally) {
@@ -106,7 +106,7 @@ export const unknownHooks: Hostility = {
   },
 };
 
-/** Two of the live account and two of its sandbox, each just fast enough not to be refused. */
+/** Two slow uploads of the live account and two of its sandbox, each just fast enough not to be refused. */
 export const slowUploads: Hostility = {
   name: 'four slow uploads of a customer',
   async run(setting, signal, tally) {

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readlinkSync, readSync } from 'node:fs'
 import { waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 
-/** One statement as a process sent it; a parameter that was null is null. */
+/** Statement as a process sent it; null parameters are null. */
 export interface LoggedStatement {
   session: number;
   text: string;
@@ -12,8 +12,8 @@ export interface LoggedStatement {
 const settings = { log_statement: 'all', log_line_prefix: '%p/%a/ ', log_parameter_max_length: '-1' };
 
 /**
- * Writes down the statements that processes send to PostgreSQL while `work` runs, from the server's own log: what is measured
- * then is what the platform does, not what somebody once copied. The server must be one that this user has started.
+ * Returns the statements that processes send to PostgreSQL while `work` runs, from the server's log: so the bench measures the
+ * platform's statements, not an old copy of them. The server must have been started by this user.
  */
 export async function statementsOf(
   databaseUrl: string,
@@ -46,7 +46,7 @@ export async function statementsOf(
   }
 }
 
-/** The statements between begin and commit of each transaction, in the order of their commits. */
+/** Returns the statements between begin and commit of each transaction, in commit order. */
 export function transactionsOf(statements: readonly LoggedStatement[]): LoggedStatement[][] {
   const open = new Map<number, LoggedStatement[]>();
   const committed: LoggedStatement[][] = [];
@@ -64,7 +64,7 @@ export function transactionsOf(statements: readonly LoggedStatement[]): LoggedSt
 
 function parseLog(log: string, application: string): LoggedStatement[] {
   const statements: LoggedStatement[] = [];
-  // A line that goes on the one before begins with a tab.
+  // A continuation line begins with a tab.
   for (const entry of log.replace(/\n\t/g, '\n ').split(/\n(?=\d+\/)/)) {
     const [, pid, name, kind, text] = /^(\d+)\/([^/]*)\/ (LOG|DETAIL): {2}([\s\S]*)$/.exec(entry) ?? [];
     if (name !== application || text === undefined) continue;

@@ -13,7 +13,7 @@ const backlog = 20_000;
 const eventsPerSecond = 300;
 const roundMs = 5_000;
 
-/** An account with one endpoint, and what makes one of its contacts: the event of that is what is delivered. */
+/** Account with one endpoint, and the request that creates a contact, whose event is delivered. */
 interface Customer {
   id: string;
   client: ReturnType<typeof createClient>;
@@ -53,15 +53,15 @@ async function customer(platform: ProcessPlatform, receiver: Child): Promise<Cus
   const { id, key } = await platform.account();
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
   const { id: endpoint } = await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
-  // With these fields the envelope has a kilobyte.
+  // With these fields the envelope is about a kilobyte.
   const body = JSON.stringify({ name: 'Ada Lovelace', phone: '+4930901820', fields: { note: 'x'.repeat(600) } });
   const request = requestBytes(platform.gatewayUrl, 'POST /v1/cdp/contacts', { authorization: `Bearer ${key}` }, body);
   return { id, client, request, endpoint };
 }
 
 /**
- * Contacts made through the gateway at a steady rate. Counts from the event's own timestamp, which is taken before the
- * commit, to the arrival of its first try. Undisturbed and with every tenth event for an endpoint that hangs, in turn.
+ * Measures events of contacts created through the gateway at a steady rate, from the event's timestamp, which is taken before the
+ * commit, to the arrival of its first attempt; alternately undisturbed and with every tenth event for an endpoint that hangs.
  */
 async function latency(setting: Setting): Promise<Figure[]> {
   const calm: Record<'p50' | 'p99', number[]> = { p50: [], p99: [] };
@@ -99,7 +99,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Returns the delays of all events but the last customer's, whose endpoint hangs where `hangs`. */
+/** Returns the delays of all events except the last customer's, whose endpoint hangs if `hangs`. */
 async function steadyRound({ platform, receiver, sql, customers }: Setting, hangs: boolean) {
   const last = customers.at(-1)!;
   if (hangs) {
@@ -112,12 +112,12 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
   let made = 0;
   const next = () => customers[made++ % accounts]!.request;
   const result = await openLoop({ url: platform.gatewayUrl, connections: 32, next }, eventsPerSecond, roundMs);
-  if (result.statuses[201] !== result.answers)
+  if (result.statuses[201] !== result.responses)
     throw new Error(`not all contacts were made: ${JSON.stringify(result.statuses)}`);
   const rows = await waitFor('all events to be taken', async () => {
     const found = await sql<{ id: string; account_id: string; at: string; taken_at: Date }[]>`
       select id, account_id, envelope::json->>'timestamp' as at, taken_at from webhooks.events where taken_at >= ${began}`;
-    return found.length >= result.answers ? found : undefined;
+    return found.length >= result.responses ? found : undefined;
   });
   const madeAt = new Map(rows.filter((row) => row.account_id !== last.id).map(({ id, at }) => [id, Date.parse(at)]));
   const takenMs = rows.map(({ at, taken_at }) => taken_at.getTime() - Date.parse(at));
@@ -135,7 +135,7 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
       return madeAt.size === 0;
     },
     20_000,
-  ).catch(() => undefined); // what is missing is counted
+  ).catch(() => undefined); // missing ones are counted
   if (hangs && hung === 0) throw new Error('the endpoint that was to hang got no try: nothing was disturbed');
   if (hangs) {
     await last.client.deleteEndpoint({ params: { endpoint_id: last.endpoint } });
@@ -150,8 +150,8 @@ async function arrivalsAt(receiver: Child): Promise<{ path: string; id: string; 
 }
 
 /**
- * A service that was unavailable comes back: meanwhile events were written to the outbox of customer data and carried to the bus by
- * its relay. Counts from the moment it goes on until the last delivery is written down as delivered, taking the events included.
+ * Measures the backlog after a service was unavailable: meanwhile events were written to the outbox of customer data and published by
+ * its relay. Counts from when it resumes until the last delivery is recorded as delivered, including consuming the events.
  */
 async function drain({ platform, receiver, sql, customers }: Setting): Promise<Figure[]> {
   const pid = platform.pidOf('webhooks')!;
@@ -187,7 +187,7 @@ async function delivered(sql: postgres.Sql): Promise<number> {
   return row!.count;
 }
 
-/** Writes events as customer data's transactions do, and waits until its relay has brought them to the bus. */
+/** Writes events like customer data's transactions, and waits until its relay has published them. */
 async function publish(sql: postgres.Sql, customers: Customer[], count: number): Promise<void> {
   const note = 'x'.repeat(700);
   const ids = customers.map(({ id }) => id);

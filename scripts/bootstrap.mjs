@@ -1,4 +1,4 @@
-// Installs the packages when package.json files or the lock changed since the last time. Runs on Node 20, before Node 24 is there.
+// Installs the packages when package.json files or the lock changed since the last run. Runs on Node 20, before Node 24 is installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ function fail(message) {
   process.exit(1);
 }
 
-/** The root's package.json and lock, and each workspace's package.json, in a stable order. */
+/** Returns the root's package.json and lock, and each workspace's package.json, in a stable order. */
 function manifests() {
   const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const folders = workspaces.flatMap((pattern) => {

@@ -4,18 +4,18 @@ import type { EventDefinition, InternalRequest, ServiceName } from '@customer-pl
 import { services } from '@customer-platform/deploy/deployables';
 import { type Node, nodesOf } from './syntax.ts';
 
-/** The subjects one service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
+/** Subjects that a service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
 export interface BusPermissions {
   publish: string[];
   subscribe: string[];
 }
 
-/** The part of a service definition that the bus sees. */
+/** Part of a service definition that concerns the bus. */
 interface ConsumerNames {
   consumers?: readonly { name: string; filter: { audience?: string; service?: string; kind?: string } }[];
 }
 
-/** Keys of requests that every service replies to, by who asks them: one line for each. */
+/** Keys of requests that every service handles, by the service that sends them. */
 const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {
   gateway: ['republishEvents'],
 };
@@ -24,7 +24,7 @@ const root = join(import.meta.dirname, '..');
 const scope = '@customer-platform/';
 const names = ['gateway', ...services.map(({ name }) => name)] as ServiceName[];
 
-/** Returns each service's permissions, derived from its definition and the sources it runs. Throws where a news topic is no constant, or a followed event none of the contracts. */
+/** Returns each service's permissions, from its definition and sources. Throws if a topic is no constant, or a followed event is in no contract. */
 export async function busPermissions(): Promise<Record<string, BusPermissions>> {
   const { requests, events } = await declared();
   const uses = new Map<ServiceName, BusUse>();
@@ -46,7 +46,7 @@ export async function busPermissions(): Promise<Record<string, BusPermissions>> 
   return Object.fromEntries([...uses].map(([name, use]) => [name, permissionsOf(name, use, askersOf(name))]));
 }
 
-/** One service's use of the bus. */
+/** A service's use of the bus. */
 interface BusUse {
   consumers: NonNullable<ConsumerNames['consumers']>;
   asked: InternalRequest[];
@@ -61,11 +61,11 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
     ...(askedOfEveryService[name] ?? []).map((key) => `{prefix}.request.*.${key}`),
   ];
   const consumed = used.consumers.flatMap(({ name: consumer, filter }) => {
-    // As packages/service-kit names the durable consumer and its filter: tests/bus-authentication.test.ts runs them all.
+    // Named like the durable consumers of packages/service-kit: tests/bus-authentication.test.ts runs them all.
     const durable = `${name}-${consumer.replaceAll('.', '-')}`;
     const subject = `{prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
     return [
-      // With the filter in the subject, which the server holds against the request: no other events can be asked for.
+      // With the filter in the subject, which the server compares with the request: the consumer can get no other events.
       `$JS.API.CONSUMER.CREATE.{prefix}.${durable}.${subject}`,
       `$JS.API.CONSUMER.INFO.{prefix}.${durable}`,
       `$JS.API.CONSUMER.MSG.NEXT.{prefix}.${durable}`,
@@ -73,8 +73,8 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
     ];
   });
   const stream = ['$JS.API.INFO', '$JS.API.STREAM.INFO.{prefix}', '$JS.API.STREAM.CREATE.{prefix}'];
-  // Where a reply goes is a secret of the one who asks: NATS' allow_responses would remember every event's place to be acknowledged too,
-  // and with some thousands of them the server searches them all for each event (2.9).
+  // Reply inboxes, which only the requester knows. NATS' allow_responses would remember the reply subject of every event too, and with
+  // some thousands of them the server searches them all for each event (2.9).
   const replies = askers.map((asker) => `_INBOX.${asker}.reply.*`);
   const followed = used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`);
   const news = (topics: string[]) => topics.map((topic) => `{prefix}.news.${topic}`);
@@ -98,7 +98,7 @@ interface Source {
   text: string;
 }
 
-/** The sources a service runs: its own, and those of our packages that it depends on; no tests. */
+/** Returns the sources that a service runs: its own, and those of our packages that it depends on, without tests. */
 function sourcesOf(name: string): Source[] {
   const folders = new Set([name === 'gateway' ? name : `services/${name}`]);
   for (const folder of folders) {
@@ -108,7 +108,7 @@ function sourcesOf(name: string): Source[] {
     const ours = Object.keys(dependencies).filter((dependency) => dependency.startsWith(scope));
     for (const dependency of ours) folders.add(`packages/${dependency.slice(scope.length)}`);
   }
-  folders.delete('packages/contracts'); // declares every request and asks none
+  folders.delete('packages/contracts'); // declares every request and sends none
   return [...folders].flatMap((folder) =>
     globSync(`${folder}/src/**/*.ts`, { cwd: root, exclude: (file) => /\.test\.ts$/.test(file) })
       .sort()
@@ -116,7 +116,7 @@ function sourcesOf(name: string): Source[] {
   );
 }
 
-/** Every internal request and event that the contracts declare, by the name under which they export it. */
+/** Returns every internal request and event of the contracts, by export name. */
 async function declared(): Promise<{ requests: Map<string, InternalRequest>; events: Map<string, EventDefinition> }> {
   const requests = new Map<string, InternalRequest>();
   const events = new Map<string, EventDefinition>();
@@ -134,7 +134,7 @@ async function declared(): Promise<{ requests: Map<string, InternalRequest>; eve
   return { requests, events };
 }
 
-/** The events that a source follows on the bus as they are published. */
+/** Returns the events that a source follows on the bus as they are published. */
 export function eventsFollowedIn(
   { file, text }: Source,
   events: ReadonlyMap<string, EventDefinition>,
@@ -149,12 +149,12 @@ export function eventsFollowedIn(
   });
 }
 
-/** A request that a service's own sources name is one it replies to, except in a package: there any service asks it. */
+/** Returns a filter for requests that a file sends to other services: a service's own sources handle its own requests, a package sends any. */
 function isOthers(name: ServiceName, file: string): (request: InternalRequest) => boolean {
   return ({ service }) => service !== name || file.startsWith('packages/');
 }
 
-/** The requests that a source imports by name, or takes out of an import of all that a contract exports. */
+/** Returns the requests that a source imports by name, or reads from a namespace import of a contract. */
 export function requestsNamedIn(text: string, requests: ReadonlyMap<string, InternalRequest>): InternalRequest[] {
   const nodes = nodesOf(text);
   const specifiers = nodes
@@ -170,7 +170,7 @@ export function requestsNamedIn(text: string, requests: ReadonlyMap<string, Inte
   return named.flatMap((name) => requests.get(name ?? '') ?? []);
 }
 
-/** The topics that a source announces or listens to on the bus. */
+/** Returns the topics that a source announces or listens to on the bus. */
 export function topicsIn(method: 'announce' | 'listen', { file, text }: Source, sources: readonly Source[]): string[] {
   const nodes = nodesOf(text);
   const calls = nodes.filter(({ callee }) => {
@@ -190,7 +190,7 @@ export function topicsIn(method: 'announce' | 'listen', { file, text }: Source, 
   });
 }
 
-/** The name of an identifier, private ones without their mark. */
+/** Returns the name of an identifier, without the # of private ones. */
 function nameOf(node: unknown): string | undefined {
   const { type, name, id } = (node as Partial<Node> | null | undefined) ?? {};
   return type === 'PrivateName' ? nameOf(id) : (name as string | undefined);

@@ -16,7 +16,7 @@ process.chdir(join(import.meta.dirname, '..'));
 
 const allowedFile = 'scripts/house/allowed.json';
 type Rule = 'imports' | 'lines' | 'parameters' | 'lists' | 'words';
-/** Numbers of what breaks a rule today, by rule. They only ever fall: `npm run house -- --lower` writes what is left of them. */
+/** Number of violations allowed today, by rule. They only ever fall: `npm run house -- --lower` writes the current numbers. */
 const allowed = JSON.parse(readFileSync(allowedFile, 'utf8')) as Record<Rule, Numbers>;
 
 const exclude = ['**/node_modules/**'];
@@ -28,7 +28,7 @@ const sources = read.flatMap((each) => each.sources);
 const documents = globSync(['*.md', 'docs/*.md', 'docs/adr/*.md', '{gateway,packages/*,services/*}/README.md'])
   .filter((file) => file !== 'CHANGELOG.md')
   .sort();
-// A check that read nothing proves nothing.
+// A check that found no files proves nothing.
 const unread = read
   .filter((each) => each.sources.every((source) => importsOf(source).length === 0))
   .map(({ room }) => `${room.folder}: no files or no imports were read`);
@@ -67,7 +67,7 @@ console.log(
 console.log(`house: places left to mend: ${left.join(', ')}, with ${hits.length} words`);
 process.exit(faults.length === 0 ? 0 : 1);
 
-/** Lowers what is allowed to what there is, under the names that files have now. Throws where git does. */
+/** Lowers the allowed numbers to the current ones, under the files' current names. Throws if git fails. */
 function lower(): void {
   const git = (...given: string[]) => execFileSync('git', given, { encoding: 'utf8' }).trim();
   const since = git('log', '-1', '--format=%H', '--', allowedFile);
@@ -77,7 +77,7 @@ function lower(): void {
   writeFileSync(allowedFile, `${JSON.stringify(allowed, null, 2)}\n`);
 }
 
-/** Prints each word that we do not use, how often it stands anywhere, and where. */
+/** Prints each word that we do not use, its number of occurrences, and their places. */
 function listWords(): void {
   for (const [word, each] of Map.groupBy(hits, (hit) => hit.word.word)) {
     console.log(`${word}: ${each.length}; instead ${each[0]!.word.instead}`);

@@ -4,7 +4,7 @@ import { faultsOf } from './check-openapi.ts';
 
 type Json = Record<string, unknown>;
 
-/** The document with one thing changed: `change` gets a copy. */
+/** Returns the document with one change: `change` gets a copy. */
 function documentWith(change: (document: { paths: Record<string, Record<string, Json>>; components: Json }) => void) {
   const copy = structuredClone(openApiDocument()) as Parameters<typeof change>[0];
   change(copy);

@@ -8,12 +8,12 @@ import openapiTypescript, { astToString } from 'openapi-typescript';
 
 const root = join(import.meta.dirname, '..');
 
-/** Long enough for a machine under load, on which the compiler takes 15 seconds. */
+/** Timeout in milliseconds: under load the compiler takes 15 seconds. */
 const compileMs = 120_000;
 
 /**
- * What a customer's program does with the generated types. It compiles only while operations have their bodies, an enum is one type
- * wherever it stands, a resource one type wherever it comes from, and a PUT takes no key.
+ * A customer's program that uses the generated types. It compiles only if operations have their bodies, each enum and each resource
+ * is one type everywhere, and a PUT takes no Idempotency-Key.
  */
 const program = `import type { components, operations, webhooks } from './api.js';
 
@@ -41,14 +41,14 @@ const refused: ResponseOf<'listContacts', 400>['error']['code'] = 'invalid_reque
 export const all = [taken, nameless, pigeon, hours, sent, told, keyed, putWithoutKey, refused];
 `;
 
-/** Returns what keeps the document from being used, in sentences: errors of the linter, or else of the generator and the compiler. */
+/** Returns the document's errors in sentences: those of the linter, or if there are none, of the generator and the compiler. */
 export async function faultsOf(document: object, using = program): Promise<string[]> {
   const linted = await lintFaults(document);
   if (linted.length > 0) return linted;
   return compileFaults(await typesOf(document), using);
 }
 
-/** Redocly's recommended rules, but for the paths it takes for one another: the specification has them, and the more fixed one wins. */
+/** Returns errors by Redocly's recommended rules except ambiguous paths: the specification has them, and the more concrete path wins. */
 async function lintFaults(document: object): Promise<string[]> {
   const config = await createConfig({ extends: ['recommended'], rules: { 'no-ambiguous-paths': 'off' } });
   const source = JSON.stringify(document, null, 1);
@@ -84,7 +84,7 @@ if (import.meta.main) {
   const document = openApiDocument() as { paths: object };
   const operations = Object.values(document.paths).reduce((sum, path) => sum + Object.keys(path).length, 0);
   const faults = await faultsOf(document);
-  // A check that read nothing proves nothing.
+  // A check that found no operations proves nothing.
   if (operations === 0) faults.push('the document has no operations');
   for (const fault of faults) console.error(fault);
   console.log(`openapi: ${operations} operations linted and generated, ${faults.length} faults`);

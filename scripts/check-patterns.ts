@@ -5,19 +5,19 @@ import { openApiDocument } from '@customer-platform/contracts/openapi';
 import { check, type Diagnostics } from 'recheck';
 import { type Pattern, patternsOf } from './patterns.ts';
 
-/** Patterns that recheck cannot judge, as `file /source/flags`, each with the reason why its time is linear. Line numbers would go stale. */
+/** Patterns that recheck cannot judge, as `file /source/flags`, each with the reason why it takes linear time. Line numbers would go stale. */
 const judgedByHand: Record<string, string> = {};
 
-/** Every folder with code. One that has none has moved: the check would read nothing there and say nothing. */
+/** Folders with code. One without code has moved, and the check would silently skip it. */
 const folders = ['packages', 'services', 'gateway', 'deploy', 'scripts', 'bench', 'tests'];
 
 /**
- * What recheck may spend on one pattern. It counts steps and starts from one seed, so that a slow machine judges as a fast one; its
- * clock only ends what would never end, and that is a fault.
+ * Limits of recheck per pattern. It counts steps and has a fixed seed, so that slow and fast machines get the same result; its
+ * timeout only ends a check that would never end, and that is a fault.
  */
 const effort = { randomSeed: 1, timeout: 120_000, incubationTimeout: null, attackTimeout: null };
 
-/** Returns for each pattern that is not known to take linear time a line that says where it is and what is wrong, in the given order. */
+/** Returns a line for each pattern that is not known to take linear time, with its place and what is wrong, in the given order. */
 export async function faultsOf(patterns: Pattern[], byHand = judgedByHand): Promise<string[]> {
   const verdicts = new Map<string, Diagnostics>();
   const distinct = [...new Map(patterns.map((pattern) => [written(pattern), pattern])).values()];
@@ -42,7 +42,7 @@ function written({ source, flags }: Pattern): string {
   return `/${source}/${flags}`;
 }
 
-/** Returns the patterns of a JSON document's schemas, zod's own among them. The "line" is that of the indented document. */
+/** Returns the patterns of a JSON document's schemas, zod's own included. `line` is that of the indented document. */
 export function patternsOfDocument(file: string, document: object): Pattern[] {
   return JSON.stringify(document, null, 1)
     .split('\n')
@@ -60,7 +60,7 @@ if (import.meta.main) {
   });
   const documented = patternsOfDocument('docs/reference/openapi.json', openApiDocument());
   const patterns = [...read.flatMap(({ results }) => results.flatMap((each) => each.patterns)), ...documented];
-  // A check that read nothing proves nothing.
+  // A check that found no patterns proves nothing.
   const unread = read
     .filter(({ results }) => results.every((each) => each.patterns.length === 0))
     .map(({ folder }) => `${folder}: no patterns were read`);

@@ -1,6 +1,6 @@
 import { type Node, nodesOf } from './syntax.ts';
 
-/** A regular expression as a file writes it. */
+/** Regular expression as written in a file. */
 export interface Pattern {
   file: string;
   /** From 1. */
@@ -9,13 +9,13 @@ export interface Pattern {
   flags: string;
 }
 
-/** Stands where a pattern takes text that was escaped: what matters to the time is what is around it. */
+/** Placeholder for escaped text in a pattern: only the rest matters to its time. */
 const escapedText = 'escaped';
 
 /**
  * Returns the regular expressions of a TypeScript or JavaScript file: literals, and the constant texts that `RegExp`,
- * `match` and `matchAll` are given. `faults` names each `RegExp` whose text is neither constant nor escaped
- * by `RegExp.escape`. Throws SyntaxError if the file cannot be parsed.
+ * `match` and `matchAll` get. `faults` names each `RegExp` whose text is neither constant nor escaped by
+ * `RegExp.escape`. Throws SyntaxError if the file cannot be parsed.
  */
 export function patternsOf(file: string, text: string): { patterns: Pattern[]; faults: string[] } {
   const nodes = nodesOf(text);
@@ -39,7 +39,7 @@ export function patternsOf(file: string, text: string): { patterns: Pattern[]; f
   return { patterns, faults };
 }
 
-/** Initial values of the module's constants by name, without any name that a scope binds a second time. */
+/** Returns the initial values of the module's constants by name, without names that another scope binds too. */
 function constantsAmong(nodes: Node[]): Map<string, Node> {
   const values = new Map<string, Node>();
   const bindings = nodes.flatMap((node) => {
@@ -58,7 +58,7 @@ function constantsAmong(nodes: Node[]): Map<string, Node> {
   return values;
 }
 
-/** The names that a pattern of a binding binds. */
+/** Returns the names that a binding pattern binds. */
 function namesIn(binding: Node | null): string[] {
   switch (binding?.type) {
     case 'Identifier':
@@ -82,7 +82,7 @@ function namesIn(binding: Node | null): string[] {
 
 const textMethods = ['match', 'matchAll'];
 
-/** Returns what a call makes a regular expression of; undefined if it makes none. */
+/** Returns the regular expression's source in a call; undefined if the call creates none. */
 function regExpUse(
   node: Node,
 ): { source: Node | undefined; flags: Node | undefined; isConstructor: boolean } | undefined {
@@ -92,7 +92,7 @@ function regExpUse(
   if (nameOf(callee) === 'RegExp') return { source: first, flags: second, isConstructor: true };
   const method = methodOf(callee);
   if (!method || !textMethods.includes(method) || !first || second) return undefined;
-  if (first.type === 'RegExpLiteral') return undefined; // stands among the nodes itself
+  if (first.type === 'RegExpLiteral') return undefined; // it is a node of its own
   return { source: first, flags: undefined, isConstructor: false };
 }
 
@@ -107,7 +107,7 @@ function methodOf(node: Node): string | undefined {
   return (node.property as Node).name as string | undefined;
 }
 
-/** The text that an expression always has; undefined where it depends on anything. */
+/** Returns an expression's constant text; undefined if it is not constant. */
 function textOf(node: Node, constants: Map<string, Node>, depth = 0): string | undefined {
   if (depth > 20) return undefined;
   const inner = (each: unknown) => textOf(each as Node, constants, depth + 1);

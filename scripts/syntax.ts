@@ -1,27 +1,27 @@
 import { parse } from '@babel/parser';
 
-/** A node of a syntax tree, of which keys beyond these follow from its `type`. */
+/** Node of a syntax tree; its other keys depend on its `type`. */
 export interface Node {
   type: string;
-  /** `line` counts from 1. */
+  /** Lines, from 1. */
   loc: { start: { line: number }; end: { line: number } };
   [key: string]: unknown;
 }
 
-/** A comment: its text without the slashes and asterisks around it, and the line it starts on, from 1. */
+/** Comment: its text without delimiters, and its first line, from 1. */
 export interface Comment {
   text: string;
   line: number;
 }
 
-/** A module's nodes, parents before children, its comments in order, and each node's parent by the node. */
+/** Nodes of a module, parents before children, its comments in order, and each node's parent by the node. */
 export interface Syntax {
   nodes: Node[];
   comments: Comment[];
   parents: Map<Node, Node>;
 }
 
-/** Returns the syntax of a TypeScript or JavaScript module. Throws SyntaxError if it is none. */
+/** Returns the syntax of a TypeScript or JavaScript module. Throws SyntaxError if it cannot be parsed. */
 export function syntaxOf(text: string): Syntax {
   const tree = parse(text, { sourceType: 'module', plugins: ['typescript'] });
   const nodes: Node[] = [];
@@ -40,7 +40,7 @@ export function syntaxOf(text: string): Syntax {
   return { nodes, comments, parents };
 }
 
-/** Returns every node of a TypeScript or JavaScript module, parents before children. Throws SyntaxError if it is none. */
+/** Returns every node of a TypeScript or JavaScript module, parents before children. Throws SyntaxError if it cannot be parsed. */
 export function nodesOf(text: string): Node[] {
   return syntaxOf(text).nodes;
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type OwnAi, startOwnAi, tokensOfCall } from './own-ai.ts';
 import { callHook, type OwnProvider, startOwnProvider } from './own-provider.ts';
 
-/** A customer writes; an agent that knows what to reply plans; somebody approves; the customer has the reply. */
+/** A customer writes; an agent that has the information plans a reply; a member approves; the customer gets the reply. */
 let platform: Platform;
 let provider: OwnProvider;
 let ai: OwnAi;
@@ -26,7 +26,7 @@ const article = {
   body: '# Days\n\nWe deliver from Monday to Saturday.\n\n# Costs\n\nDelivery is free above 40 euros.',
 };
 
-/** A shop with an agent that is live, an article that is read, and a customer with an open deal. */
+/** Opens a shop with a live agent, an indexed article, and a customer with an open deal. */
 async function openShop(client: Client) {
   const set = await client.putChannel({ params: { channel: 'whatsapp' }, body: provider.settings });
   const { id: source_id } = await client.createSource({ body: article });
@@ -67,7 +67,7 @@ async function openShop(client: Client) {
 const messageOf = (plan: Plan) => plan.steps.find(({ action }) => action === 'send_message')!;
 
 describe('a question by WhatsApp', () => {
-  it('leads to a plan that somebody approves, and to the answer with its source, in the sandbox with nothing of one’s own', async () => {
+  it('leads to a plan that somebody approves, and to the reply with its source, in the sandbox with nothing of one’s own', async () => {
     const { testClient: client } = await platform.account();
     const { agent, contact, write, awaiting, ended } = await openShop(client);
     expect((await write('Which days do you deliver?')).status).toBe(200);
@@ -88,7 +88,7 @@ describe('a question by WhatsApp', () => {
     const done = await ended(plan.id);
     expect(done).toMatchObject({ status: 'completed', decision_note: 'Good', last_error: null });
     const message_id = String(messageOf(done).result!.message);
-    const message = await waitFor('the answer to arrive', async () => {
+    const message = await waitFor('the reply to arrive', async () => {
       const found = await client.getMessage({ params: { message_id } });
       return found.status === 'delivered' && found;
     });
@@ -99,7 +99,7 @@ describe('a question by WhatsApp', () => {
     expect(ai.received).toEqual([]);
   });
 
-  it("goes to the account's own AI, and the answer to its own provider, and webhooks are told of each", async () => {
+  it("goes to the account's own AI, and the reply to its own provider, and webhooks are told of each", async () => {
     const account: TestAccount = await platform.account();
     const { client } = account;
     await client.updateAgentSettings({ body: ai.settings });
@@ -116,7 +116,7 @@ describe('a question by WhatsApp', () => {
     expect(call!.body).toContain('We deliver from Monday to Saturday.');
     await client.approvePlan({ params: { plan_id: plan.id } });
     await ended(plan.id);
-    const sent = await waitFor('the answer', () =>
+    const sent = await waitFor('the reply', () =>
       provider.sent().find(({ body }) => body.includes('(from "Delivery")')),
     );
     expect(sent).toMatchObject({ channel: 'whatsapp', to: phone });

@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { bodyOf } from './body-of.ts';
 import { endSeeds, Seed } from './seed.ts';
 
-/** Whatever is sent, every operation responds with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
+/** Whatever the input, every operation responds with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
 let platform: Platform;
 let account: TestAccount;
 let seed: Seed;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   account = await platform.account({ timezone: 'UTC' });
   const ada = { name: 'Ada', email: 'ada@example.com' };
   const member = await platform.admin('POST', `/admin/accounts/${account.id}/members`, ada);
-  // The account that admin operations are tried on is another, for some of them would take the first one's rights.
+  // Admin operations run on another account, because some of them would revoke the first one's rights.
   const tried = await platform.account({ timezone: 'UTC' });
   const keys = await platform.admin('GET', `/admin/accounts/${tried.id}/keys`);
   adminIds = { account_id: tried.id, key_id: keys.body.data[0].id, member_id: member.body.id };
@@ -76,7 +76,7 @@ const formats: Record<string, fc.Arbitrary<unknown>> = {
   date: instants.map((text) => text.slice(0, 10)),
 };
 
-/** Values that a schema takes, more or less: patterns are not followed, so that some are refused deep inside. */
+/** Generates values that a schema accepts, more or less: patterns are ignored, so that some values are refused further inside. */
 function valid(schema: JsonSchema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if ('const' in schema) return fc.constant(schema.const);
@@ -146,7 +146,7 @@ const hostile = fc.oneof(
   ),
 );
 
-/** A body that is right but for some of its fields. */
+/** Generates a body that is valid except for some of its fields. */
 function almost(schema: JsonSchema): fc.Arbitrary<unknown> {
   const names = Object.keys(schema.properties ?? {});
   if (names.length === 0) return hostile;
@@ -177,7 +177,7 @@ const rawBodies: [string, string | Uint8Array, Record<string, string>][] = [
 const all: readonly Operation[] = [...operations, ...Object.values(adminOperations)];
 const byKey = (list: readonly Operation[]) => list.map((operation) => [operation.key, operation] as const);
 
-/** Sends to where the operation is: the control plane, or the public gateway. */
+/** Sends a request to the operation's server: the control plane, or the public gateway. */
 async function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawAnswer> {
   const { method, path } = operation;
   if (!path.startsWith('/admin/')) return await account.request(method, (await seed.path(path)) + query, options);
@@ -186,7 +186,7 @@ async function send(operation: Operation, options: RequestOptions, query = ''): 
 }
 
 describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => {
-  it('answers any body soundly', async () => {
+  it('handles any body soundly', async () => {
     const schema = schemaOf(operation.body!);
     await fc.assert(
       fc.asyncProperty(fc.oneof(almost(schema), valid(schema), hostile), async (body) =>
@@ -208,7 +208,7 @@ describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => 
     }
   });
 
-  it('answers numbers beyond all bounds soundly', async () => {
+  it('handles numbers beyond all bounds soundly', async () => {
     const names = Object.keys(operation.body!.shape);
     for (const number of ['1e999', '-1e999', '9007199254740993', '1e-999', `1${'0'.repeat(400)}`]) {
       const rawBody = `{${names.map((name) => `${JSON.stringify(name)}:${number}`).join(',')}}`;
@@ -223,20 +223,20 @@ describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => 
   });
 });
 
-/** The required fields of a body with values of the right form, so that only the field under test is at fault. */
+/** Returns valid values for the required fields of a body, so that only the field under test is invalid. */
 function required(operation: Operation): Record<string, unknown> {
   const schema = schemaOf(operation.body!);
   const fields = (schema.required ?? []).map((name) => {
     const field = schema.properties![name]!;
     const [value] = fc.sample(valid(field), { numRuns: 1, seed: 1 });
-    // A list may not repeat itself, which its schema does not say: as short as it may be it does not.
+    // Items of a list must be unique, which its schema does not say: the shortest list is.
     return [name, Array.isArray(value) ? value.slice(0, field.minItems ?? 0) : value];
   });
   return Object.fromEntries(fields);
 }
 
 describe.each(byKey(all.filter(({ query }) => query)))('%s', (_key, operation) => {
-  it('answers any query soundly', async () => {
+  it('handles any query soundly', async () => {
     const names = Object.keys(operation.query!.shape);
     const value = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 30 }),
@@ -254,7 +254,7 @@ describe.each(byKey(all.filter(({ query }) => query)))('%s', (_key, operation) =
   }, 60_000);
 });
 
-it('answers any path soundly', async () => {
+it('handles any path soundly', async () => {
   const segment = fc.oneof(
     fc.constantFrom('v1', 'calendar', 'appointments', '..', '.', '%2e%2e', '%2f', '%00', '%', '%zz', '\\', ';', '*'),
     fc.webSegment(),

@@ -3,7 +3,7 @@ import type { RequestOptions } from '@customer-platform/testkit';
 
 const boundary = 'the-boundary-of-a-test';
 
-/** A body as an operation takes it: as JSON, or as a form, of the same bytes whenever it is made. */
+/** Returns an operation's body as JSON, or as a form, always with the same bytes. */
 export function bodyOf(operation: Operation, body: unknown): RequestOptions {
   if (operation.bodyType !== 'multipart') return { body };
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const isRefusal = /Permissions Violation|Authorization Violation/;
 
-/** Returns how the server took a message: the refusal, or the reply. */
+/** Returns the result of publishing a message: the refusal, or the reply. */
 async function publishing(connection: NatsConnection, subject: string, payload = '{}'): Promise<string> {
   return await connection.request(subject, payload, { timeout: 5_000, noMux: true }).then(
     (reply) => `replied to: ${subject} ${reply.string()}`,
@@ -40,7 +40,7 @@ async function publishing(connection: NatsConnection, subject: string, payload =
   );
 }
 
-/** Returns how the server took a subscription. */
+/** Returns the result of a subscription. */
 async function subscribing(connection: NatsConnection, subject: string): Promise<string> {
   let refusal: Error | null = null;
   connection.subscribe(subject, {
@@ -179,7 +179,7 @@ it('believes a service in its own events alone, whatever it writes into an envel
   for (const { subject, envelope } of forged)
     expect(await publishing(connection, subject, JSON.stringify(envelope))).toContain('"stream":"platform"');
   await connection.close();
-  // Behind the forged ones in the stream: once it is recorded, they were taken or refused.
+  // It follows the forged ones in the stream: once it is recorded, they were processed or refused.
   await client.createContact({ body: { name: 'Ada' } });
   const recorded = await waitFor('the event', async () => {
     const { data } = await client.listEvents({ query: { type: 'contact.created' } });

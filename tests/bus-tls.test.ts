@@ -13,7 +13,7 @@ let directory: string;
 let nats: Awaited<ReturnType<typeof startServer>>;
 let platform: Platform;
 
-/** NATS that speaks TLS alone, with clients that show a certificate of its authority. */
+/** Starts NATS with TLS only, which requires client certificates of its authority. */
 beforeAll(async () => {
   mkdirSync(root, { recursive: true, mode: 0o700 });
   directory = mkdtempSync(join(root, 'test-'));
@@ -42,7 +42,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-it('carries events over TLS, by the first server of a list that answers', async () => {
+it('carries events over TLS, by the first server of a list that responds', async () => {
   const { client } = await platform.account();
   const { id } = await client.createContact({ body: { name: 'Ada' } });
   const event = await waitFor(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bodyOf } from './body-of.ts';
 import { endSeeds, Seed } from './seed.ts';
 
-/** Promises of every operation, from its contract alone: a new operation is tested here without a line. */
+/** Tests promises of every operation from its contract: a new operation needs no code here. */
 let platform: Platform;
 let owner: TestAccount;
 let stranger: TestAccount;
@@ -90,18 +90,18 @@ each(
 );
 
 each(
-  'answers module_off where its module is off',
+  'responds module_off where its module is off',
   (operation) => operation.gate !== null,
   async (operation) => {
     expectRefusal(await some(operation, moduleless), 404, 'module_off');
   },
 );
 
-each("answers not_found for another account's resource, before it looks at the body", hasPathId, async (operation) => {
+each("responds not_found for another account's resource, before it looks at the body", hasPathId, async (operation) => {
   expectRefusal(await some(operation, stranger), 404, 'not_found');
 });
 
-each('answers not_found for an id that is none', hasPathId, async (operation) => {
+each('responds not_found for an id that is none', hasPathId, async (operation) => {
   const path = operation.path.replace(/\{\w+\}/g, '%20nope%20');
   expectRefusal(await some(operation, owner, path), 404, 'not_found');
 });
@@ -141,7 +141,7 @@ function isList(operation: Operation): boolean {
   return operation.query !== undefined && 'starting_after' in operation.query.shape;
 }
 
-each('repeats its first answer for the same Idempotency-Key, byte by byte', isWrite, async (operation) => {
+each('repeats its first response for the same Idempotency-Key, byte by byte', isWrite, async (operation) => {
   const account = await accountWithMember({});
   const path = await new Seed(account, platform.clock.now()).path(operation.path);
   const send = (given: unknown) => {
@@ -167,7 +167,7 @@ each('refuses an Idempotency-Key that is none', isWrite, async (operation) => {
 });
 
 each(
-  'answers 405 with Allow to a wrong method, and OPTIONS with 204',
+  'responds 405 with Allow to a wrong method, and OPTIONS with 204',
   () => true,
   async (operation) => {
     const path = await seed.path(operation.path);
@@ -187,7 +187,7 @@ function samePlace(one: Operation, other: Operation): boolean {
 }
 
 each(
-  'answers not_found with a slash at the end',
+  'responds not_found with a slash at the end',
   () => true,
   async (operation) => {
     expectRefusal(await some(operation, owner, `${await seed.path(operation.path)}/`), 404, 'not_found');
@@ -195,7 +195,7 @@ each(
 );
 
 each(
-  'carries Request-Id and rate limit headers, and answers HEAD as GET',
+  'carries Request-Id and rate limit headers, and handles HEAD as GET',
   (operation) => operation.method === 'GET',
   async (operation) => {
     const path = (await seed.path(operation.path)) + (requiresQuery(operation) ? await requiredQuery(operation) : '');
@@ -211,7 +211,7 @@ each(
     ]);
   },
 );
-/** Values that a query must hold, by the names of its fields. */
+/** Returns a query with values for its required fields. */
 async function requiredQuery(operation: Operation): Promise<string> {
   const values: Record<string, string> = {
     booking_type: String(await seed.id('booking_type_id')),

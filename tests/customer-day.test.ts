@@ -29,7 +29,7 @@ beforeEach(async () => {
   account = await platform.account({ name: 'Chairs & Co', timezone: 'UTC' });
 });
 
-/** Events that the receiver was told, the first of each kind. */
+/** Returns the webhooks that the receiver got, the first of each kind. */
 const told = () => {
   const events = receiver.received.map(({ body }) => JSON.parse(body));
   return new Map([...events].reverse().map((event) => [event.type as string, event.data]));
@@ -80,7 +80,7 @@ it("a customer's day: contact, consent, event, audience, deal, order, decline, a
   expect(declined.status).toBe('declined');
   await client.loseDeal({ params: { deal_id: deal.id }, body: { reason: 'sold out' } });
 
-  // The decline is an event of the contact too, and takes it out of the audience.
+  // The decline is an event of the contact too, and removes it from the audience.
   await waitFor('the contact to leave', async () => {
     return (await client.getAudience({ params: audienceParams })).members === 0;
   });
@@ -134,7 +134,7 @@ it('what they are told: a confirmation that one channel refuses and the next one
   for (const part of ['Chairs & Co', 'Fitting', 'Main Street 1']) expect(confirmation.body).toContain(part);
   expect(whatsapp.sent()).toMatchObject([{ message: confirmation.id, to: contact.phone, body: confirmation.body }]);
 
-  // The same again, now with another channel behind it.
+  // The same again, now with a second channel.
   const { body } = confirmation;
   const { id } = await client.sendMessage({
     body: {
@@ -167,7 +167,7 @@ it('what they are told: a confirmation that one channel refuses and the next one
   expect(data).toMatchObject([{ ...about, id: declined.message, channel: 'sms' }]);
 });
 
-/** Returns a message once one GET tells all that became of it, a webhook of its delivery included. */
+/** Returns a message once one GET shows its whole history, including a webhook of its delivery. */
 function wholeStory(message_id: string): Promise<MessageDetail> {
   return waitFor('the story to be whole', async () => {
     const message = await account.client.getMessage({ params: { message_id } });

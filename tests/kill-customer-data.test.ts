@@ -5,9 +5,9 @@ import postgres from 'postgres';
 import { patientClient } from './setup.ts';
 
 const people = 5_000;
-/** So many two and two have one email. */
+/** Number of contact pairs that share an email. */
 const pairs = 40;
-/** Milliseconds after which the process is killed: the work takes some hundred. */
+/** Milliseconds after which the process is killed: the work takes several hundred. */
 const moments = [15, 140, 300];
 
 let platform: ProcessPlatform;
@@ -33,7 +33,7 @@ afterAll(async () => {
   await platform?.stop();
 }, 60_000);
 
-/** Kills customer data in so many milliseconds and sees it back. */
+/** Kills customer data after `ms` and waits until it is up again. */
 async function killIn(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   const before = await waitFor('customer data to run', () => platform.pidOf('cdp'));
@@ -78,7 +78,7 @@ describe('killed in the middle', () => {
     60_000,
   );
 
-  it('merges are done or undone: in the end each once, and nothing is left at who was merged', async () => {
+  it('merges are committed or rolled back: in the end each once, and nothing is left at who was merged', async () => {
     const { data } = await client.listDuplicates({ query: { limit: 100 } });
     const merged = data.map(({ contacts: [, newer] }) => newer.id);
     await client.recordEvents({ body: { events: merged.map((contact) => ({ contact, name: 'visited' })) } });

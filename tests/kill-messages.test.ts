@@ -8,7 +8,7 @@ import { patientClient } from './setup.ts';
 
 const kills = 4;
 const writers = 6;
-/** Milliseconds that the provider takes for a message: whenever the process is killed some are under way. */
+/** Milliseconds that the provider takes per message: some are in flight at every kill. */
 const responseMs = 250;
 
 let platform: ProcessPlatform;
@@ -32,27 +32,27 @@ afterAll(async () => {
   await provider?.stop();
 }, 60_000);
 
-/** Kills Messages and sees it back. */
+/** Kills Messages and waits until it is up again. */
 async function killAndSeeBack(): Promise<void> {
   const before = await waitFor('Messages to run', () => platform.pidOf('messaging'));
   platform.kill('messaging');
   await waitFor('Messages to be back', () => ![undefined, before].includes(platform.pidOf('messaging')), 20_000);
 }
 
-/** Reports that a message was delivered until that is accepted, as a provider does. */
+/** Reports that a message was delivered, and retries until it is accepted, like a provider. */
 async function reportDelivered(sent: Sent): Promise<void> {
   const receipt = { type: 'receipt', id: idOf(sent), status: 'delivered', at: new Date().toISOString() };
   const hook = { gatewayUrl: platform.gatewayUrl, path: whatsappHook, secret: provider.secret };
   await waitFor('the receipt to be taken', async () => (await callHook(hook, receipt)).status === 200, 20_000);
 }
 
-/** Messages by their references that Messages has accepted, and those that the provider then reported as delivered. */
+/** Accepted messages by reference, and those that the provider reported as delivered. */
 const accepted = new Map<string, string>();
 const delivered = new Set<string>();
 const reports: Promise<void>[] = [];
 let sends = 0;
 
-/** Has the provider take its time, and report every other message by WhatsApp as delivered; the others go on by SMS. */
+/** Makes the provider slow, and has it report every other WhatsApp message as delivered; the others fall back to SMS. */
 function respondSlowly(): void {
   provider.respond = (request, response) => {
     const sent = sentBy(request);
@@ -98,7 +98,7 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
   await Promise.all(writing);
   await waitFor('the last kill to be over', async () => (await send()) !== undefined);
 
-  // What a killed process had begun counts as lost after 45 s: they are made to have passed. No process that runs has these.
+  // Tries of a killed process count as lost after 45 s: move their start back. No running process has such old ones.
   await sql`
     update messaging.attempts set running_since = running_since - interval '1 minute'
     where running_since < now() - interval '2 seconds'`;
@@ -110,14 +110,14 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
   for (const message_id of accepted.values()) messages.push(await client.getMessage({ params: { message_id } }));
   expectNothingTwice(messages);
   expectEnds(messages);
-  // Schedules did: each of those is among what was sent, none of them early.
+  // Schedules survived: each scheduled message was sent, none of them early.
   for (const id of scheduled) {
     const [first] = messages.find((message) => message.id === id)!.attempts;
     expect(new Date(first!.started_at).getTime()).toBeGreaterThanOrEqual(sendAt.getTime());
   }
 }, 120_000);
 
-/** Expects every message that was accepted to be listed, once. */
+/** Expects every accepted message to be listed once. */
 async function expectEachOnce(): Promise<void> {
   const listed = new Map<string, string[]>();
   for await (const { id, reference } of eachOf((page) => client.listMessages({ query: { limit: 100, ...page } })))
@@ -125,7 +125,7 @@ async function expectEachOnce(): Promise<void> {
   expect(listed).toEqual(new Map([...accepted].map(([reference, id]) => [reference, [id]])));
 }
 
-/** Expects no attempt to have reached the provider twice or unknown to Messages, and what shows as taken to have reached it. */
+/** Expects that no attempt reached the provider twice or unknown to Messages, and that each accepted one reached it. */
 function expectNothingTwice(messages: MessageDetail[]): void {
   const sent = provider.sent();
   expect(sent.length - new Set(sent.map(({ attempt }) => attempt)).size).toBe(0);
@@ -134,7 +134,7 @@ function expectNothingTwice(messages: MessageDetail[]): void {
   );
   const tried = new Set(attempts.map(({ message, channel }) => `${message} ${channel}`));
   expect(sent.filter(({ message, channel }) => !tried.has(`${message} ${channel}`))).toEqual([]);
-  // What shows as taken was; what a kill cut off shows as unknown, with its reason, and is never made again.
+  // Accepted attempts were accepted; those interrupted by a kill are unknown, with their reason, and never retried.
   const ends = new Set(attempts.map(({ status, reason }) => `${status} ${reason}`));
   expect([...ends].sort()).toEqual(['delivered null', 'sent null', 'unknown no_answer']);
   const reached = new Set(sent.map(({ message, channel }) => `${message} ${channel}`));
@@ -142,9 +142,9 @@ function expectNothingTwice(messages: MessageDetail[]): void {
   expect(taken.filter(({ message, channel }) => !reached.has(`${message} ${channel}`))).toEqual([]);
 }
 
-/** Expects each message to have ended as its attempts did. */
+/** Expects that each message ended like its attempts. */
 function expectEnds(messages: MessageDetail[]): void {
-  // A message that nobody is known to have taken has failed, and says why.
+  // A message that no provider is known to have accepted has failed, with a reason.
   for (const { status, error, attempts } of messages) {
     const isTaken = attempts.some(({ status }) => status !== 'unknown');
     const isDelivered = attempts.some(({ status }) => status === 'delivered');
@@ -153,7 +153,7 @@ function expectEnds(messages: MessageDetail[]): void {
       isTaken ? undefined : 'no_answer',
     ]);
   }
-  // Timers survived: whoever was not reached by WhatsApp was written to by SMS. Receipts did: whoever was, was not.
+  // Timers survived: a message without a receipt by WhatsApp fell back to SMS. Receipts survived: one with a receipt did not.
   for (const { id, attempts } of messages) {
     const isKnown = attempts[0]!.provider_id !== null;
     const isReached = delivered.has(id) && isKnown;
@@ -161,7 +161,7 @@ function expectEnds(messages: MessageDetail[]): void {
   }
 }
 
-/** Returns the number of attempts that still wait for something. */
+/** Returns the number of attempts that are not finished. */
 async function unfinished(): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int from messaging.attempts

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openCalendar, patientClient } from './setup.ts';
 
-/** Number of kills, one process after the other through all of them. */
+/** Number of kills, each of the next process in turn. */
 const moments = 21;
 const writers = 8;
 const servers: ServerName[] = ['postgres', 'nats', 'redis'];
@@ -30,7 +30,7 @@ afterAll(async () => {
   await receiver?.stop();
 }, 60_000);
 
-/** Kills one process and sees it back. */
+/** Kills one process and waits until it is up again. */
 async function killAndSeeBack(name: string): Promise<void> {
   if (servers.includes(name as ServerName)) {
     platform.kill(name);
@@ -84,7 +84,7 @@ it(`loses and doubles nothing when any one process is killed, at ${moments} mome
   for await (const { id, notes } of eachOf((page) => client.listAppointments({ query: { limit: 100, ...page } }))) {
     appointments.set(notes, [...(appointments.get(notes) ?? []), id]);
   }
-  // Every key led to exactly the change that was acknowledged: none twice, none lost.
+  // Every key led to exactly the acknowledged change: none twice, none lost.
   expect(contacts).toEqual(new Map([...acknowledged.contacts].map(([key, id]) => [key, [id]])));
   expect(appointments).toEqual(new Map([...acknowledged.appointments].map(([key, id]) => [key, [id]])));
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { nextMonday, Seed } from './seed.ts';
 
-/** Integers at the edges of what columns, cursors and sums hold, in every place that takes one: 404 or 400, never 500. */
+/** Integers at the limits of columns, cursors and sums, for every integer input: 404 or 400, never 500. */
 const large = [
   '2147483647',
   '2147483648',
@@ -30,7 +30,7 @@ afterAll(() => platform?.stop());
 
 const served: readonly Operation[] = operations.filter(({ service }) => modules.some((name) => name === service));
 
-/** Names of a schema's integers; `starting_after` is a text that may be one. */
+/** Returns the names of a schema's integers; `starting_after` is a text that may be one. */
 function integersOf(schema: z.ZodObject | undefined): string[] {
   if (!schema) return [];
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -47,7 +47,7 @@ function expectRefused(response: RawAnswer, statuses: number[]): void {
 const inPaths = served.flatMap((operation) =>
   integersOf(operation.params).map((name) => [operation.key, name, operation] as const),
 );
-it.each(inPaths)('%s answers 404 for a large %s in its path', async (_key, name, { method, path }) => {
+it.each(inPaths)('%s responds 404 for a large %s in its path', async (_key, name, { method, path }) => {
   for (const value of large) {
     const target = await seed.path(path.replace(`{${name}}`, value));
     expectRefused(await account.request(method, target, method === 'GET' ? {} : { body: {} }), [404]);
@@ -57,14 +57,14 @@ it.each(inPaths)('%s answers 404 for a large %s in its path', async (_key, name,
 const inQueries = served.flatMap((operation) =>
   integersOf(operation.query).map((name) => [operation.key, name, operation] as const),
 );
-it.each(inQueries)('%s answers 400 for a large %s in its query', async (_key, name, { method, path }) => {
+it.each(inQueries)('%s responds 400 for a large %s in its query', async (_key, name, { method, path }) => {
   const others =
     path.includes('free-times') && name !== 'booking_type' ? `booking_type=${await seed.id('booking_type_id')}&` : '';
   const startsAt = path.endsWith('/explain') ? `starts_at=${nextMonday(platform.clock.now()).toISOString()}&` : '';
   for (const value of large) {
     const target = `${await seed.path(path)}?${others}${startsAt}${name}=${value}`;
     const response = await account.request(method, target);
-    // An id that is nothing of the account is 404 where the query names the resource that is asked about.
+    // An id that the account does not have is 404 if the query names the requested resource.
     expectRefused(response, [400, 404]);
     if (response.status === 400) expect(response.body.error.field).toBe(name);
   }

@@ -3,7 +3,7 @@ import { type Platform, type RawAnswer, startPlatform, type TestAccount, waitFor
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callHook, idOf, type OwnProvider, startOwnProvider } from './own-provider.ts';
 
-/** Requests that Messages takes and refuses at its bounds: with the field at fault and a message that names what would be right. */
+/** Requests that Messages accepts and refuses at its limits: refusals name the invalid field and what would be right. */
 let platform: Platform;
 let provider: OwnProvider;
 let account: TestAccount;
@@ -236,7 +236,7 @@ describe('a hook', () => {
     ['a moment without an offset', { at: '2026-11-20T09:00:00' }, 'at'],
     ['a message from nobody', { ...inbound, from: undefined }, 'from'],
     ['a message without a text', { ...inbound, body: undefined }, 'body'],
-  ])('called with %s answers 400 and stores nothing', async (_what, wrong, field) => {
+  ])('called with %s responds 400 and stores nothing', async (_what, wrong, field) => {
     const before = await stored();
     const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: inMs(0) };
     expectRefusal(await call({ ...receipt, ...wrong }), field, new RegExp(`^${RegExp.escape(field)} `));

@@ -21,7 +21,7 @@ import {
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Sent } from './own-provider.ts';
 
-/** docs/messages.md, held to what it says: its calls are made and its code is run. */
+/** Checks docs/messages.md: makes its calls and runs its code. */
 const page = readFileSync(new URL('../docs/messages.md', import.meta.url), 'utf8');
 
 interface Shown {
@@ -36,7 +36,7 @@ let shown: Shown;
 
 beforeAll(async () => {
   api = await startReceiver();
-  // What the page sends by Twilio or WhatsApp stays here.
+  // Nothing that the page sends by Twilio or WhatsApp leaves this machine.
   platform = await startPlatform({
     services: ['cdp', 'messaging'],
     env: { MESSAGING_TWILIO_URL: api.url, MESSAGING_WHATSAPP_URL: api.url },
@@ -50,24 +50,24 @@ afterAll(async () => {
   await api?.stop();
 });
 
-it('every call of the page is answered with 2xx', async () => {
+it('every call of the page gets a 2xx response', async () => {
   const contact = await account.client.createContact({ body: { name: 'Carla', phone: '+4930901820' } });
   const calls = [...page.matchAll(/^call ([A-Z]+) "?([^\s"]+)"?(?: '([^']*)')?$/gm)];
   expect(calls).toHaveLength(page.match(/^call [A-Z]/gm)!.length);
   expect(calls.length).toBeGreaterThan(10);
   let message = '';
-  const answers = [];
+  const outcomes = [];
   for (const [, method, path, body] of calls) {
-    // Secrets are the reader's own.
+    // Fill in the reader's own secrets.
     const named = (text: string) =>
       text.replace('CONTACT', contact.id).replace('MESSAGE', message).replaceAll('…', 'x');
     const rawBody = body === undefined ? {} : { rawBody: named(body) };
     const response = await account.request(method!, named(path!), rawBody);
     if (path === '/v1/messages' && message === '') message = response.body.id;
     const isTaken = response.status >= 200 && response.status < 300;
-    answers.push(isTaken ? 'taken' : `${method} ${path} answered ${response.text}`);
+    outcomes.push(isTaken ? 'taken' : `${method} ${path} responded with ${response.text}`);
   }
-  expect(answers).toEqual(calls.map(() => 'taken'));
+  expect(outcomes).toEqual(calls.map(() => 'taken'));
 });
 
 it('the page names every status, reason, template and placeholder', () => {

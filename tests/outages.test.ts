@@ -45,16 +45,16 @@ const createContact = async () => {
 };
 const told = (name: string) => receiver.received.some(({ body }) => JSON.parse(body).data.contact.name === name);
 
-it('fails no request while Redis is away, and uses it again when it is back', async () => {
+it('fails no request while Redis is unavailable, and uses it again when it is back', async () => {
   await platform.stopServer('redis');
-  const away = [];
-  for (let index = 0; index < 50; index++) away.push(await createContact());
-  expect(away.map(({ status }) => status)).toEqual(Array(50).fill(201));
+  const created = [];
+  for (let index = 0; index < 50; index++) created.push(await createContact());
+  expect(created.map(({ status }) => status)).toEqual(Array(50).fill(201));
   await platform.startServer('redis');
   expect((await createContact()).status).toBe(201);
 });
 
-it('takes writes while NATS is away; their events arrive when it is back', async () => {
+it('takes writes while NATS is unavailable; their events arrive when it is back', async () => {
   await platform.stopServer('nats');
   const written: Awaited<ReturnType<typeof createContact>>[] = [];
   for (let index = 0; index < 20; index++) written.push(await createContact());
@@ -64,7 +64,7 @@ it('takes writes while NATS is away; their events arrive when it is back', async
   await waitFor('the events', () => written.every(({ name }) => told(name)), 30_000);
 });
 
-/** Behaviour while a process neither responds nor ends. */
+/** Runs `work` while a process hangs: it neither responds nor ends. */
 async function whileHanging(name: string, work: () => Promise<void>): Promise<void> {
   const pid = await waitFor(`${name} to run`, () => platform.pidOf(name));
   process.kill(pid, 'SIGSTOP');
@@ -98,7 +98,7 @@ it('shows a message whole within a second while webhooks hang, and says that the
   });
 });
 
-/** Returns whether a message is to be tried again later, which no response shows. */
+/** Returns whether a message is postponed, which no response shows. */
 async function isPutOff(message: string): Promise<boolean> {
   const sql = postgres(platform.databaseUrl, { max: 1 });
   try {
@@ -135,7 +135,7 @@ it('sends what a contact is to know while customer data hang; what needs their c
   expect(got()).toEqual(['Known', 'A notice', 'An offer']);
 });
 
-it('answers 503 with Retry-After while PostgreSQL is away, and recovers without a restart of its own', async () => {
+it('responds 503 with Retry-After while PostgreSQL is unavailable, and recovers without a restart of its own', async () => {
   const pids = platform.processNames.map((name) => platform.pidOf(name));
   await platform.stopServer('postgres');
   for (let index = 0; index < 5; index++) {

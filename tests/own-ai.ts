@@ -1,6 +1,6 @@
 import { type Receiver, startReceiver } from '@customer-platform/testkit';
 
-/** One step as an AI plans it. */
+/** Step of an AI's plan. */
 export interface PlannedStep {
   action: string;
   title?: string;
@@ -9,15 +9,15 @@ export interface PlannedStep {
   params: Record<string, unknown>;
 }
 
-/** Somebody's OpenAI-compatible AI on loopback: plans these steps, whatever it is asked. */
+/** The account's own OpenAI-compatible AI on loopback: plans these steps, whatever the prompt. */
 export interface OwnAi extends Receiver {
-  /** Settings of an account that reach it. */
+  /** Settings of an account that uses it. */
   settings: { base_url: string; api_key: string; model: string };
   /** Steps that it plans from now on. */
   steps: PlannedStep[];
 }
 
-/** As tokens of a call it says 400 + 100. */
+/** Tokens of a call: it reports 400 + 100. */
 export const tokensOfCall = 500;
 
 export async function startOwnAi(): Promise<OwnAi> {

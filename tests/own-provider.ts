@@ -2,7 +2,7 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { type RawAnswer, type Received, type Receiver, rawRequest, startReceiver } from '@customer-platform/testkit';
 
-/** Message that a provider behind `http` is asked to send. */
+/** Message that an `http` provider gets. */
 export interface Sent {
   message: string;
   attempt: string;
@@ -12,16 +12,16 @@ export interface Sent {
   body: string;
 }
 
-/** Somebody's provider on loopback: takes every message with an id, unless its `answer` is set. */
+/** The account's own provider on loopback: accepts every message with an id, unless its `respond` is set. */
 export interface OwnProvider extends Receiver {
   secret: string;
-  /** Settings of a channel that reach it. */
+  /** Settings of a channel that uses it. */
   settings: { provider: 'http'; settings: { url: string; secret: string } };
-  /** Returns what it was asked to send, oldest first. */
+  /** Returns the messages that it got, oldest first. */
   sent(): Sent[];
 }
 
-/** The id that it takes a message under. */
+/** Returns the id under which it accepts a message. */
 export const idOf = ({ attempt }: Pick<Sent, 'attempt'>): string => `p-${attempt}`;
 
 export const sentBy = ({ body }: Pick<Received, 'body'>): Sent => JSON.parse(body) as Sent;
@@ -40,13 +40,13 @@ export async function startOwnProvider(): Promise<OwnProvider> {
   });
 }
 
-/** Faults of a call of a hook; without them it is as it should be. */
+/** Faults of a hook call; by default it is valid. */
 interface HookOptions {
   at?: Date;
   signature?: string;
 }
 
-/** A hook at a gateway, and the secret that its calls are signed with. */
+/** Hook at a gateway, and the secret that signs its calls. */
 interface Hook {
   gatewayUrl: string;
   path: string;

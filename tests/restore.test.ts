@@ -21,7 +21,7 @@ const makeContacts = async (...names: string[]) => {
   for (const name of names) await client.createContact({ body: { name } });
 };
 
-/** Returns the contacts whose events webhooks recorded, by name; a name twice is an event that was taken twice. */
+/** Returns the contacts whose events webhooks recorded, by name; a duplicate name is an event that was processed twice. */
 async function recorded(): Promise<string[]> {
   const { data } = await client.listEvents({ query: { type: 'contact.created', limit: 100 } });
   return data.map((event) => (event.data as { contact: { name: string } }).contact.name).sort();
@@ -30,7 +30,7 @@ async function recorded(): Promise<string[]> {
 const untilRecorded = (...names: string[]) =>
   waitFor(`the events of ${names.join(', ')}`, async () => (await recorded()).join() === names.sort().join(), 60_000);
 
-/** Holds webhooks up while `work` is done: it takes no event meanwhile. */
+/** Stops webhooks from consuming events while `work` runs. */
 async function whileWebhooksLag(work: () => Promise<void>): Promise<void> {
   const pid = await waitFor('webhooks to run', () => platform.pidOf('webhooks'));
   process.kill(pid, 'SIGSTOP');
@@ -55,7 +55,7 @@ async function dump(): Promise<void> {
   await platform.startServer('postgres');
 }
 
-/** Follows docs/deployment.md: the processes end, the database is that of the dump again, the processes start. */
+/** Follows docs/deployment.md: stops the processes, restores the database from the dump, starts the processes. */
 async function restore(onTheBus: () => Promise<void>): Promise<void> {
   await platform.stopProcesses();
   await platform.stopServer('postgres');

@@ -1,19 +1,19 @@
 import { type TestAccount, waitFor } from '@customer-platform/testkit';
 import { type OwnAi, startOwnAi } from './own-ai.ts';
 
-/** An endpoint address that is allowed and where nobody listens: for tests in which no delivery matters. */
+/** Allowed endpoint address where nothing listens: for tests in which no delivery matters. */
 const nowhere = 'http://127.0.0.1:9/';
 
-/** The start of the next Monday at 10:00 UTC plus `weeks` weeks: open in the seeded hours, ahead of every notice. */
+/** Returns the next Monday at 10:00 UTC plus `weeks` weeks: within the seeded hours, beyond every minimum notice. */
 export function nextMonday(now: Date, weeks = 0): Date {
   const days = ((8 - now.getUTCDay()) % 7 || 7) + weeks * 7;
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + days, 10));
 }
 
-/** Plans for the seeds' agents; started when the first plan is asked for. */
+/** AI of the seeds' agents; started for the first plan. */
 let ai: Promise<OwnAi> | undefined;
 
-/** Stops what seeds have started. */
+/** Stops servers that seeds have started. */
 export async function endSeeds(): Promise<void> {
   await (await ai)?.stop();
   ai = undefined;
@@ -21,19 +21,19 @@ export async function endSeeds(): Promise<void> {
 
 type Id = string | number;
 
-/** The ids of one resource of each kind in an account, by the name of its path parameter; each is made when it is first asked for. */
+/** Ids of one resource of each kind in an account, by path parameter; each is created when it is first requested. */
 export class Seed {
   readonly #account: TestAccount;
   readonly #now: Date;
   readonly #made = new Map<string, Promise<Id>>();
 
-  /** The account must be in UTC and have a member ada@example.com. */
+  /** Requires an account in UTC with a member ada@example.com. */
   constructor(account: TestAccount, now: Date) {
     this.#account = account;
     this.#now = now;
   }
 
-  /** The id that a path parameter takes; throws where there is no maker, so that no operation is left out. */
+  /** Returns the id for a path parameter; throws if there is no maker, so that no operation is left out. */
   id(name: string): Promise<Id> {
     const make = makers[name];
     if (!make) throw new Error(`the seed has no ${name}: add the resource to tests/seed.ts`);
@@ -42,7 +42,7 @@ export class Seed {
     return made;
   }
 
-  /** The path of an operation, to resources of this account. */
+  /** Returns the path of an operation with ids of this account. */
   async path(template: string): Promise<string> {
     let path = template;
     for (const [placeholder, name] of template.matchAll(/\{(\w+)\}/g)) {
@@ -65,7 +65,7 @@ async function publish(client: TestAccount['client'], params: { agent_id: number
   await client.publishWorkflow({ params });
 }
 
-/** With a provider that does not exist. */
+/** Sets up SMS with a provider that does not exist. */
 async function setUpSms(client: TestAccount['client']): Promise<void> {
   const provider = { provider: 'http' as const, settings: { url: nowhere } };
   await client.putChannel({ params: { channel: 'sms' }, body: provider });
@@ -78,7 +78,7 @@ const makers: Record<string, Make> = {
     return contact.external_id;
   },
   audience_id: async (client) => (await client.createAudience({ body: { name: 'Everybody', rules: everybody } })).id,
-  // Two contacts of its own: what becomes of the others does not part them.
+  // Two contacts of its own, so that changes of the others do not affect the pair.
   duplicate_id: async (client) => {
     const twins = ['Bea', 'Bea B.'].map((name) => client.createContact({ body: { name, email: 'bea@example.com' } }));
     await Promise.all(twins);
@@ -128,7 +128,7 @@ const makers: Record<string, Make> = {
     await publish(client, params);
     return 1;
   },
-  // An agent and a contact of its own: what becomes of the others keeps it from no plan.
+  // An agent and a contact of its own, so that changes of the others do not prevent the plan.
   plan_id: async (client) => {
     ai ??= startOwnAi();
     await setUpSms(client);

@@ -1,17 +1,17 @@
 import { type Client, createClient } from '@customer-platform/client';
 import { waitFor } from '@customer-platform/testkit';
 
-/** Starts a day of the booking type of `openCalendar`: every five minutes, at any hour. */
+/** Starts per day of the booking type of `openCalendar`: every five minutes, at any hour. */
 export const startsPerDay = 288;
 
-/** A calendar that is always open: one contact, and a booking type of five minutes that `teammates` take. */
+/** Sets up a calendar that is always open: one contact, and a booking type of five minutes that `teammates` take. */
 export async function openCalendar(
   client: Client,
 ): Promise<{ contact: string; bookingType: number; startAt(index: number): string }> {
   const always = [['00:00', '24:00']] as [string, string][];
   const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, always]));
   const contact = await client.createContact({ body: { name: 'Ada', phone: '+4930901820' } });
-  // The member may have joined a moment ago: the service hears of it through the bus.
+  // The member may have joined a moment ago: the service gets that event from the bus.
   await waitFor('the teammate', () => client.createStaff({ body: { email: 'ada@example.com', hours } }));
   const type = await client.createBookingType({
     body: { name: 'Call', duration_minutes: 5, slot_interval_minutes: 5, staff: ['ada@example.com'], window_days: 365 },
@@ -24,7 +24,7 @@ export async function openCalendar(
   };
 }
 
-/** A client that goes on trying, as one should that must not lose a change. */
+/** Returns a client that keeps retrying, as one should that must not lose a change. */
 export function patientClient(baseUrl: string, apiKey: string): Client {
   return createClient({ baseUrl, apiKey, retries: 300, timeoutMs: 20_000 });
 }

@@ -75,7 +75,7 @@ it('draws one trace from the request to the delivery try', async () => {
   const told = await receiver.next((request) => request.body.includes(booked.id));
 
   const path = 'POST /v1/calendar/appointments';
-  /** Each span with the span that it must hang from, in the same trace. */
+  /** Each span with its required parent, in the same trace. */
   const edges: [string, string][] = [
     [`calendar ${path}`, `gateway ${path}`],
     ['calendar sql', `calendar ${path}`],

@@ -3,7 +3,7 @@ import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { listenAndTell } from './listen.ts';
 
-// What the gateway is held against: the same proxy with the same connections and not one check, on Express or on node:http.
+// Baseline for the gateway: the same proxy with the same connections and no checks, on Express or on node:http.
 const [target, on] = process.argv.slice(2);
 if (target === undefined || (on !== 'express' && on !== 'http'))
   throw new Error('say the target, then express or http');

@@ -6,8 +6,8 @@ import { type HostileSetting, type Hostility, Tally } from '../hostility.ts';
 import { slowBodies, slowHooks, slowUploads, unknownHooks } from '../slow-bodies.ts';
 import { listenAndTell } from './listen.ts';
 
-// Hostile customers, in a process of their own so that what they cost is not taken for a slow response. POST /start with the setting has all
-// of them begin; GET /stop ends them and returns the responses that each got, with an error where one failed.
+// Hostile customers, in a process of their own so that their cost is not mistaken for slow responses. POST /start with the setting starts
+// all of them; GET /stop ends them and returns the responses that each got, with an error if one failed.
 const hostilities: Hostility[] = [
   hostileTemplates,
   hostileBodies,

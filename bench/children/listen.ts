@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens on a free port of the loopback address and says where on standard output; ends with its standard input. */
+/** Listens on a free port of the loopback address and prints its URL; exits when its standard input ends. */
 export function listenAndTell(handler: RequestListener): void {
   process.stdin.resume().on('end', () => process.exit());
   const server = createServer({ keepAliveTimeout: 75_000 }, handler);

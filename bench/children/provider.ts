@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listenAndTell } from './listen.ts';
 
-// Takes messages as an account's own provider does, each at once with an id. GET /report returns what came since it was last asked;
-// GET /hang?prefix=/sms lets what comes to paths that begin so wait without a response, until GET /release.
+// Accepts messages like an account's own provider, each at once with an id. GET /report returns the arrivals since the last call;
+// GET /hang?prefix=/sms makes requests to paths with this prefix hang, until GET /release.
 interface Arrival {
   path: string;
   attempt: string;
   message: string;
   body: string;
-  /** Milliseconds at which its head came. */
+  /** Time in milliseconds at which its head arrived. */
   at: number;
 }
 
@@ -23,7 +23,7 @@ listenAndTell((request, response) => {
   if (path === '/hang') hangingPrefix = searchParams.get('prefix') ?? undefined;
   if (path === '/release') {
     hangingPrefix = undefined;
-    for (const answer of hanging) answer();
+    for (const respond of hanging) respond();
   }
   const report = path === '/report' ? arrivals.splice(0) : [];
   response.setHeader('content-type', 'application/json').end(JSON.stringify(report));
@@ -35,12 +35,12 @@ function take(request: IncomingMessage, response: ServerResponse, path: string, 
   request.on('end', () => {
     const { message, attempt, body } = JSON.parse(Buffer.concat(chunks).toString()) as Omit<Arrival, 'path' | 'at'>;
     arrivals.push({ path, attempt, message, body, at });
-    const answer = () => {
-      hanging.delete(answer);
+    const respond = () => {
+      hanging.delete(respond);
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ id: attempt }));
     };
-    if (hangingPrefix === undefined || !path.startsWith(hangingPrefix)) return answer();
-    hanging.add(answer);
-    response.on('close', () => hanging.delete(answer));
+    if (hangingPrefix === undefined || !path.startsWith(hangingPrefix)) return respond();
+    hanging.add(respond);
+    response.on('close', () => hanging.delete(respond));
   });
 }

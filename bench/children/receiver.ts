@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { listenAndTell } from './listen.ts';
 
-// Takes deliveries: /report returns what came to each path since it was last asked, and anything under /hang is taken and
-// never responded to.
+// Accepts deliveries: /report returns the arrivals by path since the last call; requests under /hang are accepted and never
+// get a response.
 let arrivals: { path: string; id: string; at: number }[] = [];
 const hanging = new Set<ServerResponse>();
 

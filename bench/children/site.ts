@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { listenAndTell } from './listen.ts';
 
-// A website: /page/1 and on are pages of about 20 kB; below /hostile/ are pages that nobody should have to read.
+// A website: /page/1 and on are pages of about 20 kB; below /hostile/ are hostile pages.
 const sentence =
   'The shop delivers what was ordered before noon on the same day, and asks nobody to wait at home for it. ';
 const linkCount = 10_000;

@@ -17,7 +17,7 @@ interface Plan {
 const page =
   '<!doctype html><title>Delivery</title><h1>Delivery</h1><p>We deliver from Monday to Saturday, free above 40 euros.</p>';
 
-/** Has an agent of the sandbox, whose AI is simulated, read a file and reply to a contact from it. */
+/** Has a sandbox agent, whose AI is simulated, read a file and reply to a contact from it. */
 export async function consult(call: Send): Promise<void> {
   await step('a file is read, in a process of its own, and found', async () => {
     const form = new FormData();

@@ -2,7 +2,7 @@ import { eventually, expectStatus, expectThat, patienceMs, step } from './black-
 import { askUntil, type Send } from './json-request.ts';
 import { startReceiver, whyForged } from './webhook-receiver.ts';
 
-/** Makes a deal and an order of the contact, and declines the order. */
+/** Creates a deal and an order of the contact, and declines the order. */
 export async function trade(call: Send, contact: string): Promise<void> {
   await step('a deal can be made, and won', async () => {
     const body = { title: 'Black box', contact, value_minor: 5_000 };
@@ -28,7 +28,7 @@ interface Message {
   attempts: { channel: string; status: string; reason: string | null }[];
 }
 
-/** Sends the contact a message by a channel whose provider refuses it and one that takes it: a server here is both. */
+/** Sends the contact a message by a channel whose provider refuses it and one that accepts it: a server here is both. */
 export async function converse(
   call: Send,
   contact: string,

@@ -1,9 +1,9 @@
 import { askUntil, type JsonResponse } from './json-request.ts';
 
-/** The platform may have come up a moment ago, and news of one service take a moment to the others. */
+/** Milliseconds of retries: the platform may have just started, and events take a moment to reach other services. */
 export const patienceMs = 30_000;
 
-/** Does one step and says whether what it promises holds. */
+/** Runs one step and prints whether its promise holds. */
 export async function step<Result>(promise: string, work: () => Promise<Result>): Promise<Result> {
   const startedAt = performance.now();
   try {
@@ -27,8 +27,8 @@ export function expectThat(holds: boolean, otherwise: string): void {
 }
 
 /**
- * Sends again, as a new request, while the response is one that a moment may cure: 503 of a service that has just come up
- * and, with newsOnTheirWay, 400 for what another service is about to hear of.
+ * Sends again, as a new request, while the failure may be temporary: 503 of a service that has just started and, with
+ * newsOnTheirWay, 400 until another service has received an event.
  */
 export async function eventually<Body>(
   send: () => Promise<JsonResponse<Body>>,

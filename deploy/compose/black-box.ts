@@ -37,7 +37,7 @@ interface Delivery {
   tries: { number: number; status: number | null }[];
 }
 
-/** @throws Error that says what to give when neither options nor demo.json name the platform */
+/** @throws Error that names the options to give when neither options nor demo.json name the platform */
 function readOptions(): Entrances {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
@@ -105,14 +105,14 @@ async function prepareBooking(call: Send): Promise<{ contact: string; bookingTyp
   const startsAt = await step('free times are listed', async () => {
     const path = `/v1/calendar/free-times?booking_type=${bookingType}&limit=5`;
     const { data } = expectStatus(await call<{ data: { starts_at: string }[] }>('GET', path), 200).body;
-    const last = data[4]; // the first may pass before it is booked
+    const last = data[4]; // the first may be over before it is booked
     if (last === undefined) throw new Error(`${data.length} free times were listed where 5 were due`);
     return last.starts_at;
   });
   return { contact, bookingType, startsAt };
 }
 
-/** Books, repeats the request, and tries to book the same time again; returns the appointment's id. */
+/** Books, retries the request, and tries to book the same time again; returns the appointment's id. */
 async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>): Promise<string> {
   const body = { contact: want.contact, booking_type: want.bookingType, starts_at: want.startsAt };
   const keyed = () =>
@@ -139,7 +139,7 @@ async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>
   return first.body.id;
 }
 
-/** Registers an endpoint before `act`, and checks what it was sent of what `act` did. */
+/** Registers an endpoint before `act`, and checks its webhooks about what `act` did. */
 async function checkWebhook(call: Send, options: Entrances, act: () => Promise<string>): Promise<void> {
   const receiver = await startReceiver(options.receiverListen);
   try {

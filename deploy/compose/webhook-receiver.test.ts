@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Received, type Receiver, startReceiver, whyForged } from './webhook-receiver.ts';
 
-/** The example that Standard Webhooks publishes. */
+/** Example of the Standard Webhooks specification. */
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const sentAtMs = 1_614_265_330_000;
 const signature = 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=';

@@ -2,24 +2,24 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One POST as it arrived. */
+/** POST as it arrived. */
 export interface Received {
   path: string;
   headers: Record<string, string | undefined>;
   body: string;
 }
 
-/** A server that keeps what it is sent, and responds 200 unless it is told otherwise. */
+/** A server that records its requests, and responds 200 by default. */
 export interface Receiver {
   port: number;
   received: Received[];
   close(): Promise<void>;
 }
 
-/** Listens on a free port of the host's address; bodies beyond 1 MiB are cut off. */
+/** Listens on a free port of the host's address; bodies over 1 MiB are cut off. */
 export async function startReceiver(
   host: string,
-  answer: (request: Received) => { status: number; body: string } = () => ({ status: 200, body: 'thank you' }),
+  respondTo: (request: Received) => { status: number; body: string } = () => ({ status: 200, body: 'thank you' }),
 ): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ export async function startReceiver(
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
       const got = { path: request.url ?? '', headers, body: Buffer.concat(chunks).toString() };
       received.push(got);
-      const { status, body } = answer(got);
+      const { status, body } = respondTo(got);
       response.writeHead(status, { 'content-type': 'text/plain' }).end(body);
     });
   });
@@ -50,8 +50,8 @@ export async function startReceiver(
 }
 
 /**
- * Why a delivery is not genuine by Standard Webhooks (HMAC-SHA256 over id.timestamp.body, at most five minutes old), or
- * null when it is. Written from the standard alone, so that it shares no mistake with the sender.
+ * Returns why a delivery is not genuine by Standard Webhooks (HMAC-SHA256 over id.timestamp.body, at most five minutes
+ * old), or null when it is. Written from the standard alone, so that it shares no bug with the sender.
  * @param secret `whsec_` and base64
  */
 export function whyForged({ headers, body }: Received, secret: string, nowMs: number): string | null {

@@ -10,7 +10,7 @@ const preface = `# Secrets of the platform in containers: keep this file from ot
 COMPOSE_PROJECT_NAME=customer-platform
 `;
 
-/** Returns makers of the values that docker-compose.yml needs, by the names of their variables. Values need no quoting in .env. */
+/** Returns generators of the secrets that docker-compose.yml needs, by variable name. Values need no quoting in .env. */
 export function secretMakers(): Map<string, () => string> {
   const password = () => randomBytes(24).toString('base64url');
   const names = [gateway, ...services].map(({ name }) => name);
@@ -27,7 +27,7 @@ export function secretMakers(): Map<string, () => string> {
   ]);
 }
 
-/** The secrets that a file's text does not set. */
+/** Returns the names of secrets that a file's text does not set. */
 export function missingSecrets(text: string): string[] {
   const set = new Set(text.split('\n').flatMap((line) => /^\s*([A-Z0-9_]+)\s*=\s*\S/.exec(line)?.[1] ?? []));
   return [...secretMakers().keys()].filter((name) => !set.has(name));
@@ -35,9 +35,9 @@ export function missingSecrets(text: string): string[] {
 
 /**
  * Writes new secrets to a file that only this user may read.
- * @param addMissing writes what an existing file lacks behind what it has; no value that is there ever changes
+ * @param addMissing appends missing secrets to an existing file; existing values never change
  * @returns the names of the secrets written
- * @throws Error when the file is there and addMissing is not asked for
+ * @throws Error when the file exists and addMissing is false
  */
 export function writeSecrets(file: string, addMissing: boolean): string[] {
   const found = existsSync(file) ? readFileSync(file, 'utf8') : undefined;

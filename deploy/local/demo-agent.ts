@@ -1,7 +1,7 @@
-/** One request as the demo account: a method, a path of the API, a body. Throws what it was refused with. */
-export type Call = <Answer>(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: object) => Promise<Answer>;
+/** Sends a request as the demo account: a method, a path of the API, a body. Throws the error response. */
+export type Call = <Body>(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: object) => Promise<Body>;
 
-/** URL at which somebody writes to the demo account by WhatsApp, and the secret that signs it. */
+/** URL to which WhatsApp messages for the demo account are posted, and the secret that signs them. */
 export interface DemoChannel {
   hook_url: string;
   secret: string;
@@ -21,7 +21,7 @@ Within 30 days you can send anything back; we pay for the parcel.
 `;
 
 /**
- * Gives the demo account an agent that replies to Casey from an article, with a plan that somebody approves. The AI provider and the
+ * Creates an agent in the demo account that replies to Casey from an article, with a plan to approve. The AI provider and the
  * channel are simulated: the process at `simulatedUrl` is both.
  */
 export async function makeDemoAgent(call: Call, simulatedUrl: string, contact: string): Promise<DemoChannel> {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, type DemoChannel, makeDemoAgent } from './demo-agent.ts';
 import { readJson, writeSecretJson } from './platform-directory.ts';
 
-/** Content of demo.json: addresses of the platform and the keys to it. */
+/** Content of demo.json: addresses of the platform and its keys. */
 export interface Demo {
   gateway: string;
   admin: string;
@@ -13,7 +13,7 @@ export interface Demo {
   keys: { live: string; test: string };
   /** Ids for the first request to try. */
   try: { contact: string; phone: string; booking_type: number };
-  /** URL at which the contact writes by WhatsApp. */
+  /** URL to which the contact's WhatsApp messages are posted. */
   whatsapp?: DemoChannel;
 }
 
@@ -21,18 +21,18 @@ interface Entrances {
   gateway: string;
   admin: string;
   adminToken: string;
-  /** Of what stands in for the demo account's outside. */
+  /** URL of the process that simulates the demo account's providers. */
   simulated: string;
 }
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri'];
 const dana = { name: 'Dana Demo', email: 'dana@demo.example' };
-/** The control plane's news reach the services within a second or so; longer than this is a fault. */
+/** Milliseconds of retries: control plane events reach the services within a second or so. */
 const patienceMs = 15_000;
-/** Fields that are refused until the service has heard of the new member. */
+/** Fields that are refused until the service has received the new member's event. */
 const newsFields = new Set<unknown>(['email', 'staff', 'default_staff']);
 
-/** The demo account of an earlier start while its live key works, else a new one; demo.json tells of it. */
+/** Returns the demo account of an earlier start if its live key still works, else a new one; writes it to demo.json. */
 export async function openDemo(directory: string, entrances: Entrances): Promise<Demo> {
   const file = join(directory, 'demo.json');
   const found = readJson<Demo>(file);
@@ -45,8 +45,8 @@ export async function openDemo(directory: string, entrances: Entrances): Promise
 }
 
 /**
- * The next free start of the demo's booking type, as the API writes it; null where none is listed, or where somebody has
- * changed the account so that it lists none: that is no reason not to start.
+ * Returns the next free start of the demo's booking type, as the API writes it; null if none is listed, for example
+ * because somebody has changed the account: that must not prevent the start.
  */
 export async function nextFreeTime(demo: Demo): Promise<string | null> {
   const url = `${demo.gateway}/v1/calendar/free-times?booking_type=${demo.try.booking_type}&limit=1`;
@@ -101,8 +101,8 @@ async function makeDemo({ gateway, admin, adminToken, simulated }: Entrances): P
 }
 
 /**
- * One JSON request. What may only need a moment (a service that just came up, news of a member still on their way) is
- * asked again for patienceMs.
+ * Sends a JSON request. Temporary failures (a service that has just started, an event of a member that has not arrived)
+ * are retried for patienceMs.
  * @throws Error with the response's own message
  */
 async function request<T>(method: Parameters<Call>[0], url: string, token: string, body?: object): Promise<T> {
@@ -127,7 +127,7 @@ async function request<T>(method: Parameters<Call>[0], url: string, token: strin
         `the demo account could not be made: ${method} ${new URL(url).pathname} got ${response.status} ${text}`,
       );
     }
-    if (response.status === 400) headers['idempotency-key'] = randomUUID(); // the refusal would be replayed
+    if (response.status === 400) headers['idempotency-key'] = randomUUID(); // the old key would replay the refusal
     await sleep(200);
   }
 }

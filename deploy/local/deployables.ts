@@ -6,26 +6,26 @@ import { roleUrl } from './provision.ts';
 
 /** Folders, ports and secrets of the platform on this machine. */
 export interface Platform {
-  /** The repository, and the folder of the platform's data in it. */
+  /** Folders of the repository, and of the platform's data in it. */
   root: string;
   directory: string;
   databaseUrl: string;
-  /** Returns the URL under which a service connects to the bus. */
+  /** Returns the bus URL of a service. */
   natsUrl(service: string): string;
   redisUrl: string;
   gatewayPort: number;
   adminPort: number;
-  /** Of each service, by its name. */
+  /** Ports by service name. */
   ports: Record<string, number>;
   secrets: Secrets;
 }
 
-/** A process of the platform: its name is also its database schema's. */
+/** Process of the platform; its name is also its database schema's. */
 export interface Deployable {
   name: string;
   /** Its main file, relative to the repository. */
   entry: string;
-  /** Settings besides those that every process gets. Those in the caller's environment win over `defaults`. */
+  /** Settings besides those that every process gets. The caller's environment overrides `defaults`. */
   env?(platform: Platform): Record<string, string>;
   defaults?(platform: Platform): Record<string, string>;
 }
@@ -45,7 +45,7 @@ export const gateway: Deployable = {
   }),
 };
 
-/** Customers of a platform on one's own machine are on it as well. */
+/** Allows loopback targets: customers of a local platform run on the same machine. */
 const localTargets = () => ({ WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128' });
 
 export const services: Deployable[] = [
@@ -73,7 +73,7 @@ export const services: Deployable[] = [
   },
 ];
 
-/** While this file is missing the gateway's public /readyz responds 503. */
+/** Returns the ready file: while it is missing, the gateway's public /readyz responds 503. */
 export function readyFile(platform: Platform): string {
   return join(platform.directory, 'ready');
 }
@@ -83,8 +83,8 @@ function serviceUrl(platform: Platform, name: string): string {
 }
 
 /**
- * How to run a deployable on this machine: Node on its entry file, ready when its /readyz (the gateway's on the admin
- * port, which does not wait for the ready file) responds 200.
+ * Returns the process of a deployable on this machine: Node on its entry file, ready when its /readyz (the gateway's on
+ * the admin port, which does not wait for the ready file) responds 200.
  * @throws Error when its entry file is missing
  */
 export function describeProcess(deployable: Deployable, platform: Platform): ManagedProcess {
@@ -100,7 +100,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
     env: {
       ...inheritedEnvironment(),
       ...definedDefaults({ LOG_LEVEL: 'warn', ...deployable.defaults?.(platform) }),
-      // Requests leave much short-lived memory behind: bounds keep V8 and malloc from growing for it, at no cost that was measured.
+      // Requests allocate much short-lived memory: limits keep V8 and malloc from growing for it, at no measured cost.
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8`.trim(),
       MALLOC_ARENA_MAX: '1',
       NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache'),
@@ -117,7 +117,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
   };
 }
 
-/** The caller's environment (OTEL_… and the like) without npm's own and without what only one process may know. */
+/** Returns the caller's environment (OTEL_… and the like) without npm's variables and without secrets of single processes. */
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
     /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;

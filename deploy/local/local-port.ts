@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
-/** Returns whether a TCP port of 127.0.0.1 can be listened on now. */
+/** Returns whether a TCP port of 127.0.0.1 is free now. */
 export function portIsFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -10,7 +10,7 @@ export function portIsFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   });
 }
 
-/** A free port of 127.0.0.1, below the range from which outgoing connections take theirs, so that it stays free. */
+/** Returns a free port of 127.0.0.1 below the ephemeral range, so that no outgoing connection takes it. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const port = randomInt(20_000, 32_000);
@@ -20,8 +20,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * What a server says first on 127.0.0.1, up to its first line end, after `send` was written to it;
- * null when it refuses, closes or is silent for timeoutMs.
+ * Returns a server's first line on 127.0.0.1 after `send` was written to it; null when it refuses, closes or is silent
+ * for timeoutMs.
  */
 export function firstLine(port: number, send: string, timeoutMs = 1_000): Promise<string | null> {
   return new Promise((resolve) => {

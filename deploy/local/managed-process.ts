@@ -4,38 +4,38 @@ import { dirname } from 'node:path';
 import { recordProcess, signalProcess, stopRecorded } from './process-record.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** Process as it is run by the supervisor, or by a test that needs it once. */
+/** Process run by the supervisor, or once by a test. */
 export interface ManagedProcess {
   name: string;
   command: string;
   args: string[];
-  /** The whole environment, nothing is inherited. */
+  /** The whole environment; nothing is inherited. */
   env: Record<string, string>;
   cwd: string;
   /** User that it runs as, if not the caller. */
   owner?: { uid: number; gid: number } | undefined;
-  /** Ends it in an orderly way. */
+  /** Signal for a graceful shutdown. */
   stopSignal: NodeJS.Signals;
-  /** File that records it, so that the next start finds an orphan. */
+  /** Process record, by which the next start finds an orphan. */
   recordFile: string;
-  /** Takes its output; without it the output is the supervisor's to show. */
+  /** File for its output; without it the supervisor shows the output. */
   logFile?: string;
-  /** Before every start: makes its data, stops an orphan. Throws what stands in the way. */
+  /** Runs before every start: creates its data, stops an orphan. Throws if it cannot be started. */
   prepare?(): Promise<void>;
-  /** Returns whether it responds now. Never throws. */
+  /** Returns whether it is ready. Never throws. */
   ready(): Promise<boolean>;
-  /** After it ended by force: removes what a killed process leaves behind. */
+  /** Runs after a kill: removes what the process left behind. */
   cleanUp?(): Promise<void>;
 }
 
-/** A server of our own (PostgreSQL, NATS, Redis) and the URL at which it can be reached once it is ready. */
+/** Server of the platform (PostgreSQL, NATS, Redis) and its URL once it is ready. */
 export interface ServerProcess extends ManagedProcess {
   url: string;
 }
 
 /**
- * Starts the process in a session of its own, so that the terminal's Ctrl-C reaches the launcher alone.
- * A failure to start (no such file, no permission) arrives as the child's 'error' event.
+ * Starts the process in a session of its own, so that the terminal's Ctrl-C reaches only the launcher.
+ * A failure to start (no such file, no permission) is emitted as the child's 'error' event.
  */
 export function spawnManaged(managed: ManagedProcess): ChildProcess {
   const options = { cwd: managed.cwd, env: managed.env, detached: true, ...managed.owner };
@@ -52,12 +52,12 @@ export function spawnManaged(managed: ManagedProcess): ChildProcess {
   return child;
 }
 
-/** Returns whether a child runs: it was started and has neither exited nor been killed. */
+/** Returns whether a child is running: it was started and has neither exited nor been killed. */
 export function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** Ends a child: its signal, after graceMs SIGKILL to its whole group. Resolves true when the signal was enough. */
+/** Stops a child with its signal, after graceMs with SIGKILL to its whole group. Resolves true when the signal was enough. */
 export async function stopChild(child: ChildProcess, managed: ManagedProcess, graceMs: number): Promise<boolean> {
   let orderly = true;
   if (isAlive(child) && child.pid !== undefined) {
@@ -74,7 +74,7 @@ export async function stopChild(child: ChildProcess, managed: ManagedProcess, gr
 }
 
 /**
- * Starts a server once, for a test run: resolves when it responds, stop() ends it. It is not started again when it dies.
+ * Starts a server once, for a test run: resolves when it is ready; stop() ends it. It is not restarted when it dies.
  * @throws Error with the end of its log if it does not respond within timeoutMs
  */
 export async function startServer(
@@ -102,7 +102,7 @@ export async function startServer(
   };
 }
 
-/** The last lines of a process's log, for an error message. */
+/** Returns the last lines of a process's log, for an error message. */
 export function logTail(managed: ManagedProcess, lines = 8): string {
   if (managed.logFile === undefined) return 'its output is above';
   try {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Subjects each service may use, as deploy/nats/permissions.json has them; `{prefix}` stands for BUS_PREFIX. */
+/** Subjects that each service may use, from deploy/nats/permissions.json; `{prefix}` stands for BUS_PREFIX. */
 export type BusPermissions = Record<string, { publish: string[]; subscribe: string[] }>;
 
-/** The first token of every subject where BUS_PREFIX is not set. */
+/** First token of every subject if BUS_PREFIX is not set. */
 export const defaultPrefix = 'platform';
 
 /** Returns the permissions that are derived from the services' sources. */
@@ -13,8 +13,8 @@ export function busPermissions(): BusPermissions {
 }
 
 /**
- * Returns the `authorization` block of a NATS configuration: one user per service, who may use that service's subjects alone.
- * @param passwordOf a service's password as NATS reads it: a quoted text, or `$NAME` for a variable of its environment
+ * Returns the `authorization` block of a NATS configuration: one user per service, limited to that service's subjects.
+ * @param passwordOf a service's password as NATS parses it: a quoted text, or `$NAME` for a variable of its environment
  */
 export function authorizationBlock(
   permissions: BusPermissions,
@@ -43,7 +43,7 @@ ${users.join('')}  ]
 `;
 }
 
-/** Returns the variable of the NATS server's environment that holds a service's password. */
+/** Returns the environment variable of the NATS server that holds a service's password. */
 export function passwordVariable(service: string): string {
   return `NATS_PASSWORD_${service.toUpperCase()}`;
 }

@@ -9,9 +9,9 @@ import { containerName, findServer, removeContainer, type WantedServer } from '.
 /**
  * NATS with JetStream on 127.0.0.1, from 2.9 on.
  * @param directory holds its streams, configuration, log and process record
- * @param users the services' passwords and the prefix of their subjects; without it everybody may do everything
- * @param cacheDirectory where a downloaded program is kept
- * @throws Error that says what to install when there is no nats-server to be had
+ * @param users the services' passwords and the prefix of their subjects; without it there is no authorization
+ * @param cacheDirectory keeps a downloaded program
+ * @throws Error that says what to install when no nats-server is available
  */
 export async function natsServer(options: {
   directory: string;
@@ -82,7 +82,7 @@ export async function natsServer(options: {
   };
 }
 
-/** A file, not arguments: those are shown to everybody on the machine. */
+/** Returns the users for the configuration file: arguments would be visible to every user of the machine. */
 function authorization({ prefix, passwords }: { prefix: string; passwords: Record<string, string> }): string {
   return authorizationBlock(busPermissions(), prefix, (service) => {
     const password = passwords[service];
@@ -91,7 +91,7 @@ function authorization({ prefix, passwords }: { prefix: string; passwords: Recor
   });
 }
 
-/** Returns the URL under which a service connects to a server of ours. */
+/** Returns the URL with a service's credentials. */
 export function busUrl(serverUrl: string, service: string, password: string): string {
   return serverUrl.replace('nats://', `nats://${service}:${encodeURIComponent(password)}@`);
 }

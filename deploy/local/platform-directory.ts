@@ -14,27 +14,27 @@ import { join } from 'node:path';
 import { freePort, portIsFree } from './local-port.ts';
 import { recordProcess, runningRecord, stopRecorded } from './process-record.ts';
 
-// What --fresh leaves: downloads and compiled code hold none of the platform's data.
+// Kept by --fresh: downloads and compiled code contain none of the platform's data.
 const kept = new Set(['debian', 'compile-cache']);
 const serverNames = ['postgres', 'nats', 'redis'];
 
-/** Secrets that are made once and kept in secrets.json. */
+/** Secrets generated once and kept in secrets.json. */
 export interface Secrets {
   ADMIN_TOKEN: string;
   /** 64 hexadecimal digits. */
   CONTEXT_SECRET: string;
-  /** 32 bytes in base64, each. */
+  /** 32 bytes in base64. */
   WEBHOOKS_SECRET_KEY: string;
   AGENTS_SECRET_KEY: string;
   MESSAGING_SECRET_KEY: string;
   REDIS_PASSWORD: string;
-  /** Password of each service's database role, by the service's name. */
+  /** Passwords of the services' database roles, by service name. */
   roles: Record<string, string>;
-  /** Password of each service's user on the bus, by the service's name. */
+  /** Passwords of the services' bus users, by service name. */
   bus: Record<string, string>;
 }
 
-/** Makes the directory (0700) and returns its real path. */
+/** Creates the directory (0700) and returns its real path. */
 export function openDirectory(path: string): string {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
     throw new Error(`${path} must be a folder, not a link: remove the link`);
@@ -43,7 +43,7 @@ export function openDirectory(path: string): string {
   return realpathSync(path);
 }
 
-/** Makes this process the directory's only launcher and stops what an earlier, killed one left running. */
+/** Locks the directory for this launcher and stops what an earlier, killed one left running. */
 export async function claimDirectory(directory: string, fresh: boolean): Promise<void> {
   const file = join(directory, 'launcher.json');
   const running = runningRecord(file);
@@ -60,7 +60,7 @@ export async function claimDirectory(directory: string, fresh: boolean): Promise
   await Promise.all(serverNames.map((name) => stopRecorded(join(directory, name, 'process.json'), 15_000)));
 }
 
-/** Gives the directory up, so that another launcher may have it; leaves it alone when another has it. */
+/** Releases the directory's lock; does nothing when another launcher holds it. */
 export function releaseDirectory(directory: string): void {
   const file = join(directory, 'launcher.json');
   if (runningRecord(file)?.pid === process.pid) rmSync(file);
@@ -73,18 +73,18 @@ export function deleteData(directory: string): void {
   }
 }
 
-/** Writes a text that only this user may read; the file is whole or the former one. */
+/** Writes a text that only this user may read; atomic. */
 export function writeSecretFile(file: string, text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
-/** Writes JSON that only this user may read; the file is whole or the former one. */
+/** Writes JSON that only this user may read; atomic. */
 export function writeSecretJson(file: string, value: unknown): void {
   writeSecretFile(file, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The JSON in a file; undefined when there is none. */
+/** Returns the JSON of a file; undefined when there is no such file. */
 export function readJson<T>(file: string): T | undefined {
   if (!existsSync(file)) return undefined;
   try {
@@ -94,7 +94,7 @@ export function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** Returns the secrets, made on the first start; later starts add those that are missing. */
+/** Returns the secrets, generated on the first start; later starts add missing ones. */
 export function loadSecrets(directory: string, serviceNames: string[]): Secrets {
   const file = join(directory, 'secrets.json');
   const found: Partial<Secrets> = readJson<Partial<Secrets>>(file) ?? {};
@@ -115,7 +115,7 @@ export function loadSecrets(directory: string, serviceNames: string[]): Secrets 
   return secrets;
 }
 
-/** A port of 127.0.0.1 for each name: the one it had, unless that is taken by now. */
+/** Returns a port of 127.0.0.1 for each name: the one it had, unless that is in use. */
 export async function choosePorts(directory: string, names: string[]): Promise<Record<string, number>> {
   const file = join(directory, 'ports.json');
   const ports: Record<string, number> = { ...readJson<Record<string, number>>(file) };

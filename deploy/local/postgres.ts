@@ -33,7 +33,7 @@ type Owner = { uid: number; gid: number } | undefined;
 const workingDirectory = '/proc/self/cwd';
 const majorVersion = '18';
 
-/** A sound start for a development machine with an SSD; durability (fsync, synchronous_commit) stays on. */
+/** Settings for a development machine with an SSD; durability (fsync, synchronous_commit) stays on. */
 const baseSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -47,8 +47,8 @@ const baseSettings = {
 };
 
 /**
- * PostgreSQL 18 from its npm package, listening on 127.0.0.1 with a superuser `postgres` whose password is made once.
- * @param directory holds its data, log, password and process record; made when missing, found again the next time
+ * PostgreSQL 18 from its npm package, listening on 127.0.0.1 with a superuser `postgres` whose password is generated once.
+ * @param directory holds its data, log, password and process record; created when missing, reused later
  * @param settings server settings (postgresql.conf names) on top of the ones above
  * @throws Error when there is no package for this platform
  */
@@ -73,7 +73,7 @@ export async function postgresServer(options: {
     env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LANG: 'C.UTF-8', TZ: 'UTC' },
     cwd: data,
     owner,
-    stopSignal: 'SIGINT', // fast shutdown: SIGTERM would wait for every client to go
+    stopSignal: 'SIGINT', // fast shutdown: SIGTERM would wait for every client to disconnect
     recordFile: join(directory, 'process.json'),
     logFile: join(directory, 'server.log'),
     url,
@@ -86,7 +86,7 @@ export async function postgresServer(options: {
   };
 }
 
-/** The user that the server runs as when the caller is root: postgres where there is one, else nobody. */
+/** Returns the user that the server runs as when the caller is root: postgres if it exists, else nobody. */
 function unprivilegedOwner(): Owner {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -98,7 +98,7 @@ function unprivilegedOwner(): Owner {
   return { uid: Number(user[2]), gid: Number(user[3]) };
 }
 
-/** The folder of the server's programs, in a place where the owner can read and execute them. */
+/** Returns the folder of the server's programs, where the owner can read and execute them. */
 function readableBinaries(owner: Owner): string {
   const native = join(packageFolder(), 'native');
   makeLibraryLinks(native);
@@ -125,7 +125,7 @@ function packageVersion(native: string): string {
   return JSON.parse(readFileSync(join(native, '..', 'package.json'), 'utf8')).version;
 }
 
-/** Its libraries are found through links that an install script makes; npm may have been told not to run it. */
+/** Creates the library links of the package's install script, which npm may be configured not to run. */
 function makeLibraryLinks(native: string): void {
   const links: { source: string; target: string }[] = JSON.parse(
     readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
@@ -142,7 +142,7 @@ function runs(folder: string, owner: Owner): boolean {
   return spawnSync(join(folder, 'bin', 'initdb'), ['--version'], { ...owner, cwd: '/', timeout: 10_000 }).status === 0;
 }
 
-/** Copies into a folder of root's own that everybody may read; the last step is a rename, so it is whole or absent. */
+/** Copies into a folder that root owns and everybody may read; atomic by a final rename. */
 function copyReadable(from: string, to: string): void {
   const parent = dirname(to);
   mkdirSync(parent, { recursive: true, mode: 0o755 });
@@ -171,7 +171,7 @@ function storedPassword(directory: string): string {
   return readFileSync(file, 'utf8');
 }
 
-/** Makes the cluster beside its final place and renames it there, so that a killed start leaves no half of one. */
+/** Creates the cluster beside its final path and renames it, so that a killed start leaves no partial one. */
 async function initialise(binaries: string, directory: string, owner: Owner): Promise<void> {
   const fresh = join(directory, 'data.new');
   rmSync(fresh, { recursive: true, force: true });
@@ -195,13 +195,13 @@ function requireVersion(data: string): void {
   );
 }
 
-/** Stops a server that still works in this data directory; removes the lock file of one that does not. */
+/** Stops a server that still runs in this data directory; removes a stale lock file. */
 async function stopOrphan(data: string): Promise<void> {
   const lock = join(data, 'postmaster.pid');
   if (!existsSync(lock)) return;
   const pid = Number(readFileSync(lock, 'utf8').split('\n')[0]);
   if (!worksIn(pid, data)) {
-    rmSync(lock); // its process id may belong to a stranger by now, for which the server would refuse to start
+    rmSync(lock); // its process id may have been reused, and then the server would refuse to start
     return;
   }
   signalProcess(pid, 'SIGINT');

@@ -2,12 +2,12 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname } from 'node:path';
 import { waitUntil } from './wait-until.ts';
 
-/** A running process, written down so that a later start can find it when its parent was killed. */
+/** Record of a running process, by which a later start finds it when its parent was killed. */
 export interface ProcessRecord {
   pid: number;
-  /** Boot and start time: a later process that got the same id has another identity. */
+  /** Boot and start time: a later process with the same id has another identity. */
   identity: string;
-  /** The signal that stops it in an orderly way. */
+  /** Signal for a graceful shutdown. */
   stopSignal: NodeJS.Signals;
 }
 
@@ -15,11 +15,11 @@ function readText(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return null; // not there, or the process ended while it was read
+    return null; // missing, or the process ended during the read
   }
 }
 
-/** Boot id and start time of a process; null when no such process runs (a zombie counts as gone) or there is no /proc. */
+/** Returns boot id and start time of a process; null when no such process runs (a zombie counts as ended) or there is no /proc. */
 export function processIdentity(pid: number): string | null {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === null) return null;
@@ -28,7 +28,7 @@ export function processIdentity(pid: number): string | null {
   return `${readText('/proc/sys/kernel/random/boot_id')?.trim()}:${fields[19]}`;
 }
 
-/** Writes down a process that was just started. */
+/** Writes the record of a process that was just started. */
 export function recordProcess(file: string, pid: number, stopSignal: NodeJS.Signals): void {
   const identity = processIdentity(pid);
   if (identity === null) return;
@@ -37,7 +37,7 @@ export function recordProcess(file: string, pid: number, stopSignal: NodeJS.Sign
   renameSync(`${file}.new`, file);
 }
 
-/** The recorded process when it still runs and is the very same one, else null. */
+/** Returns the recorded process if it still runs and has the same identity, else null. */
 export function runningRecord(file: string): ProcessRecord | null {
   const text = readText(file);
   if (text === null || text === '') return null;

@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 
-// One number for all who provision through the same database; any other program is unlikely to use it.
+// Advisory lock key of everyone who provisions through the same database; other programs are unlikely to use it.
 const provisionLock = 7_201_634_411;
 
 /** A service's name (also its schema's) and the password of its role. */
@@ -10,11 +10,11 @@ export interface ServiceRole {
 }
 
 /**
- * Gives each service a login role `platform_<name>`, a schema `<name>` that only this role may use, and a search_path of
- * that schema and public; installs btree_gist and pg_trgm in public. Changes nothing where all is so already (passwords
- * are set again). Runs at the same time through the same admin URL wait for each other.
- * @param options.database made when missing; the one of adminUrl when left out
- * @throws Error when there is no connection, or naming the right that adminUrl's role lacks
+ * Creates for each service a login role `platform_<name>`, a schema `<name>` that only this role may use, and a search_path
+ * of that schema and public; installs btree_gist and pg_trgm in public. Idempotent (passwords are set again). Concurrent
+ * runs through the same admin URL wait for each other.
+ * @param options.database created when missing; default: the one of adminUrl
+ * @throws Error when there is no connection, or that names the privilege that adminUrl's role lacks
  */
 export async function provision(adminUrl: string, options: { database?: string; roles: ServiceRole[] }): Promise<void> {
   for (const role of options.roles) requireName(role.name);
@@ -39,7 +39,7 @@ export async function provision(adminUrl: string, options: { database?: string; 
   }
 }
 
-/** The URL under which a service's role connects: adminUrl with another user, and another database where one is given. */
+/** Returns the URL of a service's role: adminUrl with another user, and another database if given. */
 export function roleUrl(adminUrl: string, name: string, password: string, database?: string): string {
   requireName(name);
   const url = new URL(adminUrl);
@@ -49,7 +49,7 @@ export function roleUrl(adminUrl: string, name: string, password: string, databa
   return url.href;
 }
 
-/** adminUrl with another database. */
+/** Returns adminUrl with another database. */
 export function databaseUrl(adminUrl: string, database: string): string {
   const url = new URL(adminUrl);
   url.pathname = `/${encodeURIComponent(database)}`;
@@ -103,11 +103,11 @@ async function provisionRole(sql: postgres.TransactionSql, { name, password }: S
   const [found] = await sql<{ exists: boolean; database: string; superuser: boolean }[]>`
     select exists (select from pg_roles where rolname = ${role}), current_database() as database,
       (select rolsuper from pg_roles where rolname = current_user) as superuser`;
-  const verb = found?.exists ? 'alter' : 'create'; // a role is made without any right but to log in
+  const verb = found?.exists ? 'alter' : 'create'; // a role has no privilege but to log in
   const [statement] = await sql<{ text: string }[]>`
     select format(${`${verb} role %I login password %L`}, ${role}::text, ${password}::text) as text`;
   await sql.unsafe(statement?.text ?? '');
-  // Only a superuser may make a schema for a role without being a member of it.
+  // Only a superuser may create a schema for a role without being a member of it.
   if (!found?.superuser) await sql`grant ${sql(role)} to current_user`;
   await sql`grant connect, temporary on database ${sql(found?.database ?? '')} to ${sql(role)}`;
   await sql`grant usage on schema public to ${sql(role)}`;
@@ -116,7 +116,7 @@ async function provisionRole(sql: postgres.TransactionSql, { name, password }: S
   await sql`alter role ${sql(role)} in database ${sql(found?.database ?? '')} set search_path = ${sql(name)}, public`;
 }
 
-/** The roles that the environment names: ROLE_PASSWORD_CALENDAR=… is the role of calendar. */
+/** Returns the roles of the environment: ROLE_PASSWORD_CALENDAR=… is the role of calendar. */
 function rolesFromEnvironment(): ServiceRole[] {
   const prefix = 'ROLE_PASSWORD_';
   return Object.entries(process.env).flatMap(([key, password]) =>

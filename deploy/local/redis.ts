@@ -6,11 +6,11 @@ import { writeSecretFile } from './platform-directory.ts';
 import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
 
 /**
- * Redis on 127.0.0.1, in memory alone: it holds rate limits, which may be lost.
+ * Redis on 127.0.0.1, in memory only: it holds rate limits, which may be lost.
  * @param directory holds its configuration, log and process record
- * @param password of base64url characters; everybody on this machine may use it without one
- * @param cacheDirectory where a downloaded program is kept
- * @throws Error that says what to install when there is no redis-server to be had
+ * @param password of base64url characters; without it everybody on this machine may use the server
+ * @param cacheDirectory keeps a downloaded program
+ * @throws Error that says what to install when no redis-server is available
  */
 export async function redisServer(options: {
   directory: string;
@@ -25,7 +25,7 @@ export async function redisServer(options: {
   const found = await findServer(ways === undefined ? wanted : { ...wanted, ways });
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const directory = realpathSync(options.directory);
-  // A file, not arguments: those are shown to everybody on the machine.
+  // A file, because arguments are visible to every user of the machine.
   const config = join(directory, 'server.conf');
   writeSecretFile(config, password === undefined ? '' : `requirepass ${password}\n`);
   const server = {
@@ -47,7 +47,7 @@ export async function redisServer(options: {
     return { ...server, command: found.command, args, env: { ...env, ...found.env } };
   }
   const container = containerName('redis', directory);
-  // Protected mode would refuse what comes through the published port, which is bound to 127.0.0.1 on the host.
+  // Protected mode would refuse connections through the published port, which is bound to 127.0.0.1 on the host.
   const inside = ['--bind', '0.0.0.0', '--protected-mode', 'no', ...memoryOnly];
   const owner = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
   const run = ['run', '--rm', '--name', container, '--publish', `127.0.0.1:${port}:6379`, '--user', owner];

@@ -6,28 +6,28 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const aptTimeoutMs = 300_000;
-/** One download at a time: they share the package lists, and apt's own lock is off. */
+/** Runs one download at a time: they share the package lists, and apt's own lock is off. */
 let downloads: Promise<unknown> = Promise.resolve();
 
-/** A server's program that runs here, or the image to run it from where only a container engine is at hand. */
+/** A server's program that runs here, or its image if only a container engine is available. */
 export type ServerBinary = { command: string; env: Record<string, string> } | { image: string };
 
-/** Binary to look for, and the ways to find it; a way that does not work falls through to the next. */
+/** Server to find, and the ways to try; one that fails falls through to the next. */
 export interface WantedServer {
-  /** The program, which is also Debian's name of its package: nats-server, redis-server. */
+  /** Program and Debian package name: nats-server, redis-server. */
   program: string;
   image: string;
   /** Folder in which a downloaded package is kept. */
   cacheDirectory: string;
-  /** Told of each thing that takes long, one line. */
+  /** Called with one line for each slow step. */
   say(line: string): void;
   ways?: ('path' | 'debian' | 'container')[];
 }
 
 /**
- * Finds a server: on PATH (and where Debian puts servers), else as a Debian package downloaded and unpacked without
+ * Finds a server: on PATH (and in Debian's folders of servers), else as a Debian package downloaded and unpacked without
  * root, else as a container image.
- * @throws Error that says what to install when none of the ways works
+ * @throws Error that says what to install when none of these works
  */
 export async function findServer(wanted: WantedServer): Promise<ServerBinary> {
   const ways = wanted.ways ?? ['path', 'debian', 'container'];
@@ -90,7 +90,7 @@ async function fromDebian(wanted: WantedServer): Promise<ServerBinary | null> {
   return { command, env };
 }
 
-/** Downloads the package and those of its dependencies that the system lacks; unpacks them all into root. */
+/** Downloads the package and its missing dependencies, and unpacks them into root. */
 async function downloadPackage(wanted: WantedServer, root: string): Promise<void> {
   mkdirSync(wanted.cacheDirectory, { recursive: true });
   const work = mkdtempSync(join(wanted.cacheDirectory, 'download-'));
@@ -106,7 +106,7 @@ async function downloadPackage(wanted: WantedServer, root: string): Promise<void
   }
 }
 
-/** Tries the package lists that are there, ours and the system's; reads new ones when none knows a file that exists. */
+/** Downloads with the existing package lists, ours and the system's; updates them when they name no file that exists. */
 async function downloadArchives(wanted: WantedServer, work: string): Promise<void> {
   const own = join(wanted.cacheDirectory, 'lists');
   mkdirSync(join(own, 'partial'), { recursive: true });
@@ -114,7 +114,7 @@ async function downloadArchives(wanted: WantedServer, work: string): Promise<voi
   for (const lists of [own, '/var/lib/apt/lists'].filter(filled)) {
     const done = await download(wanted.program, work, lists).then(
       () => true,
-      () => false, // an old list names files that the archive no longer has
+      () => false, // an outdated list names files that the archive no longer has
     );
     if (done) return;
   }
@@ -128,7 +128,7 @@ async function download(program: string, work: string, lists: string): Promise<v
   await run('apt-get', [...aptOptions(work, lists), ...args], { timeout: aptTimeoutMs });
 }
 
-/** Everything that apt writes goes to our folders; the system's lock, which needs root, guards what we do not touch. */
+/** Returns options with which apt writes only to our folders, without the system's lock, which needs root and guards other files. */
 function aptOptions(work: string, lists: string): string[] {
   const options = ['Debug::NoLocking=1', 'APT::Sandbox::User=', `Dir::State::lists=${lists}`, `Dir::Cache=${work}`];
   return [...options, `Dir::Cache::archives=${join(work, 'archives')}`].flatMap((option) => ['-o', option]);
@@ -148,14 +148,14 @@ async function image(wanted: WantedServer): Promise<ServerBinary | null> {
   return { image: wanted.image };
 }
 
-/** Removes a container whether it runs or not; none of that name is no error. */
+/** Removes a container, running or not; does nothing if there is none of that name. */
 export async function removeContainer(name: string): Promise<void> {
   await run('docker', ['rm', '--force', '--volumes', name], { timeout: 30_000 }).catch((error: Error) => {
     if (!error.message.includes('No such container')) throw error;
   });
 }
 
-/** A container's name, the same for the same data folder on every start. */
+/** Returns a container's name, which depends only on the data folder. */
 export function containerName(name: string, directory: string): string {
   return `customer-platform-${name}-${createHash('sha256').update(directory).digest('hex').slice(0, 10)}`;
 }

@@ -33,7 +33,7 @@ async function startAndOrphan(server: ServerProcess): Promise<number> {
   return child.pid ?? 0;
 }
 
-/** A secret is in the server's configuration, which nobody else may read, and on no command line. */
+/** Expects a secret in the server's configuration, which nobody else may read, and on no command line. */
 function expectHidden(server: ServerProcess, secret: string): void {
   const config = join(server.cwd, 'server.conf');
   expect(readFileSync(config, 'utf8')).toContain(secret);

@@ -5,12 +5,12 @@ import type { ManagedProcess } from './managed-process.ts';
 
 const entryFile = 'services/agents/src/planning/simulated-server.ts';
 
-/** Returns the URL of the process that simulates, for the demo account, its AI provider and whoever sends its messages. */
+/** Returns the URL of the process that simulates the demo account's AI and message providers. */
 export function simulatedUrl(platform: Pick<Platform, 'ports'>): string {
   return `http://127.0.0.1:${platform.ports.simulated}`;
 }
 
-/** Returns the process to run. It needs no database and knows no secret. */
+/** Returns the process to run. It needs no database and has no secrets. */
 export function describeSimulated(platform: Platform): ManagedProcess {
   const entry = join(platform.root, entryFile);
   if (!existsSync(entry)) throw new Error(`${entryFile} is missing: check out the whole repository`);

@@ -42,7 +42,7 @@ function readPort(variable: string, fallback: number): number {
   throw new Error(`${variable} is "${process.env[variable]}": it must be a port from 1 to 65535`);
 }
 
-/** Servers, provision, services, gateway, demo, in this order; returns what there is to show. */
+/** Starts servers, provision, services, gateway and demo, in this order; returns the demo account, if any. */
 async function bringUp(supervisor: Supervisor, directory: string, options: Options): Promise<Demo | null> {
   await platformDirectory.claimDirectory(directory, options.fresh);
   if (options.fresh) platformDirectory.deleteData(directory);
@@ -52,7 +52,7 @@ async function bringUp(supervisor: Supervisor, directory: string, options: Optio
   if (process.env.DATABASE_URL && options.fresh) say('--fresh leaves the database at DATABASE_URL as it is');
   const processes = services.map((service) => describeProcess(service, platform));
   await supervisor.start(options.demo ? [...processes, describeSimulated(platform)] : processes);
-  // Another start may have taken them since: its gateway must not be taken for ours.
+  // Another start may have taken the ports since: its gateway must not be mistaken for ours.
   await requireFreePorts(options);
   await supervisor.start([describeProcess(gateway, platform)]);
   const { gateway: gatewayUrl, admin } = entrances(options);
@@ -152,7 +152,7 @@ async function welcome(options: Options, demo: Demo | null): Promise<string> {
   return [...lines, '', 'Ctrl-C stops everything; what it did is found again by the next npm start.', ''].join('\n');
 }
 
-/** npm passes on the Ctrl-C that the terminal already sent: what comes within a second of the first is the same one. */
+/** Handles signals. npm repeats the Ctrl-C that the terminal already sent: a second one within a second is ignored. */
 function stopOnSignals(stop: (force: boolean) => void): void {
   let firstAt: number | null = null;
   const onSignal = () => {
@@ -183,7 +183,7 @@ async function main(): Promise<void> {
     say(force ? 'Killing what is left.' : '\nStopping (Ctrl-C again kills at once).');
     void end(0, force);
   });
-  process.stdout.on('error', () => undefined); // a closed terminal must not keep the servers from being stopped
+  process.stdout.on('error', () => undefined); // a closed terminal must not prevent the servers from being stopped
   try {
     const demo = await bringUp(supervisor, directory, options);
     say(await welcome(options, demo));

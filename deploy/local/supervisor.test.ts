@@ -27,7 +27,7 @@ describe('the supervisor', () => {
   const pidOf = (name: string) => Number(readFileSync(file(`${name}.pid`), 'utf8'));
   const starts = (name: string) => readFileSync(file(`${name}.starts`), 'utf8').length;
 
-  /** A process that is ready once it wrote its id; on SIGTERM it notes its name in `stopped` and does as told. */
+  /** Returns a process that is ready once it wrote its id; on SIGTERM it records its name in `stopped` and runs `onStop`. */
   function script(name: string, onStop = 'process.exit(0)', atStart = ''): ManagedProcess {
     const source = `
       const { appendFileSync, writeFileSync } = require('node:fs');

@@ -9,20 +9,20 @@ const longestDelayMs = 5_000;
 const aliveLongEnoughMs = 30_000;
 const exitsBeforeGivingUp = 5;
 
-/** Runs processes until it is told to stop; one that dies is started again. */
+/** Runs processes until it is stopped; restarts those that die. */
 export interface Supervisor {
   /**
-   * Starts processes side by side; resolves when all are ready.
-   * @throws Error when one is not ready within readyTimeoutMs or ends five times before that, or when stop() came first
+   * Starts processes in parallel; resolves when all are ready.
+   * @throws Error when one is not ready within readyTimeoutMs or ends five times before that, or when stop() was called first
    */
   start(processes: ManagedProcess[]): Promise<void>;
-  /** Stops the groups in the reverse of their start order: each its signal, SIGKILL after drainMs. */
+  /** Stops the groups in reverse start order: each by its signal, with SIGKILL after drainMs. */
   stop(): Promise<void>;
-  /** Ends all with SIGKILL at once. */
+  /** Kills all with SIGKILL at once. */
   kill(): Promise<void>;
 }
 
-/** @param options.write takes a line of output, without its line end; drainMs, readyTimeoutMs in milliseconds */
+/** @param options.write gets a line of output without its line end; drainMs, readyTimeoutMs in milliseconds */
 export function createSupervisor(options: {
   write(line: string): void;
   colour?: boolean;
@@ -88,7 +88,7 @@ class Member {
       throw new Error(`${this.managed.name} was not ready after ${readyTimeoutMs / 1_000} s: ${this.#cause()}`);
   }
 
-  /** From now on it is not started again. */
+  /** Prevents further restarts. */
   retire(): void {
     this.#retired = true;
     if (this.#restart !== null) clearTimeout(this.#restart);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks every intervalMs until the condition holds: true then, false once timeoutMs have passed. */
+/** Polls every intervalMs until the condition holds; returns true then, false after timeoutMs. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,

@@ -5,7 +5,7 @@ import { readJson } from './platform-directory.ts';
 
 const usage = 'usage: npm run -s write-as-customer -- "Do you deliver on Saturdays?"';
 
-/** Writes to the demo account as its customer Casey would by WhatsApp: the channel's hook, signed as its provider signs. */
+/** Posts a WhatsApp message from the customer Casey to the channel's hook of the demo account, signed like its provider. */
 async function main(): Promise<string> {
   const text = process.argv.slice(2).join(' ').trim();
   if (text === '' || text === '--help') throw new Error(usage);

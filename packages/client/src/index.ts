@@ -13,12 +13,12 @@ import {
 export interface ClientOptions {
   baseUrl: string;
   apiKey: string;
-  /** Most times that a request is sent again after 429, 503, a broken connection or a timeout; default 2. Writes are safe to repeat: they carry an Idempotency-Key. */
+  /** Retries after 429, 503, a broken connection or a timeout; default 2. Writes are safe to retry: they carry an Idempotency-Key. */
   retries?: number;
-  /** Most milliseconds to wait for one response; default 30,000. */
+  /** Timeout of one request in milliseconds; default 30,000. */
   timeoutMs?: number;
-  /** Called with every response, before it is read: for logs and tests. */
-  onAnswer?(operation: Operation, status: number, headers: Headers): void;
+  /** Called with every response, before its body is read: for logs and tests. */
+  onResponse?(operation: Operation, status: number, headers: Headers): void;
 }
 
 type Required<Name extends string, Value> = Value extends undefined
@@ -26,14 +26,14 @@ type Required<Name extends string, Value> = Value extends undefined
   : { [N in Name]: Value };
 type Optional<Name extends string, Value> = { [N in Name]?: Value };
 
-/** Type that fits where nothing is required. */
+/** Type without required properties. */
 type Empty = Record<never, never>;
 
-/** Input of one call: path parameters, query and body as the contract says them. */
+/** Input of one call: path parameters, query and body of the contract. */
 export type CallInput<O extends Operation> = Required<'params', ParamsInput<O>> &
   Optional<'query', QueryInput<O>> &
   (Empty extends BodyInput<O> ? Optional<'body', BodyInput<O>> : Required<'body', BodyInput<O>>) & {
-    /** Default: a new one for every call of a write. */
+    /** Default: a new one per write. */
     idempotencyKey?: string;
     signal?: AbortSignal;
   };
@@ -53,7 +53,7 @@ export type Client = {
     : (input?: CallInput<Operations[Key]>) => Promise<ResponseOf<Operations[Key]>>;
 };
 
-/** A refusal: its HTTP status, code, message, the input at fault, and the request's id. */
+/** Error response of the API: its HTTP status, code, message, the invalid field, and the request id. */
 export class PlatformError extends Error {
   readonly status: number;
   readonly code: string;
@@ -70,7 +70,7 @@ export class PlatformError extends Error {
   }
 }
 
-/** The whole API as typed methods. A refusal is thrown as a PlatformError; a connection that stays broken, as fetch's error. */
+/** Creates a client with a typed method per operation. They throw PlatformError for error responses, or fetch's error of the last retry. */
 export function createClient(options: ClientOptions): Client {
   const methods = Object.values(operationsByKey)
     .filter(isOperation)
@@ -86,7 +86,7 @@ interface AnyInput {
   signal?: AbortSignal;
 }
 
-/** Walks all pages of a list: `for await (const contact of eachOf((page) => client.listContacts({ query: page })))`. */
+/** Iterates over all pages of a list: `for await (const contact of eachOf((page) => client.listContacts({ query: page })))`. */
 export async function* eachOf<Item>(
   list: (page: { starting_after?: string }) => Promise<{ data: Item[]; next: string | null }>,
 ): AsyncGenerator<Item> {
@@ -125,7 +125,7 @@ async function send(operation: Operation, input: AnyInput, options: ClientOption
   }
 }
 
-/** A body as it is sent, the same bytes on every try: a key stands for one body. */
+/** Returns the encoded body; every attempt sends the same bytes, because an Idempotency-Key belongs to one body. */
 async function encoded(operation: Operation, body: unknown): Promise<{ type: string; bytes: string | ArrayBuffer }> {
   if (operation.bodyType !== 'multipart') return { type: 'application/json', bytes: JSON.stringify(body) };
   const form = new FormData();
@@ -138,7 +138,7 @@ async function encoded(operation: Operation, body: unknown): Promise<{ type: str
 }
 
 async function read(operation: Operation, response: Response, options: ClientOptions): Promise<unknown> {
-  options.onAnswer?.(operation, response.status, response.headers);
+  options.onResponse?.(operation, response.status, response.headers);
   if (response.status === 204) return undefined;
   const text = await response.text();
   if (response.ok) return JSON.parse(text);

@@ -9,7 +9,7 @@ import type { EventData } from '@customer-platform/contracts/core';
 import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
 import { type ContactChange, keepContacts } from './contacts.sql.ts';
 
-/** Consumers that keep a service's copy of contacts up to date, whatever order events come in. */
+/** Consumer that keeps a service's copy of contacts up to date, in whatever order events arrive. */
 export const contactConsumer: Consumer<unknown> = {
   name: 'contacts',
   filter: { service: 'cdp', kind: 'contact.*' },
@@ -20,7 +20,7 @@ export const contactConsumer: Consumer<unknown> = {
   },
 };
 
-/** Returns what an event says about contacts: of a merge also that one stands for the other from now on. */
+/** Returns the contacts that an event changes; a merge changes both. */
 function changesIn({ account, type, sequence, data }: ReceivedEvent): ContactChange[] {
   const change = ({ id, name, phone }: Pick<Contact, 'id' | 'name' | 'phone'>): ContactChange => {
     return { account_id: account, id, name, phone: phone ?? '', merged_into: null, deleted: false, sequence };

@@ -3,18 +3,18 @@ import type { Sql } from '@customer-platform/service-kit';
 
 type Fragment = ReturnType<Sql>;
 
-/** The contact that an id stands for: the surviving contact, if merged. */
+/** Contact that an id resolves to: the surviving contact, if merged. */
 export interface KnownContact extends ContactSummary {
   deleted: boolean;
 }
 
-/** Returns the contact that an id stands for; undefined if the copy does not have it. */
+/** Returns the contact that an id resolves to; undefined if the copy does not have it. */
 export async function knownContact(tx: Sql, accountId: string, id: string): Promise<KnownContact | undefined> {
   const [row] = await tx<KnownContact[]>`select * from (${contactNamed(tx, tx`${accountId}`, tx`${id}`)}) as contact`;
   return row;
 }
 
-/** Selects the contact that an id stands for, as a KnownContact: no row where the copy does not have it. `accountId` and `id` are expressions. */
+/** Selects the contact that an id resolves to, as a KnownContact; no row if the copy does not have it. `accountId` and `id` are expressions. */
 export const contactNamed = (sql: Sql, accountId: Fragment, id: Fragment) => sql`
   select coalesce(survivor.id, c.id) as id, coalesce(survivor.name, c.name) as name,
     coalesce(survivor.phone, c.phone) as phone, coalesce(survivor.deleted, c.deleted) as deleted
@@ -24,21 +24,21 @@ export const contactNamed = (sql: Sql, accountId: Fragment, id: Fragment) => sql
 const joinSurvivor = (sql: Sql) => sql`
   left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into`;
 
-/** Columns shown of a contact that `joinContact` joined: contact_id, contact_name, contact_phone. */
+/** Columns of a contact joined by `joinContact`: contact_id, contact_name, contact_phone. */
 export const contactColumns = (sql: Sql) => sql`
   coalesce(survivor.id, c.id) as contact_id, coalesce(survivor.name, c.name) as contact_name,
   coalesce(survivor.phone, c.phone) as contact_phone`;
 
-/** Joins the contact that a row of the table `alias` names in contact_id, and its survivor; null where it names none. */
+/** Left joins the contact in `contact_id` of the table `alias`, and the surviving contact, if merged. */
 export const joinContact = (sql: Sql, alias: string) => sql`
   left join contacts c on c.account_id = ${sql(`${alias}.account_id`)} and c.id = ${sql(`${alias}.contact_id`)}
   ${joinSurvivor(sql)}`;
 
-/** Every id that stands for a contact: its own and those that were merged into it. For `contact_id = any(array(…))`. */
+/** Selects every id that resolves to a contact: its own and those merged into it. For `contact_id = any(array(…))`. */
 export const idsOfContact = (sql: Sql, accountId: string, id: string) => sql`
   select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
 
-/** State of a contact as an event tells it; of two about one contact, that with the greater sequence is later. */
+/** State of a contact in an event; of two states of one contact, the one with the greater sequence is newer. */
 export interface ContactChange extends ContactSummary {
   account_id: string;
   merged_into: string | null;
@@ -47,8 +47,8 @@ export interface ContactChange extends ContactSummary {
 }
 
 /**
- * Keeps what is newer than the copy, in one statement for all. From then on a merged contact, and all that were merged into it
- * before, stand for the survivor, or for its survivor; a deleted one cannot be named, and what names it goes on to show it.
+ * Upserts contacts that are newer than the copy, in one statement. From then on a merged contact, and all that were merged into
+ * it before, resolve to the last survivor; a deleted contact cannot be named any more, and rows that name it go on to show it.
  */
 export async function keepContacts(tx: Sql, changes: readonly ContactChange[]): Promise<void> {
   const texts = (name: keyof ContactChange) =>
@@ -69,7 +69,7 @@ export async function keepContacts(tx: Sql, changes: readonly ContactChange[]): 
   if (merged.length > 0) await followSurvivors(tx, merged);
 }
 
-/** A survivor may have been merged itself, before or in the same breath: whoever stands for it stands for the last one. */
+/** Points merged contacts to the last survivor: theirs may have been merged itself, before or in the same batch. */
 async function followSurvivors(tx: Sql, merged: readonly ContactChange[]): Promise<void> {
   const accounts = merged.map(({ account_id }) => account_id);
   const ids = merged.map(({ id }) => id);
@@ -87,25 +87,20 @@ async function followSurvivors(tx: Sql, merged: readonly ContactChange[]): Promi
 }
 
 /**
- * Keeps what the owner replied about an id; what events have told already is newer and stays. Who the reply names may have been
- * merged since.
+ * Inserts the owner's reply about an id; rows that events wrote already are newer and stay. The contact in the reply may have
+ * been merged since.
  */
-export async function insertAskedContact(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  answer: ContactSummary,
-): Promise<void> {
+export async function insertAskedContact(tx: Sql, accountId: string, id: string, reply: ContactSummary): Promise<void> {
   await lockCopies(tx, [{ account_id: accountId }]);
   await tx`
     insert into contacts (account_id, id, name, phone, merged_into, sequence)
-    select ${accountId}::uuid, asked.id, ${answer.name}, ${answer.phone}, nullif(coalesce(
-      (select merged_into from contacts where account_id = ${accountId} and id = ${answer.id}), ${answer.id}), asked.id), 0
-    from (select ${answer.id}::uuid union select ${id}::uuid) as asked (id)
+    select ${accountId}::uuid, asked.id, ${reply.name}, ${reply.phone}, nullif(coalesce(
+      (select merged_into from contacts where account_id = ${accountId} and id = ${reply.id}), ${reply.id}), asked.id), 0
+    from (select ${reply.id}::uuid union select ${id}::uuid) as asked (id)
     on conflict do nothing`;
 }
 
-/** Keeps contacts as another service's event shows them, where the copy does not have them: what it has is newer, or will be. */
+/** Inserts contacts from another service's event if the copy does not have them: its own rows are newer, or will be. */
 export async function keepGivenContacts(
   tx: Sql,
   contacts: readonly (ContactSummary & { account_id: string })[],
@@ -120,7 +115,7 @@ export async function keepGivenContacts(
     on conflict do nothing`;
 }
 
-/** Copies of these accounts change in no other transaction until this one ends: taken before any row's lock, in one order. */
+/** Locks the copies of these accounts until the transaction ends; taken before any row lock, in one order, to avoid deadlocks. */
 async function lockCopies(tx: Sql, changed: readonly { account_id: string }[]): Promise<void> {
   await tx`
     select pg_advisory_xact_lock(key) from (

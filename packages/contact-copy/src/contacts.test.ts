@@ -74,9 +74,9 @@ describe('the copy', () => {
 
   it('of an asked contact names who it was merged into since', async () => {
     const account = randomUUID();
-    const [old, answered, survivor] = ids(3) as [string, string, string];
-    await keep(change(account, survivor, 9), change(account, answered, 9, { merged_into: survivor }));
-    await inTransaction(sql, (tx) => insertAskedContact(tx, account, old, { id: answered, name: 'Then', phone: '' }));
+    const [old, replied, survivor] = ids(3) as [string, string, string];
+    await keep(change(account, survivor, 9), change(account, replied, 9, { merged_into: survivor }));
+    await inTransaction(sql, (tx) => insertAskedContact(tx, account, old, { id: replied, name: 'Then', phone: '' }));
     expect(await knownContact(sql, account, old)).toMatchObject({ id: survivor, name: 'after 9' });
   });
 });

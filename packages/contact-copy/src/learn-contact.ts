@@ -2,10 +2,10 @@ import { getContactSummary } from '@customer-platform/contracts/cdp';
 import { inTransaction, type PrefetchCall } from '@customer-platform/service-kit';
 import { insertAskedContact } from './contacts.sql.ts';
 
-/** Resources that learning needs; a prefetch has them. */
+/** Part of a prefetch call that is needed here. */
 type Learner = Pick<PrefetchCall, 'sql' | 'ask'> & { account: { id: string } };
 
-/** Asks customer data for a contact that the copy does not have, and keeps the reply. */
+/** Returns prefetch work that requests a missing contact from customer data and stores the reply. */
 export function learnContact(id: string): (call: Learner) => Promise<void> {
   return async ({ account, sql, ask }) => {
     const { contact } = await ask(getContactSummary, { contact: id });

@@ -10,8 +10,8 @@ type NamingCall = {
 };
 
 /**
- * The contact that a caller names in a body or a filter; the surviving contact, if merged. One that the copy does not know is asked of
- * customer data. Throws invalid_request, field contact, where the account has none with this id.
+ * Returns the contact that a caller names in a body or a filter; the surviving contact, if merged. One that the copy does not have is
+ * requested from customer data. Throws invalid_request, field contact, if the account has none with this id.
  */
 export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id: string): Promise<KnownContact> {
   const contact = await knownContact(tx, account.id, id);

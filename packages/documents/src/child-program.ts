@@ -10,23 +10,23 @@ export type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 const childFile = fileURLToPath(new URL('./extract-child.ts', import.meta.url));
 const ownManifest = fileURLToPath(new URL('../package.json', import.meta.url));
-/** Packages that parse documents: the child may read their files and those of what they depend on. */
+/** Packages that parse documents: the child may read their files and those of their dependencies. */
 const parsers = ['@mozilla/readability', 'linkedom', 'mammoth', 'robots-parser', 'unpdf'];
 const maxHeapMegabytes = 128;
 /**
- * Seconds of processor time after which the kernel ends the process: for a parser that never returns, in a process that outlives a killed
+ * CPU seconds after which the kernel kills the process: for a parser that never returns, in a process that outlives a killed
  * service. A process is replaced long before it has used as much.
  */
 const maxCpuSeconds = 120;
 
 /**
- * Starts a process that reads documents, or another program under the same bounds. It may read its own code and the packages that parse
+ * Starts a process that reads documents, or another program under the same limits. It may read its own code and the packages that parse
  * documents; it cannot write files, start processes or threads, or load native code, and its environment is empty.
  */
 export function startChild(program: readonly string[] = [childFile]): Child {
   const args = [
     `--max-old-space-size=${maxHeapMegabytes}`,
-    // A parser's garbage is collected before it fills what the process may hold.
+    // Collect a parser's garbage before it fills the memory limit of the process.
     '--max-semi-space-size=4',
     '--disable-warning=ExperimentalWarning',
     '--permission',
@@ -37,20 +37,20 @@ export function startChild(program: readonly string[] = [childFile]): Child {
     ? ['/bin/sh', '-c', `ulimit -t ${maxCpuSeconds}; unset PWD OLDPWD SHLVL; exec "$0" "$@"`, process.execPath, ...args]
     : [process.execPath, ...args];
   const child = spawn(bounded[0]!, bounded.slice(1), { env: {}, cwd: '/', stdio: ['pipe', 'pipe', 'ignore'] });
-  // Errors of killing it or writing to it mean that it has ended, which its exit says too.
+  // Errors of killing it or writing to it mean that it has ended; `exit` reports that.
   for (const one of [child, child.stdin, child.stdout]) one.on('error', () => undefined);
   return child;
 }
 
 let known: string[] | undefined;
 
-/** Real paths that the process may read. Throws if a package is not installed. */
+/** Returns the real paths that the process may read. Throws if a package is not installed. */
 function readablePaths(): string[] {
   known ??= [`${dirname(childFile)}/`, ownManifest, ...packageFolders(parsers, import.meta.url)];
   return known;
 }
 
-/** Folders of packages and of everything that they depend on. */
+/** Returns the folders of packages and of all their dependencies. */
 function packageFolders(names: readonly string[], from: string, found = new Set<string>()): Set<string> {
   for (const name of names) {
     const manifest = findPackageJSON(name, from);

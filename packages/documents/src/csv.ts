@@ -2,7 +2,7 @@ import { type Piece, PieceBuilder } from './pieces.ts';
 
 const separators = [',', ';', '\t', '|'];
 
-/** Splits a table by its rows; each becomes lines of `column: value`, named by the first row. */
+/** Splits a table by its rows; each becomes lines of `column: value`, with the column names of the first row. */
 export function splitCsv(text: string): Piece[] {
   const table = text.replace(/^\ufeff/, '');
   const builder = new PieceBuilder();

@@ -3,7 +3,7 @@ import { readConverted } from './html.ts';
 import { type Piece, Unreadable } from './pieces.ts';
 import { BoundedZip } from './zip.ts';
 
-/** Unpacked size of all parts of a document that hold text. */
+/** Maximum unpacked size of all parts of a document that hold text. */
 const maxUnpackedBytes = 64 * 1_048_576;
 
 /** Splits a Word document by its headings. Its pictures are not unpacked. Throws Unreadable. */

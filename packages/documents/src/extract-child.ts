@@ -1,4 +1,4 @@
-// First, so that everything below is loaded into a process without network.
+// First, so that everything below is loaded without network.
 import './lockdown.ts';
 import { readSync, writeSync } from 'node:fs';
 import { type ChildQuestion, extract, prepare } from './extract.ts';
@@ -6,8 +6,8 @@ import { Unreadable } from './pieces.ts';
 
 /**
  * Reply of the process in which documents are parsed. Its standard input is frames: a question, the document's bytes in any number of
- * frames, and an empty frame. Its standard output is frames too: one when it is ready for the document, then one with the result, or with
- * the reason why there is none. A frame is its length in four bytes, then as many bytes.
+ * frames, and an empty frame. Its standard output is frames too: one when it is ready for the document, then one with the result or the
+ * error. A frame is its length in four bytes, then as many bytes.
  */
 type Reply = { ready: true } | { value: unknown } | { error: string };
 
@@ -36,7 +36,7 @@ const failed = (error: unknown): Reply => ({
   error: error instanceof Unreadable ? error.message : 'It may be damaged',
 });
 
-/** Waits for a frame; undefined once the input has ended. */
+/** Returns the next frame; undefined once the input has ended. */
 function nextFrame(): Buffer | undefined {
   const length = nextBytes(4);
   return length && nextBytes(length.readUInt32BE());

@@ -133,7 +133,7 @@ describe('a document that is not what it should be has a reason', () => {
   });
 
   it('one that takes too long fails alone', async () => {
-    // Of time enough for the second on a busy machine; for the first no time is enough.
+    // Enough time for the second document on a busy machine; no time is enough for the first.
     const one = extractor({ timeoutMs: 5_000 });
     const deep = Buffer.from('<div>'.repeat(800_000));
     await expect(one.read({ type: 'html' }, () => [deep])).rejects.toThrow(/too long|too much memory/);
@@ -143,7 +143,7 @@ describe('a document that is not what it should be has a reason', () => {
   it('one whose process is killed is read once more, and to blame the second time', async () => {
     const one = extractor();
     const killed: number[] = [];
-    /** A document during which the process is killed, the first `times` times that it is read. */
+    /** Returns a document that kills the process the first `times` times that it is read. */
     const deadly = (times: number) =>
       async function* () {
         yield Buffer.from('a');
@@ -263,9 +263,9 @@ describe('robots.txt', () => {
   it('rules that would keep a process busy keep that one busy', async () => {
     const hostile = Buffer.from(`User-agent: *\nDisallow: /${'*a'.repeat(250_000)}b`);
     const url = `https://shop.example/${'a'.repeat(2_000)}`;
-    const answer = await extractor({ timeoutMs: 3_000 })
+    const outcome = await extractor({ timeoutMs: 3_000 })
       .allows({ ...question, url }, hostile)
       .catch((error: Error) => error.message);
-    expect([true, 'Reading it took too long']).toContain(answer);
+    expect([true, 'Reading it took too long']).toContain(outcome);
   });
 });

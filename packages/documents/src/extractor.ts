@@ -7,11 +7,11 @@ import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 export interface ExtractorOptions {
   /** Deadline for one document, from when the process is ready for it. Default: 30 s. */
   timeoutMs?: number;
-  /** Deadline for a process to start, or to load what a document needs. Default: 30 s. */
+  /** Deadline for a process to start, or to load a document's parser. Default: 30 s. */
   startMs?: number;
-  /** Memory that the process may hold. Default: 250 MiB. */
+  /** Maximum resident memory of the process. Default: 250 MiB. */
   maxResidentBytes?: number;
-  /** A test's program, run instead of ours under the same bounds. */
+  /** A test's program, run instead of ours under the same limits. */
   program?: readonly string[];
 }
 
@@ -30,11 +30,11 @@ export class NotStarted extends Error {}
 /** Attempts to start a process for a document. */
 const maxStarts = 2;
 const memoryCheckMs = 100;
-/** Time that an idle process waits for the next document. */
+/** Milliseconds that an idle process waits for the next document. */
 const idleMs = 3_000;
-/** Share of its memory bound above which a process gets no other document, which would be blamed for what it holds. */
+/** Share of its memory limit above which a process is not reused: the next document would be blamed for that memory. */
 const reusableShare = 0.6;
-/** Time of reading after which a process is replaced, long before its processor time is over. */
+/** Milliseconds of reading after which a process is replaced, long before its CPU limit. */
 const maxUsedMs = 20_000;
 const maxErrorLength = 300;
 
@@ -43,8 +43,8 @@ const Ready = z.object({ ready: z.literal(true) });
 const Failure = z.object({ error: z.string().max(maxErrorLength) });
 
 /**
- * Reads documents in a child process, one after the other. A hostile document ends that process at most, and the next document gets a new
- * one. `child-program.ts` and `lockdown.ts` say what the process may do. An idle process ends after three seconds.
+ * Reads documents in a child process, one after the other. A hostile document can crash only that process, and the next document gets a
+ * new one. `child-program.ts` and `lockdown.ts` define what the process may do. An idle process is stopped after three seconds.
  */
 export class Extractor {
   readonly #options: Required<Omit<ExtractorOptions, 'program'>> & Pick<ExtractorOptions, 'program'>;
@@ -83,7 +83,7 @@ export class Extractor {
     this.#end();
   }
 
-  /** Asks once more if the process ended without us; if it ends again, the document is the cause. */
+  /** Asks once more if the process crashed; if it crashes again, the document is the cause. */
   async #ask(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
     try {
       return await this.#askOnce(question, document, signal);
@@ -121,7 +121,7 @@ export class Extractor {
     }
   }
 
-  /** Returns a process that is ready for a question's document: the running one, else a new one. Throws NotStarted. */
+  /** Returns a process that is ready for a question's document: the running one, or a new one. Throws NotStarted. */
   async #ready(question: ChildQuestion, signal?: AbortSignal): Promise<ReadingProcess> {
     signal?.throwIfAborted();
     clearTimeout(this.#idle);
@@ -177,7 +177,7 @@ async function sendDocument(running: ReadingProcess, bytes: ReturnType<DocumentB
   await running.sendEnd();
 }
 
-/** Returns a reply's value. Throws Unreadable with the reply's reason, or if its shape is wrong: a document took the process over. */
+/** Returns a reply's value. Throws Unreadable with the reply's reason, or if its shape is wrong: a document has taken over the process. */
 function foundIn<Value>(reply: unknown, shape: z.ZodType<Value>): Value {
   const failure = Failure.safeParse(reply).data;
   if (failure) throw new Unreadable(failure.error);

@@ -45,13 +45,13 @@ describe('the type of a file', () => {
     const endless = Buffer.alloc(20 * 1_048_576, Buffer.from([0x50, 0x4b, 0x01, 0x02, 0, 0]));
     docx.copy(endless, 0, 0, 4);
     expect(fileTypeOf(endless, 'a.docx')).toBeUndefined();
-    // As many entries as fit, none of them a Word document's, and an end that points to the first.
+    // As many entries as fit, none of them a Word document's, and an end record that points to the first.
     const entries = Buffer.alloc(20 * 1_048_576, Buffer.concat([Buffer.from([0x50, 0x4b, 1, 2]), Buffer.alloc(42)]));
     docx.copy(entries, 0, 0, 4);
     docx.copy(entries, entries.length - 22, docx.length - 22);
     entries.writeUInt32LE(46, entries.length - 6);
     expect(fileTypeOf(entries, 'a.docx')).toBeUndefined();
-    // Of the processor, since others may use it too.
+    // CPU time, since other processes may slow this one down.
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(2_000);
   });
 });

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import type { DocumentType } from './extract.ts';
 import { isZip, zipEntries } from './zip.ts';
 
-/** The types of plain text by the end of a file's name. */
+/** Types of plain text by file extension. */
 const plainTypes = new Map<string, DocumentType>([
   ['', 'txt'],
   ['.txt', 'txt'],
@@ -11,12 +11,12 @@ const plainTypes = new Map<string, DocumentType>([
   ['.markdown', 'md'],
   ['.csv', 'csv'],
 ]);
-/** Bytes in which a page's first element is looked for. */
+/** Bytes searched for a page's first element. */
 const maxProlog = 65_536;
 
 /**
- * The type of a file by its content, of plain text by its name; undefined for any other. Inflates nothing, and takes time that grows with
- * the bytes alone.
+ * Returns the type of a file by its content, of plain text by its name; undefined for any other. Decompresses nothing, and takes linear
+ * time.
  */
 export function fileTypeOf(bytes: Buffer, name: string): DocumentType | undefined {
   if (bytes.subarray(0, 5).equals(Buffer.from('%PDF-'))) return 'pdf';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readConverted, readWebPage } from './html.ts';
 
 const paths = (html: string) => readWebPage(html).map(({ heading_path, text }) => [...heading_path, text]);
-/** More than Readability is given: the page is read whole. */
+/** More elements than Readability is given: the page is read whole. */
 const vast = '<i></i>'.repeat(15_001);
 const filler = 'We deliver every day, also on Sundays, and by bike wherever it is possible. '.repeat(8).trim();
 

@@ -2,7 +2,7 @@ import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import { type Piece, PieceBuilder } from './pieces.ts';
 
-/** Part of a DOM node that is used here. */
+/** Part of a DOM node used here. */
 interface PageNode {
   readonly nodeType: number;
   readonly localName: string;
@@ -16,13 +16,13 @@ interface Page extends PageNode {
   querySelectorAll(selector: string): ArrayLike<PageNode & { setAttribute(name: string, value: string): void }>;
 }
 
-/** Elements above which a page is read whole: Readability needs several times a page's memory. */
+/** Maximum elements for Readability, which needs several times a page's memory; larger pages are read whole. */
 const maxElements = 15_000;
 /** Attribute with a heading's level, set over the page's own: Readability turns h1 into h2. */
 const levelAttribute = 'data-heading-level';
 const headingTags = 'h1, h2, h3, h4, h5, h6';
 
-/** Returns the main text of a web page split by its headings, under its title; the whole body's where Readability finds no main text. */
+/** Returns the main text of a web page split by its headings, under its title; the whole body's if Readability finds no main text. */
 export function readWebPage(html: string): Piece[] {
   const page = parsePage(html);
   const outermost = page.querySelectorAll('h1');
@@ -44,7 +44,7 @@ export function readConverted(html: string): Piece[] {
 }
 
 function parsePage(html: string): Page {
-  // Without <html>, linkedom keeps the first element alone; without <body>, the document has no body.
+  // Without <html>, linkedom keeps only the first element; without <body>, the document has no body.
   const body = /<body[\s>]/i.test(html) ? html : `<body>${html}</body>`;
   const whole = /<html[\s>]/i.test(html) ? html : `<!doctype html><html>${body}</html>`;
   const page = parseHTML(whole).document as unknown as Page;
@@ -75,7 +75,7 @@ const blocks = new Set(
   ),
 );
 
-/** Walks the nodes in order, without recursion, since pages nest as deep as they like. */
+/** Walks the nodes in order, without recursion, since pages can be nested to any depth. */
 function piecesOf(root: PageNode, title: string): Piece[] {
   const builder = new PieceBuilder(title);
   const text = new TextRun(builder);
@@ -120,7 +120,7 @@ class TextRun {
   #glue = '\n\n';
   #rows = 0;
   #items = 0;
-  /** Whether a list or a table has begun that has no item or row yet. */
+  /** True at the start of a list or a table, before its first item or row. */
   #isFirst = false;
 
   constructor(builder: PieceBuilder) {
@@ -135,7 +135,7 @@ class TextRun {
     this.#parts.push(this.#rows > 0 ? ' ' : '\n');
   }
 
-  /** Begins a block, and returns the function that ends it. A table's row is one line, whatever blocks its cells hold. */
+  /** Begins a block, and returns the function that ends it. A table row is one line, whatever blocks its cells hold. */
   begin(name: string): () => void {
     if (this.#rows > 0) {
       if (name === 'tr') this.#rows++;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Extractor } from './extractor.ts';
 
-/** The bounds of our own program, around one that runs whatever code comes as a document: what a parser's worst fault comes to. */
+/** A program under our limits that runs its document as code: the worst that a parser's bug can lead to. */
 const program = `
   import { serve } from ${JSON.stringify(new URL('./extract-child.ts', import.meta.url))};
   await serve(async (_question, bytes) => {
@@ -41,14 +41,14 @@ afterAll(async () => {
   await Promise.all([new Promise((done) => tcp.close(done)), new Promise<void>((done) => udp.close(done))]);
 });
 
-/** Runs code in the process that reads documents, and returns what it came to. */
+/** Runs code in the process that reads documents, and returns its result. */
 async function run(code: string): Promise<string> {
   const document = `export default async () => { ${code} }`;
   const [piece] = await extractor.read({ type: 'txt' }, () => [Buffer.from(document)]);
   return piece!.text;
 }
 
-/** Runs code that is to be refused, and returns how it was. */
+/** Runs code that must be refused, and returns the refusal. */
 const refusalOf = (code: string) =>
   run(
     `try { return 'done: ' + await (async () => { ${code} })(); } catch (error) { return error.code ?? error.name; }`,
@@ -103,7 +103,7 @@ describe('code that runs in the process that reads documents', () => {
     `(await import('node:trace_events')).createTracing({ categories: ['node'] }).enable()`,
     'process.report.writeReport()',
     `(await import('node:v8')).writeHeapSnapshot(${JSON.stringify(written)})`,
-    // V8 has flags under which it writes to any path, whatever Node permits.
+    // V8 has flags that write to any path, whatever Node permits.
     `(await import('node:v8')).setFlagsFromString('--redirect-code-traces-to=${written}')`,
     `process.getBuiltinModule('v8').setFlagsFromString('--redirect-code-traces-to=${written}')`,
   ])('cannot write: %s', async (code) => {
@@ -189,7 +189,7 @@ it('what is closed and what is not was decided about each builtin module of this
   expect(builtinModules.map((name) => name.replace(/^node:/, '')).sort()).toEqual(knownModules.sort());
 });
 
-/** Where Node gets another: does it reach the network, or files that no permission covers? Then `lockdown.ts` has to close it. */
+/** Builtin modules we have reviewed. Does a new one reach the network, or files that no permission covers? Then close it in `lockdown.ts`. */
 const knownModules =
   `_http_agent _http_client _http_common _http_incoming _http_outgoing _http_server _stream_duplex _stream_passthrough
   _stream_readable _stream_transform _stream_wrap _stream_writable _tls_common _tls_wrap assert assert/strict async_hooks buffer

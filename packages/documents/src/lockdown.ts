@@ -3,12 +3,12 @@ import os from 'node:os';
 import { Readable, Writable } from 'node:stream';
 
 /**
- * Closes what Node's permissions leave open to the process that reads documents: sockets, name look-ups, databases (they open files that
- * no permission covers), V8's flags (some write files) and signals. Imported first, so that no package keeps a function from before. Files,
+ * Closes what Node's permission model leaves open to the process that reads documents: sockets, DNS, databases (they open files that no
+ * permission covers), V8's flags (some write files) and signals. Imported first, so that no package keeps an original function. Files,
  * processes, threads, addons and the inspector are closed by the permissions that the process is started with.
  */
 
-/** Builtin modules whose functions all refuse. */
+/** Builtin modules whose functions all throw. */
 const closedModules = [
   ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises', 'inspector', 'inspector/promises'],
   ...['_http_agent', '_http_client', '_http_server', '_tls_common', '_tls_wrap', 'sqlite', 'trace_events', 'v8'],
@@ -18,14 +18,14 @@ const closedGlobals = ['fetch', 'WebSocket', 'EventSource'];
 const closedOfProcess = [
   ...['kill', '_kill', '_debugProcess', '_debugEnd', 'execve', 'binding', '_linkedBinding', 'dlopen', 'openStdin'],
 ];
-/** Below the service's own priority: its requests come first. */
+/** Niceness: lower priority than the service, whose requests come first. */
 const niceness = 5;
 
 function refused(): never {
   throw Object.assign(new Error('A process that reads documents has no network'), { code: 'ERR_ACCESS_DENIED' });
 }
 
-/** Objects that open modules use as well, and objects that are closed already. */
+/** Objects that open modules use too, and objects that are closed already. */
 const shared = new Set<unknown>([Object, Function, Array, Error, Buffer].flatMap((one) => [one, one.prototype]));
 
 /** Replaces the functions of an object, of their prototypes, and of the objects in it. */

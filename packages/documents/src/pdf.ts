@@ -2,7 +2,7 @@ import { getDocumentProxy } from 'unpdf';
 import { type Piece, PieceBuilder, Unreadable } from './pieces.ts';
 
 const maxPages = 2_000;
-/** Line heights between two lines above which a paragraph ends. */
+/** Distance between two lines, in line heights, above which a paragraph ends. */
 const paragraphGap = 1.6;
 
 /** Splits a PDF by its pages, under the headings "Page 1", "Page 2" and so on. Throws Unreadable. */

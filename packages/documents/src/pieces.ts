@@ -1,4 +1,4 @@
-/** Part of a document's text that can be quoted, and the headings above it, outermost first. */
+/** A quotable part of a document's text, and the headings above it, outermost first. */
 export interface Piece {
   heading_path: string[];
   text: string;
@@ -7,15 +7,15 @@ export interface Piece {
 /** Reason why a document cannot be read; the message is one sentence for people. */
 export class Unreadable extends Error {}
 
-/** Length of a piece in UTF-16 units. With its headings, any such text fits a PostgreSQL full-text index. */
+/** Maximum length of a piece in UTF-16 units. With its headings, any such text fits a PostgreSQL full-text index. */
 export const maxPieceLength = 1_200;
-/** Bounds of one document, or of all pages of a website. */
+/** Limits of one document, or of all pages of a website. */
 const maxPieces = 2_000;
 const maxTextBytes = 2 * 1_048_576;
-/** Length of a heading in UTF-16 units; a piece has at most six. */
+/** Maximum length of a heading in UTF-16 units; a piece has at most six. */
 const maxHeadingLength = 200;
 
-/** Throws Unreadable for more pieces or bytes than are kept. */
+/** Throws Unreadable if there are more pieces or bytes than the limits. */
 export function refuseTooMuch(pieces: number, bytes: number): void {
   if (pieces > maxPieces) throw new Unreadable(`It has too much text; the limit is ${maxPieces} passages`);
   if (bytes > maxTextBytes) throw new Unreadable('It has too much text; the limit is 2 MiB');
@@ -32,18 +32,18 @@ export function bytesOf({ heading_path, text }: Piece): number {
 }
 
 /**
- * Joins the blocks of a text into pieces, each as long as allowed and none across a heading; where that makes too many, short neighbours
- * share one. All text of a document passes through here and comes out as well-formed Unicode without NUL.
+ * Joins the blocks of a text into pieces, each as long as allowed and none across a heading; if that makes too many, adjacent short ones
+ * are merged. All text of a document passes through here and comes out as well-formed Unicode without NUL.
  */
 export class PieceBuilder {
   #pieces: Piece[] = [];
   #path: Heading[];
   #pending = '';
   #bytes = 0;
-  /** The last heading, while nothing follows it: a section without text has its heading as its text. */
+  /** The last heading, while no text follows it: a section without text has its heading as its text. */
   #bare: Heading | undefined;
 
-  /** `title` is the first heading of every piece, and no piece by itself. */
+  /** Takes the `title`: the first heading of every piece, and no piece by itself. */
   constructor(title = '') {
     const shown = headingText(title);
     this.#path = shown === '' ? [] : [{ level: 1, text: shown }];
@@ -58,7 +58,7 @@ export class PieceBuilder {
     this.#path = [...this.#path.filter((above) => above.level < level), this.#bare];
   }
 
-  /** Adds a paragraph, a list item or a row; `glue` separates it from the block before. Throws Unreadable beyond the bounds. */
+  /** Adds a paragraph, a list item or a row; `glue` separates it from the block before. Throws Unreadable beyond the limits. */
   block(text: string, glue = '\n\n'): void {
     const shown = trimmedLines(cleaned(text));
     if (shown === '') return;
@@ -100,7 +100,7 @@ export class PieceBuilder {
   }
 }
 
-/** Joins neighbours that fit one piece, under the headings that they share. */
+/** Merges adjacent pieces that fit one, under their common headings. */
 function withShortOnesJoined(pieces: readonly Piece[]): Piece[] {
   const joined: Piece[] = [];
   for (const piece of pieces) {
@@ -125,25 +125,25 @@ function headingText(text: string): string {
   return line.slice(0, endWithin(line, maxHeadingLength)).trim();
 }
 
-/** Removes what PostgreSQL refuses (NUL, halves of characters), and makes every line end a newline. */
+/** Removes what PostgreSQL refuses (NUL, lone surrogates), and normalises line ends to newlines. */
 function cleaned(text: string): string {
   return text.toWellFormed().replaceAll('\0', '').replace(/\r\n?/g, '\n');
 }
 
-/** Returns `most`, or one less where that would halve a character; at most the text's length, in UTF-16 units. */
+/** Returns `most`, or one less if that would split a surrogate pair; at most the text's length, in UTF-16 units. */
 function endWithin(text: string, most: number): number {
   const code = text.charCodeAt(most - 1);
   return code >= 0xd800 && code <= 0xdbff && most > 1 ? most - 1 : Math.min(most, text.length);
 }
 
-/** Removes blank lines around a text; the indentation of its first line stays. */
+/** Removes blank lines around a text and keeps the indentation of its first line. */
 function trimmedLines(text: string): string {
   const end = text.trimEnd();
   const begin = end.length - end.trimStart().length;
   return end.slice(end.lastIndexOf('\n', begin - 1) + 1);
 }
 
-/** Share of a part that must come before a cut at a sentence's or line's end; otherwise it is cut at a word. */
+/** Minimum share of a part before a cut at a sentence's or line's end; otherwise it is cut at a word. */
 const leastShare = 0.4;
 
 /** Cuts a text into parts of at most `most` UTF-16 units: after a sentence, else a line, else a word, else within a word. */
@@ -169,7 +169,7 @@ function cutAt(window: string, most: number): number {
   return endWithin(window, most);
 }
 
-/** Returns whether a sentence ends before `end`: a mark, perhaps a closing quote or bracket, and a blank, which CJK does without. */
+/** Returns whether a sentence ends before `end`: a mark, perhaps a closing quote or bracket, and a space, which CJK omits. */
 function isSentenceEnd(window: string, end: number): boolean {
   const last = window[end - 1]!;
   if ('。！？'.includes(last)) return true;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type Child, startChild } from './child-program.ts';
 
-/** Length of one reply: the most that is kept of a document, as JSON. */
+/** Maximum length of a reply: a document's pieces at their limits, as JSON. */
 const maxReplyBytes = 16 * 1_048_576;
-/** Length of a frame to the process, so that a file is never held here as a whole. */
+/** Length of a frame to the process, so that a file is never in memory here as a whole. */
 const frameBytes = 1_048_576;
 
-/** Process that has ended, whoever ended it. */
+/** Error of a process that has ended, whoever ended it. */
 export class ProcessEnded extends Error {}
 
 interface Listener {
@@ -14,7 +14,7 @@ interface Listener {
   reject(error: Error): void;
 }
 
-/** One process that reads documents, with the frames that `extract-child.ts` describes. Its replies are data that nobody has checked. */
+/** A process that reads documents, by the frames that `extract-child.ts` describes. Its replies are untrusted data. */
 export class ReadingProcess {
   readonly #child: Child;
   #listener: Listener | undefined;
@@ -29,7 +29,7 @@ export class ReadingProcess {
     const { stdin, stdout } = this.#child;
     this.#child.once('error', () => this.#end()).once('exit', () => this.#end());
     stdout.on('data', (part: Buffer) => this.#take(part)).once('close', () => this.#end());
-    // It does not keep the service alive.
+    // It must not keep the service alive.
     this.#child.unref();
     for (const pipe of [stdin, stdout]) (pipe as unknown as { unref?(): void }).unref?.();
   }
@@ -65,7 +65,7 @@ export class ReadingProcess {
     for (let at = 0; at < bytes.length; at += frameBytes) await this.#frame(bytes.subarray(at, at + frameBytes));
   }
 
-  /** Ends a document. */
+  /** Sends the empty frame that ends a document. */
   async sendEnd(): Promise<void> {
     await this.#frame(new Uint8Array(0));
   }
@@ -100,7 +100,7 @@ export class ReadingProcess {
     this.#listener = undefined;
     this.#parts = [];
     this.#size = 0;
-    // Unasked, too long or no JSON: a document has taken the process over.
+    // Unrequested, too long or not JSON: a document has taken over the process.
     if (reply === undefined || !listener) {
       this.#listener = listener;
       this.kill();
@@ -115,7 +115,7 @@ export class ReadingProcess {
   }
 }
 
-/** Returns undefined for what is no JSON. */
+/** Returns the parsed JSON, or undefined if it is invalid. */
 function parsed(text: Buffer): unknown {
   try {
     return JSON.parse(text.toString());

@@ -97,7 +97,7 @@ describe('splitMarkdown', () => {
     ];
     const began = process.cpuUsage();
     for (const text of hostile) splitMarkdown(text.slice(0, 20_000));
-    // Of the processor, since others may use it too.
+    // CPU time, since other processes may slow this one down.
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_000);
   });
 

@@ -2,7 +2,7 @@ import { type Piece, PieceBuilder } from './pieces.ts';
 
 /**
  * Splits Markdown into pieces by its headings, `# …` and underlined ones; code fences have none. The text stays as it is written. Takes
- * time in proportion to its length, for any text. Throws Unreadable beyond the bounds.
+ * linear time for any text. Throws Unreadable beyond the limits.
  */
 export function splitMarkdown(markdown: string): Piece[] {
   const builder = new PieceBuilder();
@@ -46,7 +46,7 @@ export function splitMarkdown(markdown: string): Piece[] {
   return builder.finish();
 }
 
-/** Splits plain text at blank lines. Throws Unreadable beyond the bounds. */
+/** Splits plain text at blank lines. Throws Unreadable beyond the limits. */
 export function splitText(text: string): Piece[] {
   const builder = new PieceBuilder();
   for (const paragraph of text.replace(/^\ufeff/, '').split(/(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)/))
@@ -58,7 +58,7 @@ function atxHeading(line: string): { level: number; text: string } | undefined {
   const match = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line);
   if (!match) return undefined;
   const text = line.slice(match[0].length).trim();
-  // Marks at the end after a blank do not belong to the text.
+  // Marks at the end after a space are closing marks, not text.
   let end = text.length;
   while (text[end - 1] === '#') end--;
   const isClosed = end < text.length && (end === 0 || /\s/.test(text[end - 1]!));

@@ -1,7 +1,7 @@
 import { inflateRawSync } from 'node:zlib';
 import { Unreadable } from './pieces.ts';
 
-/** One file of an archive, by its central directory. */
+/** Entry of an archive's central directory. */
 interface Entry {
   name: string;
   method: number;
@@ -19,12 +19,12 @@ const maxEntries = 5_000;
 const stored = 0;
 const deflated = 8;
 
-/** Returns whether bytes begin as a zip archive does. */
+/** Returns whether bytes begin with a zip signature. */
 export function isZip(bytes: Buffer): boolean {
   return bytes.length >= 4 && bytes.readUInt32LE(0) === localSignature;
 }
 
-/** Lists the files of a zip archive up to the first entry that is none; inflates nothing. Lists none where the directory is missing. */
+/** Yields the files of a zip archive up to the first invalid entry, none if the directory is missing. Decompresses nothing. */
 export function* zipEntries(archive: Buffer, end = endOfDirectory(archive)): Generator<Entry, void> {
   let at = end === -1 ? archive.length : archive.readUInt32LE(end + 16);
   while (at + entryLength <= end && archive.readUInt32LE(at) === entrySignature) {
@@ -40,7 +40,7 @@ export function* zipEntries(archive: Buffer, end = endOfDirectory(archive)): Gen
   }
 }
 
-/** The index at which the end of the central directory begins; -1 where there is none. */
+/** Returns the index of the end-of-central-directory record, or -1. */
 function endOfDirectory(archive: Buffer): number {
   const last = archive.length - endLength;
   const first = Math.max(0, last - maxCommentBytes);
@@ -49,8 +49,8 @@ function endOfDirectory(archive: Buffer): number {
 }
 
 /**
- * Reads files of a zip archive, at most `maxBytes` in total: the sizes that the archive states are added up before anything is inflated,
- * and no file is inflated beyond its stated size. Throws Unreadable.
+ * Reads files of a zip archive, at most `maxBytes` in total: the sizes that the archive states are summed before anything is
+ * decompressed, and no file is decompressed beyond its stated size. Throws Unreadable.
  */
 export class BoundedZip {
   readonly #archive: Buffer;

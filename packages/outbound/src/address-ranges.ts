@@ -4,8 +4,8 @@ import ipaddr from 'ipaddr.js';
 /** A CIDR range: an address of one family and the length of its prefix in bits. */
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Words for the ranges that ipaddr.js names; a range missing here is shown by its own name. */
-const rangeWords: Record<string, string> = {
+/** Readable names of ipaddr.js ranges; a range missing here is shown by its own name. */
+const rangeNames: Record<string, string> = {
   linkLocal: 'link-local',
   carrierGradeNat: 'carrier-grade NAT',
   uniqueLocal: 'private (unique local)',
@@ -16,18 +16,18 @@ const rangeWords: Record<string, string> = {
   teredo: 'Teredo',
 };
 
-/** Ranges that ipaddr.js counts as unicast and that still lead inside: a cloud host's own services, retired 6bone. */
+/** Ranges that ipaddr.js counts as unicast but that are not public: a cloud platform's own services, retired 6bone. */
 const extraRefused: [AddressRange, string][] = [
   [ipaddr.parseCIDR('168.63.129.16/32'), 'cloud platform'],
   [ipaddr.parseCIDR('3ffe::/16'), 'reserved'],
 ];
 
-/** Of IPv6 only 2000::/3 is handed out for global use; all else, `::/96` and NAT64 included, is refused by default. */
+/** The only IPv6 range assigned for global use; everything else, `::/96` and NAT64 included, is refused by default. */
 const globalIpv6: AddressRange = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Reads a comma-separated list of CIDR ranges or single addresses ("127.0.0.0/8, ::1"); an empty text is an empty list.
- * Throws a RangeError naming the part that is neither.
+ * Parses a comma-separated list of CIDR ranges or single addresses ("127.0.0.0/8, ::1"); an empty text is an empty list.
+ * Throws a RangeError that names the invalid part.
  */
 export function parseAddressRanges(text: string): AddressRange[] {
   const parts = text.split(',').map((part) => part.trim());
@@ -45,7 +45,7 @@ function parseRange(part: string): AddressRange {
   return [ipaddr.parse(address), length];
 }
 
-/** True where the address is in one of the ranges; a range of the other family never matches. */
+/** Returns whether the address is in one of the ranges; a range of the other family never matches. */
 export function isInRanges(address: string, ranges: AddressRange[]): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false;
   const parsed = ipaddr.parse(address);
@@ -57,8 +57,8 @@ function matches(address: ipaddr.IPv4 | ipaddr.IPv6, range: AddressRange): boole
 }
 
 /**
- * The word for the range because of which an address must not be called ("private", "link-local", …), or null where it
- * may be: it is in an allowed range or is global unicast. Whatever is not known to be global is refused.
+ * Returns the name of the range that makes an address forbidden ("private", "link-local", …), or null if it is in an
+ * allowed range or global unicast. Whatever is not known to be global is refused.
  */
 export function refusalOfAddress(address: string, allowed: AddressRange[]): string | null {
   if (isIP(address) === 0) return 'malformed';
@@ -68,7 +68,7 @@ export function refusalOfAddress(address: string, allowed: AddressRange[]): stri
   const extra = extraRefused.find(([range]) => matches(parsed, range));
   if (extra) return extra[1];
   const range = parsed.range();
-  if (range !== 'unicast') return rangeWords[range] ?? range;
+  if (range !== 'unicast') return rangeNames[range] ?? range;
   if (parsed.kind() === 'ipv6' && !matches(parsed, globalIpv6)) return 'IPv4-compatible or unassigned';
   return null;
 }

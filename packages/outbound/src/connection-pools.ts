@@ -4,23 +4,23 @@ import { connectionClient, ResendingHandler } from './kept-connections.ts';
 
 export type ConnectionPoolOptions = {
   connect: GuardedConnector;
-  /** Sockets per pool; what is beyond waits in the pool's queue. */
+  /** Sockets per pool; further requests wait in the pool's queue. */
   maxSocketsPerPool: number;
-  /** Sockets in all: at this bound pools that are not in use are closed, and dials wait for a socket to end. */
+  /** Sockets in total: at this limit idle pools are closed, and dials wait for a socket to close. */
   maxSockets: number;
-  /** Milliseconds that an idle socket is kept if the server does not say. */
+  /** Milliseconds that an idle socket is kept, unless the server sends its own timeout. */
   keepAliveMs: number;
 };
 
 /**
- * The reused connections of one key to one origin. `inFlight` counts requests not yet settled; `ended` is aborted when the pool
- * is closed, `isAborted` says that this cut off its requests.
+ * Reused connections of one key to one origin. `inFlight` counts requests not yet settled; `ended` is aborted when the pool
+ * is closed, `isAborted` is set if that aborted requests in flight.
  */
 export type PoolEntry = {
   id: string;
   key: string;
   pool: Pool;
-  /** The same pool; a request whose kept connection is lost before any byte of a response is sent once more, over a new one. */
+  /** The same pool; a request whose reused connection is lost before any byte of a response is sent once more, over a new one. */
   resending: Dispatcher;
   inFlight: number;
   ended: AbortController;
@@ -28,16 +28,16 @@ export type PoolEntry = {
 };
 
 const maxPools = 5000;
-/** However long a server asks for. */
+/** Upper bound of the keep-alive timeout that a server asks for. */
 const maxKeepAliveMs = 60_000;
 
 /**
- * Keeps connections for reuse, apart for each key (an endpoint), so that one endpoint that hangs never holds a socket
+ * Keeps connections for reuse, separately for each key (an endpoint), so that an endpoint that hangs never holds a socket
  * that another one at the same host needs.
  */
 export class ConnectionPools {
   readonly #options: ConnectionPoolOptions;
-  // The order of a Map is that of insertion: an entry is put in again when it is used, so the first is the longest unused.
+  // A Map keeps insertion order: an entry is inserted again when it is used, so the first is the least recently used.
   readonly #entries = new Map<string, PoolEntry>();
   readonly #waiting: (() => void)[] = [];
   #openSockets = 0;
@@ -50,7 +50,7 @@ export class ConnectionPools {
     return this.#openSockets;
   }
 
-  /** Returns the pool of a key and an origin, made at first use, counted as in use until it is given back. */
+  /** Returns the pool of a key and an origin, created on first use; it counts as in use until `giveBack`. */
   take(key: string, origin: string): PoolEntry {
     const id = `${key} ${origin}`;
     const entry = this.#entries.get(id) ?? this.#makeEntry(id, key, origin);
@@ -66,7 +66,7 @@ export class ConnectionPools {
     if (entry.inFlight === 0 && this.#waiting.length > 0) this.#end(entry);
   }
 
-  /** Ends every connection and dial of a key; its requests fail, and later ones get connections of their own. */
+  /** Closes every connection and dial of a key; its requests fail, and later ones get new connections. */
   abort(key: string): void {
     for (const entry of [...this.#entries.values()].filter((one) => one.key === key)) {
       entry.isAborted = true;
@@ -74,7 +74,7 @@ export class ConnectionPools {
     }
   }
 
-  /** Ends every connection; requests on the way fail. */
+  /** Closes every connection; requests in flight fail. */
   async close(): Promise<void> {
     const all = [...this.#entries.values()];
     for (const entry of all) this.#end(entry);
@@ -135,7 +135,7 @@ export class ConnectionPools {
     else this.#openSockets--;
   }
 
-  /** Ends the pool that is longest unused of those not in use that `isWanted` names. */
+  /** Closes the least recently used idle pool that `isWanted` accepts. */
   #endFirst(isWanted: (entry: PoolEntry) => boolean): void {
     const first = this.#entries.values().find((entry) => entry.inFlight === 0 && isWanted(entry));
     if (first) this.#end(first);

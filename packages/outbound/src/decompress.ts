@@ -9,7 +9,7 @@ import {
 } from 'node:zlib';
 
 const maxEncodings = 3;
-/** The window that a zstd body on the web may have at most (RFC 9659): what it says is what a decoder allocates. */
+/** Maximum window of a zstd body on the web (RFC 9659): a decoder allocates what the frame asks for. */
 export const zstdWindowLog = 23;
 
 const decoders: Record<string, (firstByte: number) => Transform> = {
@@ -21,15 +21,15 @@ const decoders: Record<string, (firstByte: number) => Transform> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } }),
 };
 
-/** A body that is larger than was asked for. */
+/** Error of a body that is larger than its limit. */
 export class BodyTooLarge extends Error {}
 
-/** A body in an encoding that is not known. */
+/** Error of a body in an unknown encoding. */
 export class UnknownEncoding extends Error {}
 
 /**
- * Reads a body whole, inflating it on the way by its Content-Encoding. At most `maxBytes` of it are ever held, before and after
- * inflating, and of a bomb no more than that is inflated. Throws BodyTooLarge beyond it, or returns the beginning where `cut`; throws
+ * Reads a whole body and decompresses it by its Content-Encoding. At most `maxBytes` are held, before and after decompression,
+ * so a decompression bomb is never expanded further. Throws BodyTooLarge beyond that, or returns the beginning if `cut`; throws
  * UnknownEncoding, and whatever the source or a decoder throws.
  */
 export async function readBody(
@@ -59,7 +59,7 @@ export async function readBody(
   return held.subarray(0, size);
 }
 
-/** Chunks are copied on as they come: kept until the end, they would be too old to be freed soon. */
+/** Initial size of the buffer that chunks are copied into: chunks kept until the end would reach the old generation of the heap. */
 const firstBytes = 65_536;
 
 function grown(held: Buffer, size: number, bytes: number): Buffer {
@@ -77,7 +77,7 @@ async function* bounded(source: AsyncIterable<Buffer>, maxBytes: number): AsyncG
   }
 }
 
-/** Inflates by what is asked for: a decoder that nobody reads from stops. */
+/** Decompresses on demand: a decoder stops while nobody reads from it. */
 async function* decoded(
   source: AsyncIterable<Buffer>,
   decoderFor: (firstByte: number) => Transform,

@@ -28,7 +28,7 @@ async function listen(server: Server): Promise<string> {
 
 const serve = (listener: RequestListener) => listen(createServer(listener));
 const serveRaw = (onConnection: (socket: Socket) => void) => listen(createSocketServer(onConnection));
-const answer = (status: number, headers: Record<string, string>, body: string | Buffer = '') =>
+const respondWith = (status: number, headers: Record<string, string>, body: string | Buffer = '') =>
   serve((_, response) => response.writeHead(status, headers).end(body));
 
 function getter(options: Partial<GetterOptions> = {}): Getter {
@@ -49,7 +49,7 @@ const get = (url: string, request: Partial<GetRequest> = {}, options: Partial<Ge
   getter(options).get({ poolKey: 'source', url, ...request });
 
 describe('one GET', () => {
-  it('sends its headers and tells the answer', async () => {
+  it('sends its headers and returns the response', async () => {
     const seen: IncomingHttpHeaders[] = [];
     const url = await serve((request, response) => {
       seen.push(request.headers);
@@ -61,13 +61,13 @@ describe('one GET', () => {
     expect(seen[0]).toMatchObject({ 'user-agent': 'reader/1.0', 'if-none-match': '"b"' });
   });
 
-  it.each([200, 304, 404, 500])('status %d is an answer', async (status) => {
-    expect(await get(await answer(status, {}))).toMatchObject({ status });
+  it.each([200, 304, 404, 500])('status %d is a response', async (status) => {
+    expect(await get(await respondWith(status, {}))).toMatchObject({ status });
   });
 
   it('connections are reused, and sockets bounded', async () => {
     let connections = 0;
-    const url = await answer(200, {}, 'x');
+    const url = await respondWith(200, {}, 'x');
     servers[0]!.on('connection', () => connections++);
     const client = getter();
     await Promise.all(Array.from({ length: 40 }, () => client.get({ poolKey: 'a', url })));
@@ -117,7 +117,7 @@ describe('redirects', () => {
     'http://user:secret@127.0.0.1/',
   ])('to %s are refused, and nothing is dialled', async (location) => {
     const dialled: string[] = [];
-    const url = await answer(301, { location });
+    const url = await respondWith(301, { location });
     const resolve = async () => ['127.0.0.1'];
     const client = getter({ resolve });
     servers[0]!.on('connection', () => dialled.push('one'));
@@ -127,7 +127,7 @@ describe('redirects', () => {
   });
 
   it('to a name that leads inside are refused, and to where the caller does not want to', async () => {
-    const url = await answer(301, { location: 'http://inside.example/' });
+    const url = await respondWith(301, { location: 'http://inside.example/' });
     const resolve = async () => ['10.0.0.7'];
     expect(await get(url, {}, { resolve })).toMatchObject({ error: 'blocked' });
     const refusalOf = async (target: string) => `${new URL(target).host} is not wanted`;
@@ -139,7 +139,7 @@ describe('what goes wrong has a class, and a message without addresses', () => {
   it('dns, refused, blocked', async () => {
     const resolve = () => Promise.reject(new Error('no such name'));
     expect(await get('http://nowhere.example/', {}, { resolve })).toMatchObject({ error: 'dns' });
-    const url = await answer(200, {});
+    const url = await respondWith(200, {});
     await new Promise((done) => servers.splice(0)[0]!.close(done));
     expect(await get(url)).toEqual({ error: 'refused', message: 'it refuses connections' });
     for (const target of ['http://10.0.0.1/', 'https://[::1]/', 'file:///etc/passwd', 'no url']) {
@@ -158,7 +158,7 @@ describe('what goes wrong has a class, and a message without addresses', () => {
     expect(dialled).toEqual(['93.184.216.34']);
   });
 
-  it('http: an answer that breaks off, no HTTP, a flood of headers, an encoding that is not known or not kept to', async () => {
+  it('http: a response that breaks off, no HTTP, a flood of headers, an encoding that is not known or not kept to', async () => {
     const cut = await serveRaw((socket) => {
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc'));
     });
@@ -180,14 +180,16 @@ describe('what goes wrong has a class, and a message without addresses', () => {
     });
     expect(await get(flood)).toMatchObject({ error: 'http' });
     expect(written).toBeLessThan(32 * mebibyte);
-    expect(await get(await answer(200, { 'content-encoding': 'compress' }, 'x'))).toMatchObject({ error: 'http' });
-    expect(await get(await answer(200, { 'content-encoding': 'gzip' }, 'not gzip'))).toMatchObject({ error: 'http' });
+    expect(await get(await respondWith(200, { 'content-encoding': 'compress' }, 'x'))).toMatchObject({ error: 'http' });
+    expect(await get(await respondWith(200, { 'content-encoding': 'gzip' }, 'not gzip'))).toMatchObject({
+      error: 'http',
+    });
     const nested = { 'content-encoding': 'gzip, gzip, gzip, gzip' };
-    expect(await get(await answer(200, nested, 'x'))).toMatchObject({ error: 'http' });
+    expect(await get(await respondWith(200, nested, 'x'))).toMatchObject({ error: 'http' });
   });
 
   it.each<[string, (write: (text: string) => void) => void]>([
-    ['no answer', () => undefined],
+    ['no response', () => undefined],
     ['headers that drip', (write) => write('HTTP/1.1 200 OK\r\nx: ')],
     ['a body that drips', (write) => write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')],
   ])('timeout: %s', async (_, begin) => {
@@ -211,8 +213,8 @@ describe('what goes wrong has a class, and a message without addresses', () => {
 describe('the body is bounded', () => {
   it('to the byte, and its beginning can be had', async () => {
     const options = { maxBodyBytes: 1_000 };
-    expect(await get(await answer(200, {}, 'a'.repeat(1_000)), {}, options)).toMatchObject({ status: 200 });
-    const long = await answer(200, {}, 'a'.repeat(1_001));
+    expect(await get(await respondWith(200, {}, 'a'.repeat(1_000)), {}, options)).toMatchObject({ status: 200 });
+    const long = await respondWith(200, {}, 'a'.repeat(1_001));
     expect(await get(long, {}, options)).toMatchObject({ error: 'too_large' });
     expect(await get(long, { cutsBody: true }, options)).toMatchObject({ body: Buffer.from('a'.repeat(1_000)) });
     expect(await get(long, { maxBodyBytes: 10, cutsBody: true }, options)).toMatchObject({
@@ -243,7 +245,7 @@ describe('the body is bounded', () => {
     ['gzip, br', brotliCompressSync(gzipSync(text))],
     ['identity', text],
   ])('%s is inflated', async (encoding, bytes) => {
-    expect(await get(await answer(200, { 'content-encoding': encoding }, bytes))).toMatchObject({ body: text });
+    expect(await get(await respondWith(200, { 'content-encoding': encoding }, bytes))).toMatchObject({ body: text });
   });
 
   const zeros = Buffer.alloc(100 * mebibyte);
@@ -254,7 +256,7 @@ describe('the body is bounded', () => {
     ['gzip, gzip', gzipSync(gzipSync(zeros))],
     ['gzip', gzipSync(randomBytes(6 * mebibyte))],
   ])('a %s bomb is stopped while it is inflated', async (encoding, bytes) => {
-    const url = await answer(200, { 'content-encoding': encoding }, bytes);
+    const url = await respondWith(200, { 'content-encoding': encoding }, bytes);
     const client = getter();
     let most = 0;
     const before = process.memoryUsage.rss();

@@ -4,7 +4,7 @@ import { ConnectionPools } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
 
-/** Why nothing was got. `redirects`: too many; `stopped`: by the caller's signal or rule. */
+/** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */
 export type GetError =
   | 'timeout'
   | 'dns'
@@ -17,8 +17,8 @@ export type GetError =
   | 'http';
 
 /**
- * Result of one GET: a response of any status but a redirect that was followed, its body inflated; header names in lower case, `url`
- * after redirects. Or why there is none: `message` is for people ("it did not respond in time") and names no address.
+ * Result of one GET: the response after redirects, whatever its status, with the body decompressed and header names in lower case;
+ * or the error: `message` is for people ("it did not respond in time") and names no address.
  */
 export type GetResult =
   | { status: number; headers: Record<string, string>; body: Buffer; url: string; error?: undefined }
@@ -30,19 +30,19 @@ export type GetRequest = {
   url: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** Less than what the getter takes of a body. */
+  /** A lower limit than the getter's. */
   maxBodyBytes?: number;
-  /** Returns the beginning of a body that is longer, in place of too_large. */
+  /** Returns the beginning of a body that is too long, instead of too_large. */
   cutsBody?: true;
-  /** Asked before a redirect is followed: null, or why it must not be. */
+  /** Called before a redirect is followed; returns null, or why it must not be. */
   refusalOf?: (url: string) => Promise<string | null>;
 };
 
 export type GetterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs' | 'allowsPlainHttp'> & {
   userAgent: string;
-  /** One deadline over name look-ups, connections, TLS, headers and bodies of all redirects; 15 s where it is left out. */
+  /** One deadline for DNS, connections, TLS, headers and bodies of all redirects; default 15 s. */
   timeoutMs?: number;
-  /** Counted after decompression; 5 MiB where it is left out. */
+  /** Limit after decompression; default 5 MiB. */
   maxBodyBytes?: number;
   maxSocketsPerPool: number;
   maxSockets: number;
@@ -52,7 +52,7 @@ export type Getter = {
   /** Never rejects: every outcome is a GetResult. */
   get(request: GetRequest): Promise<GetResult>;
   openSockets(): number;
-  /** Ends every connection; what is on the way ends with error http. */
+  /** Closes every connection; requests in flight end with error http. */
   close(): Promise<void>;
 };
 
@@ -61,7 +61,7 @@ const defaultMaxBodyBytes = 5 * 1_048_576;
 const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** The end of a GET that led to no response. */
+/** Failure of a GET that got no response. */
 class GetFailure extends Error {
   readonly error: GetError;
 
@@ -72,8 +72,8 @@ class GetFailure extends Error {
 }
 
 /**
- * Makes the reader of pages that customers name: https and http, guarded at every dial, one deadline, at most five redirects, each judged
- * again, and no more of a body in memory than it may have.
+ * Creates the client that reads pages customers name: https and http, every dial guarded, one deadline, at most five redirects, each
+ * checked again, and never more of a body in memory than its limit.
  */
 export function createGetter(options: GetterOptions): Getter {
   const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes } = options;
@@ -84,7 +84,7 @@ export function createGetter(options: GetterOptions): Getter {
     keepAliveMs: 4_000,
   });
   const sentAlways = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
-  /** Returns one response, or where it redirects to. */
+  /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
     const entry = pools.take(request.poolKey, url.origin);
     try {
@@ -130,7 +130,7 @@ export function createGetter(options: GetterOptions): Getter {
       } catch (error) {
         return resultOf(request.signal?.aborted ? new GetFailure('stopped', 'reading was stopped') : error);
       } finally {
-        // Whatever is still on the way is cut off.
+        // Abort whatever is still in flight.
         stop.abort(late);
       }
     },
@@ -139,7 +139,7 @@ export function createGetter(options: GetterOptions): Getter {
   };
 }
 
-/** Returns a response with its body inflated. Throws as readBody does; the connection is let go either way. */
+/** Returns a response with its body decompressed. Throws as readBody does; the connection is released either way. */
 async function readResponse(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   bounds: { maxBytes: number; cut: boolean },
@@ -173,7 +173,7 @@ function headerText(header: string | string[] | undefined): string {
   return Array.isArray(header) ? header.join(', ') : (header ?? '');
 }
 
-/** Message for people about a connection that did not come about. */
+/** Messages for people about a connection that failed. */
 const connectMessages: Record<ConnectError['failure'], string> = {
   blocked: 'it leads to an address that is not public',
   dns: 'its name cannot be resolved',

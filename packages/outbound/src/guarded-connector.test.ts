@@ -131,7 +131,7 @@ describe('checkTargetUrl', () => {
 
 type Dialled = Pick<buildConnector.Options, 'hostname' | 'servername' | 'host'>;
 
-/** A dial that notes where it would have gone and connects nowhere. */
+/** A dial that records its target and does not connect. */
 function noteDials(fail: (address: string) => string = () => 'ECONNREFUSED') {
   const dialled: Dialled[] = [];
   const dial: buildConnector.connector = (target, callback) => {
@@ -161,7 +161,7 @@ describe('createGuardedConnector', () => {
     expect(dialled).toEqual([{ hostname: '93.184.216.34', servername: 'mixed.example', host: 'mixed.example' }]);
   });
 
-  it('tries the next address when one does not answer', async () => {
+  it('tries the next address when one does not respond', async () => {
     const { dial, dialled } = noteDials((address) => (address.includes(':') ? 'ENETUNREACH' : 'ETIMEDOUT'));
     const error = await connect({ dial }, { hostname: 'public.example' });
     expect(error.failure).toBe('timeout');
@@ -192,8 +192,8 @@ describe('createGuardedConnector', () => {
 
   it('a name that leads elsewhere at its second look-up is refused at that dial', async () => {
     const { dial, dialled } = noteDials();
-    const answers = [['93.184.216.34'], ['127.0.0.1']];
-    const rebinding = async () => answers.shift() ?? [];
+    const lookups = [['93.184.216.34'], ['127.0.0.1']];
+    const rebinding = async () => lookups.shift() ?? [];
     const options = { dial, resolve: rebinding };
     expect((await connect(options, { hostname: 'rebinding.example' })).failure).toBe('refused');
     expect((await connect(options, { hostname: 'rebinding.example' })).failure).toBe('blocked');

@@ -4,10 +4,10 @@ import { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import type { ResolveName } from './resolve-name.ts';
 
-/** Why no connection came about. */
+/** Class of a failed connection. */
 export type ConnectFailure = 'blocked' | 'dns' | 'refused' | 'timeout' | 'tls' | 'http';
 
-/** A connection that did not come about; `failure` is the class of the cause, the message says which address. */
+/** Error of a connection that failed; `failure` is the class of the cause, the message names the address. */
 export class ConnectError extends Error {
   readonly failure: ConnectFailure;
   readonly code: string;
@@ -19,30 +19,30 @@ export class ConnectError extends Error {
   }
 }
 
-/** Rules of where a connection may lead: ranges allowed besides the public ones, and how names are resolved. */
+/** Rules for the targets of connections: ranges allowed besides the public ones, and the resolver. */
 export type TargetGuard = {
   allowedRanges: AddressRange[];
   resolve: ResolveName;
-  /** Plain http to public addresses too, as websites are read; left out: to allowed ranges alone. */
+  /** Allows plain http to public addresses too, for websites; by default only to allowed ranges. */
   allowsPlainHttp?: true;
 };
 
 /**
- * How far a dial got that ended so. A network that cannot be reached counts as refused: of a name with addresses of both
- * families, the one that this host has a way to says more.
+ * Progress of a dial by its failure. An unreachable network counts as refused: if a name has addresses of both families,
+ * the one that this host has a route to says more.
  */
 const stages: Record<ConnectFailure, number> = { dns: 0, blocked: 1, refused: 2, timeout: 3, http: 4, tls: 5 };
 
 const maxUrlLength = 2048;
-/** A name with many addresses is tried at so many of them, so that one dial stays bounded. */
+/** Maximum addresses tried per dial, so that a name with many addresses stays bounded. */
 const maxAddresses = 4;
-/** Most addresses looked at of a name server's response. */
+/** Maximum addresses read from a DNS response. */
 const maxResolved = 64;
 const fallbackTimeoutMs = 3000;
 const checkTimeoutMs = 3000;
 
 /**
- * What a URL's text alone decides: why it must not be a target (one sentence beginning with "url"), null where it may be, or
+ * Judges a URL by its text alone: returns why it must not be a target (one sentence beginning with "url"), null if it may be, or
  * the name whose look-up decides.
  */
 export function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
@@ -53,22 +53,22 @@ export function judgeUrlText(text: string, guard: TargetGuard): { refusal: strin
 }
 
 /**
- * Says why a URL must not be a target (one sentence beginning with "url"), or null where it may be: https (http only
- * where an allowed address is reached), at most 2,048 characters, without user or password, leading to a public
- * or allowed address in whatever spelling. A name that does not resolve within 3 s is accepted with https, because the
- * connector looks again at every dial.
+ * Returns why a URL must not be a target (one sentence beginning with "url"), or null if it may be: https (http only
+ * to an allowed address), at most 2,048 characters, without user or password, with a public or allowed address in
+ * whatever spelling. A name that does not resolve within 3 s is accepted with https, because the connector checks
+ * again at every dial.
  */
 export async function checkTargetUrl(text: string, guard: TargetGuard): Promise<string | null> {
   const judgement = judgeUrlText(text, guard);
   if ('refusal' in judgement) return judgement.refusal;
-  // A name that does not resolve is not refused here: it leads nowhere.
+  // A name that does not resolve is not refused here: the connector fails to dial it.
   const addresses = await resolveWithin(judgement.name, guard.resolve, checkTimeoutMs).catch(() => []);
   return judgeAddresses(new URL(text), addresses, guard);
 }
 
 /**
- * Says why a URL must not be a page that is read (one sentence beginning with "url"), or null where it may be: as
- * checkTargetUrl, with http as good as https.
+ * Returns why a URL must not be read as a page (one sentence beginning with "url"), or null if it may be: as
+ * checkTargetUrl, with http allowed like https.
  */
 export function checkPageUrl(text: string, guard: TargetGuard): Promise<string | null> {
   return checkTargetUrl(text, { ...guard, allowsPlainHttp: true });
@@ -83,14 +83,14 @@ function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): stri
   }
   const refusals = addresses.map((address) => refusalOfAddress(address, guard.allowedRanges));
   if (addresses.length === 0 || refusals.includes(null)) return null;
-  // Which address a name has inside is nobody's business outside: it is named only where the URL itself does.
+  // A private address that a name resolves to must not leak: it is named only if the URL itself has it.
   const where = isIP(hostOf(url)) ? `${addresses[0]} (${refusals[0]})` : 'an address that is not public';
   return `url leads to ${where}; it must lead to a public address`;
 }
 
 function parseTargetUrl(text: string, { allowsPlainHttp }: TargetGuard): URL | string {
   if ([...text].length > maxUrlLength) return `url must be at most ${maxUrlLength} characters`;
-  // The URL parser drops tabs and newlines silently; what is stored must be what is called.
+  // The URL parser drops tabs and newlines silently; the stored URL must be the one that is called.
   if (hasBlank(text)) return 'url must not contain spaces or control characters';
   const url = URL.parse(text);
   if (!url) return `url must be an absolute URL such as https://example.com/${allowsPlainHttp ? 'help' : 'hook'}`;
@@ -114,20 +114,20 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Returns the first addresses of a name. Throws a ConnectError where it does not resolve in time. */
+/** Returns the first addresses of a name. Throws a ConnectError if it does not resolve in time. */
 async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number): Promise<string[]> {
   const late = () => new ConnectError('timeout', `${name} took over ${timeoutMs} ms to resolve`);
   return (await withTimeout(timeoutMs, resolve(name), late)).slice(0, maxResolved);
 }
 
-/** An undici connector whose dial `signal` cuts off at once, with the signal's reason. */
+/** An undici connector whose dial `signal` aborts at once, with the signal's reason. */
 export type GuardedConnector = (
   target: buildConnector.Options & { signal?: AbortSignal },
   callback: buildConnector.Callback,
 ) => void;
 
 export type GuardedConnectorOptions = TargetGuard & {
-  /** Bound of one dial, TLS handshake included. */
+  /** Timeout of one dial, TLS handshake included. */
   connectTimeoutMs: number;
   /** Opens the connection to the vetted address given as `hostname`; undici's own by default. */
   dial?: buildConnector.connector;
@@ -136,9 +136,10 @@ export type GuardedConnectorOptions = TargetGuard & {
 };
 
 /**
- * Makes an undici connector that resolves the name itself, vets every address and dials vetted ones alone, one after the
- * other, pinned: nothing is resolved a second time; where none takes it, the error is that of the address that got furthest. SNI and certificate check stay with the name. Plain http goes to
- * explicitly allowed ranges alone, unless `allowsPlainHttp`; another protocol, which begins TLS by itself, gets a plain socket. Fails with a ConnectError.
+ * Creates an undici connector that resolves the name itself, checks every address and dials only accepted ones, one after
+ * the other, pinned: nothing is resolved a second time. If all fail, the error is that of the address that got furthest.
+ * SNI and certificate check use the name. Plain http goes only to explicitly allowed ranges, unless `allowsPlainHttp`;
+ * another protocol, which starts TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
   const { certificateAuthority: ca, connectTimeoutMs } = options;

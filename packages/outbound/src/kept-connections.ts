@@ -1,9 +1,9 @@
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 
-/** Requests that were begun on the connection that a client has now: the second and later ones are on a kept one. */
+/** Requests started on a client's current connection: the second and later ones reuse it. */
 type Connection = { requests: number };
 
-/** A client of one connection at a time, which tells a `ResendingHandler` over which connection its request goes. */
+/** A client with one connection at a time, which gives a `ResendingHandler` the connection of its request. */
 class ConnectionClient extends Client {
   readonly #connection: Connection;
 
@@ -25,23 +25,23 @@ class ConnectionClient extends Client {
   }
 }
 
-/** Makes the clients of a pool whose requests are to be sent with `ResendingHandler`. */
+/** Creates the clients of a pool whose requests are sent with `ResendingHandler`. */
 export function connectionClient(origin: URL, options: object): Client {
   return new ConnectionClient(origin, options as Client.Options & { connect: buildConnector.connector });
 }
 
 /**
- * Passes a request's events on to `handler`, but has `resend` send it once more where it went over a kept connection that was
- * lost before any byte of a response: the common end of an idle connection, not the server's word. `resend` returns whether it
- * takes the request on, over a new connection.
+ * Passes a request's events on to `handler`, but calls `resend` if the request went over a reused connection that was lost
+ * before any byte of a response: that is how idle connections end, not a decision of the server. `resend` returns whether it
+ * sends the request again, over a new connection.
  */
 export class ResendingHandler implements Dispatcher.DispatchHandler {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #resend: () => boolean;
-  /** Over which connection the request goes; set when a client takes it on. */
+  /** Connection of the request; set when a client dispatches it. */
   connection: Connection | undefined;
   #isOnKept = false;
-  #isAnswered = false;
+  #hasResponse = false;
 
   constructor(handler: Dispatcher.DispatchHandler, resend: () => boolean) {
     this.#handler = handler;
@@ -54,7 +54,7 @@ export class ResendingHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStarted(): void {
-    this.#isAnswered = true;
+    this.#hasResponse = true;
     this.#handler.onResponseStarted?.();
   }
 
@@ -71,7 +71,7 @@ export class ResendingHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#isOnKept && !this.#isAnswered && isConnectionLost(error) && this.#resend()) return;
+    if (this.#isOnKept && !this.#hasResponse && isConnectionLost(error) && this.#resend()) return;
     this.#handler.onResponseError?.(controller, error);
   }
 }

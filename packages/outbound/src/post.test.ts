@@ -60,13 +60,13 @@ const post = (url: string, client: Poster = poster(), poolKey = 'endpoint') =>
     body: '{"a":"ü"}',
   });
 
-const answer = (status: number, headers: Record<string, string> = {}, body: string | Buffer = '') =>
+const respondWith = (status: number, headers: Record<string, string> = {}, body: string | Buffer = '') =>
   serve((request, response) => {
     request.resume().on('end', () => response.writeHead(status, headers).end(body));
   });
 
 describe('one POST', () => {
-  it('sends the body and headers as they are and tells the answer', async () => {
+  it('sends the body and headers as they are and returns the response', async () => {
     const seen: { method?: string; url?: string; id?: unknown; body: string }[] = [];
     const url = await serve((request, response) => {
       const parts: Buffer[] = [];
@@ -92,7 +92,7 @@ describe('one POST', () => {
     [410, false],
     [500, false],
   ])('status %d is success: %s', async (status, success) => {
-    const result = await post(await answer(status));
+    const result = await post(await respondWith(status));
     expect([result.status, result.error, isSuccess(result)]).toEqual([status, undefined, success]);
   });
 
@@ -102,7 +102,7 @@ describe('one POST', () => {
       followed++;
       response.end();
     });
-    const result = await post(await answer(302, { location: target }));
+    const result = await post(await respondWith(302, { location: target }));
     expect([result.status, isSuccess(result), followed]).toEqual([302, false, 0]);
   });
 
@@ -111,12 +111,12 @@ describe('one POST', () => {
     ['172800', dayMs],
     ['soon', undefined],
   ])('Retry-After %s is told as %s ms', async (header, ms) => {
-    expect((await post(await answer(503, { 'retry-after': header }))).retryAfterMs).toBe(ms);
+    expect((await post(await respondWith(503, { 'retry-after': header }))).retryAfterMs).toBe(ms);
   });
 
   it('connections are reused, and never between two keys', async () => {
     let connections = 0;
-    const url = await answer(200);
+    const url = await respondWith(200);
     servers[0]?.on('connection', () => connections++);
     const client = poster();
     for (let i = 0; i < 20; i++) {
@@ -165,7 +165,7 @@ describe('what goes wrong has a class', () => {
     expect((await post(url)).error).toBe('http');
   });
 
-  it('http: an answer that breaks off', async () => {
+  it('http: a response that breaks off', async () => {
     const url = await serveRaw((socket) => {
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc'));
     });
@@ -174,7 +174,7 @@ describe('what goes wrong has a class', () => {
   });
 
   it('refused: nothing listens', async () => {
-    const url = await answer(200);
+    const url = await respondWith(200);
     await new Promise((done) => servers.splice(0)[0]?.close(done));
     expect((await post(url)).error).toBe('refused');
   });
@@ -203,7 +203,7 @@ describe('what goes wrong has a class', () => {
     expect(await post(`https://localhost:${port}/`, trusting)).toMatchObject({ status: 200, body: 'secret' });
     expect(await post(`https://127.0.0.1:${port}/`, trusting)).toMatchObject({ status: 200, body: 'secret' });
     expect((await post(`https://other.example:${port}/`, trusting)).error).toBe('tls');
-    const plain = await answer(200);
+    const plain = await respondWith(200);
     expect((await post(plain.replace('http:', 'https:'))).error).toBe('tls');
   });
 
@@ -263,30 +263,30 @@ describe('the deadline', () => {
   });
 });
 
-describe('the answer is bounded', () => {
+describe('the response is bounded', () => {
   const limit = 64 * 1024;
 
   it('2 KiB of it are kept, in whole characters and without NUL', async () => {
-    const result = await post(await answer(200, {}, `x\0${'€'.repeat(2000)}`));
+    const result = await post(await respondWith(200, {}, `x\0${'€'.repeat(2000)}`));
     expect(result.body).toBe(`x\ufffd${'€'.repeat(681)}`);
     expect(Buffer.byteLength(result.body)).toBeLessThanOrEqual(2048);
-    const bytes = await post(await answer(200, {}, Buffer.alloc(5000, 0xff)));
+    const bytes = await post(await respondWith(200, {}, Buffer.alloc(5000, 0xff)));
     expect(Buffer.byteLength(bytes.body)).toBeLessThanOrEqual(2048);
   });
 
   it('64 KiB are taken, a byte more is a failure of a 2xx', async () => {
-    const whole = await post(await answer(200, {}, Buffer.alloc(limit, 'a')));
+    const whole = await post(await respondWith(200, {}, Buffer.alloc(limit, 'a')));
     expect([whole.status, whole.error, whole.body.length]).toEqual([200, undefined, 2048]);
-    const more = await post(await answer(200, {}, Buffer.alloc(limit + 1, 'a')));
+    const more = await post(await respondWith(200, {}, Buffer.alloc(limit + 1, 'a')));
     expect([more.status, more.error, isSuccess(more), more.body.length]).toEqual([200, 'too_large', false, 2048]);
   });
 
-  it('a long answer to a failure stays that failure', async () => {
-    const result = await post(await answer(410, {}, Buffer.alloc(limit * 4, 'a')));
+  it('a long response to a failure stays that failure', async () => {
+    const result = await post(await respondWith(410, {}, Buffer.alloc(limit * 4, 'a')));
     expect([result.status, result.error]).toEqual([410, undefined]);
   });
 
-  it('an endless answer is cut and not read on', async () => {
+  it('an endless response is cut and not read on', async () => {
     let written = 0;
     const url = await serve((_, response) => {
       const more = () => {
@@ -308,7 +308,7 @@ describe('the answer is bounded', () => {
     ['br', brotliCompressSync(text)],
     ['gzip, br', brotliCompressSync(gzipSync(text))],
   ])('%s is decompressed', async (encoding, bytes) => {
-    const result = await post(await answer(200, { 'content-encoding': encoding }, bytes));
+    const result = await post(await respondWith(200, { 'content-encoding': encoding }, bytes));
     expect(result).toMatchObject({ status: 200, body: text.toString() });
     expect(result.error).toBeUndefined();
   });
@@ -321,7 +321,7 @@ describe('the answer is bounded', () => {
     ['gzip', gzipSync(randomBytes(limit * 4))],
     ['br, gzip', gzipSync(brotliCompressSync(Buffer.alloc(200 * 1024 * 1024)))],
   ])('a %s bomb is cut', async (encoding, bytes) => {
-    const result = await post(await answer(200, { 'content-encoding': encoding }, bytes));
+    const result = await post(await respondWith(200, { 'content-encoding': encoding }, bytes));
     expect([result.error, isSuccess(result)]).toEqual(['too_large', false]);
   });
 
@@ -329,14 +329,14 @@ describe('the answer is bounded', () => {
     const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
     stream.write(text);
     const bytes = await buffer(stream.end());
-    const result = await post(await answer(200, { 'content-encoding': 'zstd' }, bytes));
+    const result = await post(await respondWith(200, { 'content-encoding': 'zstd' }, bytes));
     expect([result.status, result.error, result.body === text.toString()]).toEqual([200, undefined, false]);
   });
 
   it('compressed noise of exactly 64 KiB is taken, and broken compression leaves the status its word', async () => {
-    const noise = await post(await answer(200, { 'content-encoding': 'gzip' }, gzipSync(randomBytes(limit))));
+    const noise = await post(await respondWith(200, { 'content-encoding': 'gzip' }, gzipSync(randomBytes(limit))));
     expect([noise.status, noise.error]).toEqual([200, undefined]);
-    const broken = await post(await answer(200, { 'content-encoding': 'gzip' }, 'not gzip'));
+    const broken = await post(await respondWith(200, { 'content-encoding': 'gzip' }, 'not gzip'));
     expect([broken.status, broken.error, broken.body]).toEqual([200, undefined, 'not gzip']);
   });
 });
@@ -359,7 +359,7 @@ describe('sockets are bounded', () => {
   });
 
   it('in all: idle connections make room, and everything is still delivered', async () => {
-    const url = await answer(200);
+    const url = await respondWith(200);
     const client = poster({ maxSockets: 5 });
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => post(url, client, `endpoint ${i}`)));
     expect(results.every(isSuccess)).toBe(true);

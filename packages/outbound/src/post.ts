@@ -2,20 +2,20 @@ import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
 import { ConnectionPools, type PoolEntry } from './connection-pools.ts';
 import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
-import { decodeAnswer, maxAnswerBytes, maxCompressedBytes, shownText } from './response-body.ts';
+import { decodeResponse, maxCompressedBytes, maxResponseBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
-/** Why a try failed without, or in spite of, a status. */
+/** Class of a failed attempt, with or without a status. */
 export type PostError = 'timeout' | 'dns' | 'tls' | 'refused' | 'blocked' | 'too_large' | 'http';
 
 /**
- * What came of one POST. It was a success where isSuccess says so. `body` is at most 2 KiB, or `keptBytes`; `retryAfterMs` at most a day;
+ * Result of one POST; `isSuccess` tells success. `body` is at most 2 KiB, or `keptBytes`; `retryAfterMs` at most a day;
  * `durationMs` is from the call to the last byte.
  */
 export type PostResult = {
   status?: number;
   error?: PostError;
-  /** The caller cut it off; `error` is http. */
+  /** Aborted by the caller; `error` is http. */
   isAborted?: true;
   body: string;
   durationMs: number;
@@ -26,28 +26,28 @@ export type PostResult = {
 export type PostRequest = { poolKey: string; url: string; headers: Record<string, string>; body: string | Buffer };
 
 export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> & {
-  /** One deadline over name look-up, connection, TLS, headers and body. */
+  /** One deadline for DNS, connection, TLS, headers and body. */
   timeoutMs: number;
   maxSocketsPerPool: number;
   maxSockets: number;
   keepAliveMs?: number;
-  /** Bytes kept of a response's body; 2 KiB if left out. */
+  /** Bytes kept of a response's body; default 2 KiB. */
   keptBytes?: number;
-  /** For requests that must not come twice: none is sent again where a kept connection turns out to be closed. */
+  /** For requests that must not arrive twice: none is sent again when a reused connection turns out to be closed. */
   neverResends?: true;
 };
 
 export type Poster = {
   /** Never rejects: every outcome is a PostResult. */
   post(request: PostRequest): Promise<PostResult>;
-  /** Cuts off every post with this `poolKey` that is on the way, its connections and dials included. */
+  /** Aborts every POST with this `poolKey` that is in flight, with its connections and dials. */
   abort(poolKey: string): void;
   openSockets(): number;
-  /** Ends every connection; posts on the way end with error http. */
+  /** Closes every connection; POSTs in flight end with error http. */
   close(): Promise<void>;
 };
 
-/** 2xx alone is success, and only where the whole response was taken. */
+/** Returns whether a POST succeeded: the status is 2xx and the whole response was read. */
 export function isSuccess(result: PostResult): boolean {
   return result.error === undefined && result.status !== undefined && result.status >= 200 && result.status < 300;
 }
@@ -55,7 +55,7 @@ export function isSuccess(result: PostResult): boolean {
 const sweepsPerTimeout = 100;
 const maxSweepMs = 100;
 
-/** Makes the client of addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
+/** Creates the client for addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
 export function createPoster(options: PosterOptions): Poster {
   const pools = new ConnectionPools({
     connect: createGuardedConnector({ ...options, connectTimeoutMs: options.timeoutMs }),
@@ -90,7 +90,7 @@ export function createPoster(options: PosterOptions): Poster {
   };
 }
 
-/** One try on its way: gathers the response within its bounds and settles `done` exactly once. */
+/** One attempt in flight: collects the response within its limits and settles `done` exactly once. */
 class Attempt implements Dispatcher.DispatchHandler, Timed {
   readonly startedAtMs = performance.now();
   isOver = false;
@@ -118,7 +118,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    // The deadline passed while it waited for its connection: nothing is sent any more.
+    // The deadline passed while it waited for a connection: nothing is sent.
     if (this.isOver) controller.abort(new Error('the deadline had passed'));
   }
 
@@ -134,14 +134,14 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     if (this.isOver) return;
     this.size += chunk.length;
     this.chunks.push(chunk);
-    if (this.size > (this.encoding === '' ? maxAnswerBytes : maxCompressedBytes)) this.stop('too_large');
+    if (this.size > (this.encoding === '' ? maxResponseBytes : maxCompressedBytes)) this.stop('too_large');
   }
 
   onResponseEnd(): void {
     if (this.isOver) return;
-    const answer = Buffer.concat(this.chunks, this.size);
-    if (this.encoding === '') this.settle(undefined, answer);
-    else void this.decodeAndSettle(answer);
+    const body = Buffer.concat(this.chunks, this.size);
+    if (this.encoding === '') this.settle(undefined, body);
+    else void this.decodeAndSettle(body);
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
@@ -150,23 +150,23 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     this.settle(failure, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
   }
 
-  /** Ends the try for a reason of ours; what is still on the way is cut off. */
+  /** Ends the attempt for a reason of ours and aborts what is still in flight. */
   stop(error: PostError): void {
     this.settle(error, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
     this.controller?.abort(new Error(`stopped: ${error}`));
   }
 
   private async decodeAndSettle(bytes: Buffer): Promise<void> {
-    const answer = await decodeAnswer(bytes, this.encoding);
-    if (answer === 'too_large') this.settle('too_large', Buffer.alloc(0));
-    else this.settle(undefined, answer);
+    const body = await decodeResponse(bytes, this.encoding);
+    if (body === 'too_large') this.settle('too_large', Buffer.alloc(0));
+    else this.settle(undefined, body);
   }
 
-  private settle(error: PostError | undefined, answer: Buffer): void {
+  private settle(error: PostError | undefined, body: Buffer): void {
     if (this.isOver) return;
     this.isOver = true;
     const result: PostResult = {
-      body: shownText(answer, this.options.keptBytes),
+      body: shownText(body, this.options.keptBytes),
       durationMs: Math.round(performance.now() - this.startedAtMs),
     };
     if (this.status !== undefined) result.status = this.status;

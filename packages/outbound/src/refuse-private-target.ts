@@ -5,8 +5,8 @@ import { checkTargetUrl, judgeUrlText, type TargetGuard } from './guarded-connec
 type UrlCall = { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void };
 
 /**
- * Refuses a URL that must not be a target. What its text says is decided at once; a name is looked up without the transaction.
- * `path` is where the URL stands in the body, such as `settings.url`. Throws invalid_request, field the path's first name.
+ * Refuses a URL that must not be a target. The text is checked at once; a name is looked up outside the transaction.
+ * `path` is the URL's path in the body, such as `settings.url`. Throws invalid_request; its field is the path's first name.
  */
 export function refusePrivateTarget(url: string, path: string, { guard, prefetch }: UrlCall): void {
   const refuse = (refusal: string | null) => {

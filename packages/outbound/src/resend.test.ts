@@ -8,7 +8,7 @@ import { createPoster, type Poster, type PosterOptions } from './post.ts';
 
 const guard = { allowedRanges: parseAddressRanges('127.0.0.0/8'), resolve: async () => ['127.0.0.1'] };
 const bounds = { timeoutMs: 20_000, maxSocketsPerPool: 10, maxSockets: 100 };
-const answered = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+const emptyResponse = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
@@ -21,10 +21,10 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => new Promise((done) => server.close(done))));
 });
 
-/** One request as a server sees it: which connection it came over, and the how manieth there, both from 1. */
+/** One request as a server sees it: its connection, and its number on that connection, both from 1. */
 type Seen = { connection: number; request: number; socket: Socket };
 
-/** A server that does with each request as told, which is small enough to come in one piece. */
+/** A server that calls back for each request, which is small enough to arrive in one piece. */
 async function serve(onRequest: (seen: Seen) => void) {
   const seen: string[] = [];
   let connections = 0;
@@ -77,10 +77,10 @@ const methods = [
   ],
 ] as const;
 
-describe.each(methods)('a %s over a kept connection that closes before it is answered', (_, makeSend) => {
+describe.each(methods)('a %s over a kept connection that closes before it gets a response', (_, makeSend) => {
   it('is sent again, also where another connection was begun meanwhile', async () => {
     const server = await serve(({ connection, request, socket }) => {
-      if (connection > 1 || request === 1) socket.write(answered);
+      if (connection > 1 || request === 1) socket.write(emptyResponse);
       else void waitFor('another connection', () => server.connections() > 1).then(() => socket.destroy());
     });
     const send = makeSend();
@@ -95,8 +95,8 @@ describe.each(methods)('a %s over a kept connection that closes before it is ans
     const held: Socket[] = [];
     const server = await serve(({ request, socket }) => {
       if (request > 1) socket.destroy();
-      else if (held.push(socket) === 3) for (const one of held) one.write(answered);
-      else if (held.length > 3) socket.write(answered);
+      else if (held.push(socket) === 3) for (const one of held) one.write(emptyResponse);
+      else if (held.length > 3) socket.write(emptyResponse);
     });
     const send = makeSend();
     await Promise.all([send(server.url), send(server.url), send(server.url)]);
@@ -108,7 +108,7 @@ describe.each(methods)('a %s over a kept connection that closes before it is ans
 
   it('is sent again once', async () => {
     const server = await serve(({ connection, request, socket }) => {
-      if (connection === 1 && request === 1) socket.write(answered);
+      if (connection === 1 && request === 1) socket.write(emptyResponse);
       else socket.destroy();
     });
     const send = makeSend();
@@ -118,9 +118,9 @@ describe.each(methods)('a %s over a kept connection that closes before it is ans
     expect(server.seen).toEqual(['1.1', '1.2', '2.1']);
   });
 
-  it('is not sent again after any byte of an answer', async () => {
+  it('is not sent again after any byte of a response', async () => {
     const server = await serve(({ request, socket }) => {
-      if (request === 1) socket.write(answered);
+      if (request === 1) socket.write(emptyResponse);
       else socket.end('HTTP/1.1 2');
     });
     const send = makeSend();
@@ -134,7 +134,7 @@ describe.each(methods)('a %s over a kept connection that closes before it is ans
 describe('a request that must not come twice', () => {
   it('is not sent again', async () => {
     const server = await serve(({ request, socket }) => {
-      if (request === 1) socket.write(answered);
+      if (request === 1) socket.write(emptyResponse);
       else socket.destroy();
     });
     const client = poster({ neverResends: true });
@@ -149,7 +149,7 @@ describe('aborting a key', () => {
   it('cuts off its requests and those that are sent again, and nothing of other keys', async () => {
     const server = await serve(({ connection, request, socket }) => {
       if (connection > 1) return;
-      if (request === 1) socket.write(answered);
+      if (request === 1) socket.write(emptyResponse);
       else socket.destroy();
     });
     const client = poster();
@@ -170,7 +170,7 @@ describe('aborting a key', () => {
   it('cuts off a dial, whose socket is free at once', async () => {
     const server = await serve(() => undefined);
     const client = poster();
-    // A server that accepts and says nothing: the handshake does not end.
+    // A server that accepts and sends nothing: the handshake does not end.
     const dialling = client.post({
       poolKey: 'endpoint',
       url: server.url.replace('http:', 'https:'),

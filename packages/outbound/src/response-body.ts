@@ -2,12 +2,12 @@ import { promisify } from 'node:util';
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { zstdWindowLog } from './decompress.ts';
 
-/** Most bytes read of a response, counted after decompression. */
-export const maxAnswerBytes = 64 * 1024;
+/** Maximum bytes read of a response, after decompression. */
+export const maxResponseBytes = 64 * 1024;
 /** Bytes kept and shown of a response, unless the caller says otherwise. */
 export const maxShownBytes = 2 * 1024;
-/** Compressed bytes read at most: what does not shrink grows by its framing. */
-export const maxCompressedBytes = maxAnswerBytes + 1024;
+/** Maximum compressed bytes read: incompressible data grows by its framing. */
+export const maxCompressedBytes = maxResponseBytes + 1024;
 const maxEncodings = 3;
 
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
@@ -27,10 +27,10 @@ function hasZlibHeader(bytes: Buffer): boolean {
 }
 
 /**
- * Decompresses a whole response, at most 64 KiB of it: 'too_large' where it is longer. An encoding that is not known, or
- * bytes that are not in it, leave the response as it came: what the endpoint decided is in its status.
+ * Returns a decompressed response, or 'too_large' beyond 64 KiB. An unknown encoding, or bytes that are not in it, leave
+ * the response as it came: the endpoint's decision is in its status.
  */
-export async function decodeAnswer(bytes: Buffer, contentEncoding: string): Promise<Buffer | 'too_large'> {
+export async function decodeResponse(bytes: Buffer, contentEncoding: string): Promise<Buffer | 'too_large'> {
   const encodings = contentEncoding
     .toLowerCase()
     .split(',')
@@ -40,13 +40,13 @@ export async function decodeAnswer(bytes: Buffer, contentEncoding: string): Prom
     const decode = decoders[encoding];
     if (!decode) break;
     try {
-      decoded = await decode(decoded, { maxOutputLength: maxAnswerBytes });
+      decoded = await decode(decoded, { maxOutputLength: maxResponseBytes });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return 'too_large';
       break;
     }
   }
-  return decoded.length > maxAnswerBytes ? 'too_large' : decoded;
+  return decoded.length > maxResponseBytes ? 'too_large' : decoded;
 }
 
 const encoder = new TextEncoder();
@@ -57,12 +57,12 @@ function scratchOf(bytes: number): Uint8Array {
   return scratch.subarray(0, bytes);
 }
 
-/** Returns the beginning of a response as text that PostgreSQL can hold: at most `most` bytes of UTF-8, whole characters, without NUL. */
+/** Returns the beginning of a response as text that PostgreSQL can store: at most `most` bytes of UTF-8, whole characters, without NUL. */
 export function shownText(bytes: Buffer, most = maxShownBytes): string {
   if (bytes.length === 0) return '';
   const text = bytes.toString('utf8', 0, most).replaceAll('\0', '\ufffd');
   const { read } = encoder.encodeInto(text, scratchOf(most));
   const shown = text.slice(0, read);
-  // A character that the cut went through shows as a replacement at the very end.
+  // A character cut in half shows as a replacement character at the very end.
   return bytes.length > most ? shown.replace(/\ufffd$/, '') : shown;
 }

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { openText, sealText } from '@customer-platform/service-kit';
 
-/** Keys that secrets are stored under, by their number; new secrets are encrypted with `current`. */
+/** Encryption keys by number; new secrets are encrypted with `current`. */
 export type SecretKeys = { current: number; byId: ReadonlyMap<number, Buffer> };
 
-/** The bytes of a key number, a nonce and a tag: a stored secret has more. */
+/** Bytes of key number, nonce and tag: a stored secret has more. */
 const minBytes = 29;
 
 /**
- * Reads "1:<base64>,2:<base64>", keys of 32 bytes numbered 0 to 255, or one bare base64 key, which is number 1. The first
+ * Parses "1:<base64>,2:<base64>", keys of 32 bytes numbered 0 to 255, or one bare base64 key, which is number 1. The first
  * one encrypts, all of them decrypt: put a new key in front to rotate. Throws a RangeError that never shows the key.
  */
 export function parseSecretKeys(text: string): SecretKeys {
@@ -25,21 +25,21 @@ export function parseSecretKeys(text: string): SecretKeys {
   return { current: [...byId.keys()][0] ?? 1, byId };
 }
 
-/** A new signing secret: `whsec_` + base64 of 32 random bytes. */
+/** Returns a new signing secret: `whsec_` + base64 of 32 random bytes. */
 export function newSigningSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
 /**
  * Encrypts a secret with AES-256-GCM into key number (1 byte), nonce (12), ciphertext, tag (16). It is bound to its
- * account and `row`: moved to another row it does not decrypt.
+ * account and `row`: copied to another row it does not decrypt.
  */
 export function encryptSecret(keys: SecretKeys, secret: string, accountId: string, row: string): Buffer {
   const id = keys.current;
   return Buffer.concat([Buffer.of(id), sealText(keyWith(keys, id), secret, boundTo(id, accountId, row))]);
 }
 
-/** The secret that encryptSecret stored. Throws where the key is unknown or the bytes, account or row are others. */
+/** Returns the secret that encryptSecret encrypted. Throws if the key is unknown, or the bytes, account or row differ. */
 export function decryptSecret(keys: SecretKeys, stored: Uint8Array, accountId: string, row: string): string {
   const bytes = Buffer.from(stored);
   if (bytes.length <= minBytes) throw new RangeError('a stored secret is longer than its nonce and tag');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseAddressRanges } from './address-ranges.ts';
 
-/** A setting whose text `parse` reads; what it throws is said at start. */
+/** Returns the schema of a setting that `parse` reads; its errors are reported at start. */
 export function parsed<Value>(parse: (text: string) => Value) {
   return z.string().transform((text, context) => {
     try {
@@ -13,7 +13,7 @@ export function parsed<Value>(parse: (text: string) => Value) {
   });
 }
 
-/** WEBHOOKS_ALLOWED_RANGES: one setting for everything that calls addresses which customers name. */
+/** WEBHOOKS_ALLOWED_RANGES: one setting for everything that calls addresses of customers. */
 export const allowedRangesSetting = parsed(parseAddressRanges)
   .default([])
   .meta({ description: 'Private ranges that targets may be in, such as 10.1.0.0/16; there http is allowed too.' });

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * The bytes of a signing secret `whsec_` + base64. Throws a RangeError where it is not one of 24 to 64 bytes, the sizes
- * that Standard Webhooks allows.
+ * Returns the bytes of a signing secret, `whsec_` + base64. Throws a RangeError unless they are 24 to 64, the sizes that
+ * Standard Webhooks allows.
  */
 export function signingKeyOf(secret: string): Buffer {
   const text = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
@@ -12,8 +12,8 @@ export function signingKeyOf(secret: string): Buffer {
 }
 
 /**
- * The webhook-signature header of Standard Webhooks v1: `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, one for each
- * key, space-separated. The timestamp is in unix seconds; the body is signed byte for byte as it is sent.
+ * Returns the webhook-signature header of Standard Webhooks v1: `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, one for
+ * each key, space-separated. The timestamp is in Unix seconds; the body is signed byte for byte as it is sent.
  */
 export function signatureHeader(id: string, timestampSeconds: number, body: string | Buffer, keys: Buffer[]): string {
   const signatures = keys.map((key) => {
@@ -23,12 +23,12 @@ export function signatureHeader(id: string, timestampSeconds: number, body: stri
   return signatures.join(' ');
 }
 
-/** Seconds that a signature's timestamp may be from now. */
+/** Maximum distance of a signature's timestamp from now, in seconds. */
 const toleranceSeconds = 300;
 
 /**
- * Whether one of the keys signed a request's body by Standard Webhooks, at most five minutes from `now`. Header names in lower case, as
- * Node has them.
+ * Returns whether one of the keys signed a request's body by Standard Webhooks, at most five minutes from `now`. Header names are in
+ * lower case, as Node has them.
  */
 export function isSigned(
   headers: Readonly<Record<string, string | string[] | undefined>>,

@@ -1,15 +1,15 @@
-/** The time that services under test take: real time, moved by what a test adds. */
+/** Clock of services under test: real time plus an offset that a test moves. */
 export class MovableClock {
   #offsetMs = 0;
 
   readonly now = (): Date => new Date(Date.now() + this.#offsetMs);
 
-  /** Moves the time on by this many milliseconds. */
+  /** Moves the clock forward by this many milliseconds. */
   advance(ms: number): void {
     this.#offsetMs += ms;
   }
 
-  /** Makes it this instant now; time goes on from there. */
+  /** Sets the clock to this instant; it runs on from there. */
   set(instant: Date | string): void {
     this.#offsetMs = new Date(instant).getTime() - Date.now();
   }

@@ -1,6 +1,6 @@
 import { startServers } from './servers.ts';
 
-/** Starts PostgreSQL, NATS and Redis once for a whole run; test files find them in the environment. */
+/** Starts PostgreSQL, NATS and Redis once per run; test files find them in the environment. */
 export default async function globalSetup(): Promise<void> {
   const servers = await startServers();
   Object.assign(process.env, {

@@ -9,10 +9,10 @@ import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import { MovableClock } from './clock.ts';
 import { waitFor } from './wait-for.ts';
 
-/** The services that a platform under test can have. */
+/** Services that a test platform can run. */
 export type TestedService = 'agents' | 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
 
-/** A response as it came: status, headers, JSON body (undefined where there was none), and the body's exact text. */
+/** Unchecked response: status, headers, JSON body (undefined if there was none), and the body's exact text. */
 export interface RawAnswer {
   status: number;
   headers: Headers;
@@ -21,44 +21,44 @@ export interface RawAnswer {
   text: string;
 }
 
-/** One account of a test, with all scopes. */
+/** Account of a test, with all scopes. */
 export interface TestAccount {
   id: string;
   sandboxId: string;
   key: string;
   testKey: string;
-  /** The typed client with the live key; every response is held against its contract. */
+  /** Typed client with the live key; every response is validated against its contract. */
   client: Client;
   testClient: Client;
-  /** Any request with the live key, or with another one given in `key` (null: none). */
+  /** Sends any request with the live key, or with `key` (null: none). */
   request(method: string, path: string, options?: RequestOptions): Promise<RawAnswer>;
 }
 
 export interface RequestOptions {
   body?: unknown;
-  /** A body as it is, in place of `body` as JSON. */
+  /** Body sent as it is, instead of `body` as JSON. */
   rawBody?: string | Uint8Array;
   headers?: Record<string, string>;
   key?: string | null;
 }
 
-/** A whole platform in this process: gateway and services over real HTTP, on a database and a bus prefix of its own. */
+/** Platform in this process: gateway and services over real HTTP, with a database and a bus prefix of its own. */
 export interface Platform {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
   clock: MovableClock;
-  /** The environment of one of its services, for starting a second process of it. */
+  /** Returns the environment of a service, for starting a second process of it. */
   env(service: string): Record<string, string>;
-  /** Opens a pool of at most 4 on a service's own schema, for what no response shows; it is closed with the platform. */
+  /** Opens a pool of at most 4 connections on a service's own schema, for data that no response shows; closed with the platform. */
   database(service: TestedService): Database;
-  /** Makes an account; `settings` as POST /admin/accounts takes them. */
+  /** Creates an account; `settings` as in POST /admin/accounts. */
   account(settings?: Record<string, unknown>): Promise<TestAccount>;
-  /** A request at the control plane. */
+  /** Sends a request to the control plane. */
   admin(method: string, path: string, body?: unknown): Promise<RawAnswer>;
-  /** Issues another key. */
+  /** Issues another key and returns it. */
   issueKey(accountId: string, options?: Record<string, unknown>): Promise<string>;
-  /** Waits for the events of an account on the bus that `matches`; the envelopes, oldest first. */
+  /** Waits for an event of an account that `matches`, and returns its envelope. */
   // biome-ignore lint/suspicious/noExplicitAny: events of every kind
   event(accountId: string, kind: string, matches?: (data: any) => boolean): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: events of every kind
@@ -104,14 +104,14 @@ export async function startPlatform(
   const admin = (method: string, path: string, body?: unknown) =>
     rawRequest(gateway.adminUrl, method, path, { body, key: adminToken });
   const issueKey = async (accountId: string, key: Record<string, unknown> = {}) => {
-    const answer = await admin('POST', `/admin/accounts/${accountId}/keys`, {
+    const response = await admin('POST', `/admin/accounts/${accountId}/keys`, {
       name: 'test',
       mode: 'live',
       scopes: ['*'],
       ...key,
     });
-    if (answer.status !== 201) throw new Error(`no key was issued: ${answer.text}`);
-    return answer.body.key as string;
+    if (response.status !== 201) throw new Error(`no key was issued: ${response.text}`);
+    return response.body.key as string;
   };
   return {
     gatewayUrl: gateway.url,
@@ -137,7 +137,7 @@ export async function startPlatform(
   };
 }
 
-/** Makes a database, roles, secrets and a bus prefix for one platform; returns the environment of each process. */
+/** Creates a database, roles, secrets and a bus prefix for one platform; returns the environment of each process. */
 async function environment(names: string[], extra: Record<string, string>) {
   const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_REDIS_URL } = process.env as Record<string, string>;
   const id = randomBytes(6).toString('hex');
@@ -151,7 +151,7 @@ async function environment(names: string[], extra: Record<string, string>) {
     BUS_PREFIX: `test-${id}`,
     CONTEXT_SECRET: `test-context-secret-${id}-${'x'.repeat(16)}`,
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
-    // A machine that runs tests is slow at times: no response is lost for that.
+    // A machine that runs tests can be slow: no reply may time out because of that.
     BUS_REQUEST_TIMEOUT_MS: '2000',
     REDIS_TIMEOUT_MS: '1000',
     DRAIN_SECONDS: '2',
@@ -190,7 +190,7 @@ async function makeAccount(
   };
 }
 
-/** The typed client; a response that is not exactly what its contract says fails the test. */
+/** Returns the typed client; a response that does not match its contract exactly fails the test. */
 function checkedClient(baseUrl: string, apiKey: string): Client {
   const client = createClient({ baseUrl, apiKey, retries: 0 });
   const methods = Object.entries(client).map(([key, call]) => {
@@ -214,7 +214,7 @@ function assertExact(expected: unknown, given: unknown, path: string): void {
   }
 }
 
-/** Sends one request as it is said, and reads the response whole. */
+/** Sends one request exactly as given, and returns the whole response. */
 export async function rawRequest(
   baseUrl: string,
   method: string,
@@ -236,7 +236,7 @@ export async function rawRequest(
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
-/** Hears every event of one platform on the bus. */
+/** Collects every event of one platform from the bus. */
 class EventProbe {
   readonly #connection: NatsConnection;
   // biome-ignore lint/suspicious/noExplicitAny: events of every kind
@@ -274,7 +274,7 @@ class EventProbe {
   }
 }
 
-/** The envelope of a message; undefined where a test published something else. */
+/** Returns the envelope of a message; undefined if a test published something else. */
 // biome-ignore lint/suspicious/noExplicitAny: events of every kind
 function eventOf(message: Msg): any {
   try {

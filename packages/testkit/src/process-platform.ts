@@ -16,37 +16,37 @@ import { waitFor } from './wait-for.ts';
 
 export type ServerName = 'postgres' | 'nats' | 'redis';
 
-/** The platform as `npm start` runs it: every process and server real and on its own, with servers of this test alone. */
+/** The platform as `npm start` runs it: real, separate processes, with servers used by this test only. */
 export interface ProcessPlatform {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
-  /** Returns the URL under which a service connects to the bus, with its password; the server's address alone where no service is named. */
+  /** Returns the bus URL of a service, with its password; without a service only the server's address. */
   natsUrl(service?: string): string;
   databaseUrl: string;
-  /** Of the gateway and each service. */
+  /** Names of the gateway and each service. */
   processNames: string[];
-  /** Ends a process or server with SIGKILL; processes are started again by their supervisor, servers by `startServer`. */
+  /** Kills a process or server with SIGKILL; the supervisor restarts processes, `startServer` servers. */
   kill(name: string): void;
   stopServer(name: ServerName): Promise<void>;
   startServer(name: ServerName): Promise<void>;
-  /** Ends the gateway and the services in an orderly way, and starts them again on what the servers hold. */
+  /** Shuts down the gateway and the services gracefully; a later start finds the servers' data. */
   stopProcesses(): Promise<void>;
   startProcesses(): Promise<void>;
-  /** The folder of what a server keeps: PostgreSQL's data, NATS's streams. To be copied or replaced while the server is stopped. */
+  /** Returns a server's data folder: PostgreSQL's data, NATS's streams. Copy or replace it only while the server is stopped. */
   dataOf(name: 'postgres' | 'nats'): string;
-  /** Process id of the gateway or a service, undefined while it does not run. */
+  /** Returns the process id of the gateway or a service, undefined while it does not run. */
   pidOf(name: string): number | undefined;
-  /** Lines that the supervisor and the processes wrote. */
+  /** Output lines of the supervisor and the processes. */
   output: string[];
-  /** Makes an account with a member ada@example.com and a live key with all scopes. */
+  /** Creates an account with a member ada@example.com and a live key with all scopes. */
   account(settings?: Record<string, unknown>): Promise<{ id: string; key: string }>;
   stop(): Promise<void>;
 }
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Starts everything; `env` is added to every process's environment. Durable: the servers write as in production. */
+/** Starts everything; `env` is added to every process's environment. The servers write durably, as in production. */
 export async function startProcessPlatform(env: Record<string, string> = {}): Promise<ProcessPlatform> {
   mkdirSync(join(root, '.platform'), { recursive: true, mode: 0o700 });
   const directory = mkdtempSync(join(root, '.platform', 'test-'));
@@ -58,7 +58,7 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
   const natsUrl = (service?: string) =>
     service === undefined ? servers.nats.url : busUrl(servers.nats.url, service, secrets.bus[service]!);
   const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
-  // After a kill the server's own processes, which end a moment later, still have its memory.
+  // After a kill the server's child processes end a moment later and still hold its shared memory.
   const start = async (name: ServerName) =>
     void started.set(name, await waitFor(`${name} to start`, () => startServer(servers[name]), 20_000));
   let supervisor = supervisorInto(output);
@@ -123,7 +123,7 @@ function withEnv<Described extends { env: Record<string, string> }>(described: D
   return { ...described, env: { ...described.env, ...env } };
 }
 
-/** Returns PostgreSQL, NATS and Redis, which are not started yet, with what they keep in folders of `directory`. */
+/** Returns PostgreSQL, NATS and Redis, not started yet, with their data in folders of `directory`. */
 async function serversIn(directory: string, ports: Record<string, number>, secrets: ReturnType<typeof loadSecrets>) {
   const at = (name: ServerName) => ({
     directory: join(directory, name),

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { waitFor } from './wait-for.ts';
 
-/** One request that a receiver got. */
+/** Request that a receiver got. */
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
@@ -10,7 +10,7 @@ export interface Received {
   at: number;
 }
 
-/** Somebody's server on loopback: remembers what it got, responds as told. */
+/** A customer's server on loopback: records its requests and responds as told. */
 export interface Receiver {
   url: string;
   received: Received[];

@@ -1,14 +1,14 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server that can be cut and mended: what the server is to its clients when the network or it is unavailable. */
+/** A TCP relay to a server that can be cut and restored, to simulate an outage of the network or the server. */
 export interface Relay {
   /** The server's URL with the relay's address. */
   url: string;
-  /** Ends every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   cut(): void;
-  /** Keeps connections, lets nothing through. */
+  /** Keeps connections open and forwards nothing. */
   stall(): void;
-  /** Keeps the connections that there are and lets nothing through on them; new ones work: a failover of which nobody was told. */
+  /** Forwards nothing on existing connections; new ones work, as after a failover that closed no connection. */
   silence(): void;
   mend(): void;
   stop(): Promise<void>;

@@ -7,7 +7,7 @@ import { natsServer } from '@customer-platform/deploy/nats';
 import { postgresServer } from '@customer-platform/deploy/postgres';
 import { redisServer } from '@customer-platform/deploy/redis';
 
-/** The real servers of a test run. */
+/** Real servers of a test run. */
 export interface Servers {
   databaseUrl: string;
   natsUrl: string;
@@ -18,8 +18,8 @@ export interface Servers {
 const root = join(import.meta.dirname, '../../..');
 
 /**
- * PostgreSQL, NATS and Redis for one run, with data of their own: as containers where `TEST_INFRA=containers` and a Docker
- * engine runs, or where the embedded ones cannot be had; else as processes of this machine.
+ * Starts PostgreSQL, NATS and Redis for one run, with data of their own: as containers if `TEST_INFRA=containers` and a Docker
+ * engine runs, or if the embedded ones are unavailable; otherwise as processes of this machine.
  */
 export async function startServers(): Promise<Servers> {
   if (process.env.TEST_INFRA === 'containers') return await startContainers();
@@ -27,7 +27,7 @@ export async function startServers(): Promise<Servers> {
     return await startProcesses();
   } catch (error) {
     if (!dockerRuns()) throw error;
-    console.warn(`the embedded servers cannot be had (${(error as Error).message}); using containers`);
+    console.warn(`embedded servers are unavailable (${(error as Error).message}); using containers`);
     return await startContainers();
   }
 }
@@ -48,7 +48,7 @@ async function startProcesses(): Promise<Servers> {
     return server.url;
   };
   try {
-    // A test run's data is thrown away: its durability is what the tests of durability start servers of their own for.
+    // A test run's data is thrown away; tests of durability start their own servers.
     const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' };
     const databaseUrl = await start(
       await postgresServer({ directory: join(directory, 'postgres'), port: await freePort(), settings }),

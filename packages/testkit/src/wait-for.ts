@@ -1,6 +1,6 @@
 /**
- * Asks `condition` again and again until it returns something truthy, and returns that.
- * Throws after `timeoutMs` (10 s by default) with `what` was waited for and the last error, where there was one.
+ * Polls `condition` until it returns something truthy, and returns that.
+ * Throws after `timeoutMs` (default 10 s) with `what` was waited for and the last error, if any.
  */
 export async function waitFor<Result>(
   what: string,

@@ -15,7 +15,7 @@ function withoutSlashesAtEnd(text: string): string {
   return text.slice(0, end);
 }
 
-/** The settings of this service. */
+/** Settings of this service. */
 export const messagingConfig = baseConfig.extend({
   MESSAGING_SECRET_KEY: parsed(parseSecretKeys).meta({
     description: 'Encrypts the settings of channels: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',

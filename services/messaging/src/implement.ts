@@ -8,10 +8,10 @@ export interface MessagingResources {
   tools: Omit<ProviderTools, 'hookUrl'>;
   hookUrlOf(token: string): string;
   dispatcher: Worker;
-  /** Asks another service, for an account. */
+  /** Returns a function that sends requests to other services, for an account. */
   askFor(accountId: string): Ask;
   inbound: Worker;
 }
 
-/** The `implement` of this service. */
+/** Implements this service's operations. */
 export const implement = implementer<MessagingResources>();

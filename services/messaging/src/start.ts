@@ -26,13 +26,13 @@ import { onConfirmationDue } from './templates/on-confirmation-due.ts';
 import { onReminderDue } from './templates/on-reminder-due.ts';
 import { updateTemplates } from './templates/update-templates.ts';
 
-/** Messages: sends what an account has to say on the first channel that reaches its customer, and takes what they write back. */
+/** Service messaging: sends an account's messages on the first channel that reaches the contact, and receives their replies. */
 export const messaging: ServiceDefinition<typeof contract, typeof messagingConfig, MessagingResources> = {
   name: 'messaging',
   config: messagingConfig,
   migrations: new URL('../migrations/', import.meta.url),
   operations: {
-    // The first path that fits serves: fixed ones come before those with an id.
+    // The first matching path wins: fixed ones come before those with an id.
     listChannels,
     putChannel,
     deleteChannel,
@@ -53,10 +53,10 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
   resources: makeResources,
 };
 
-/** Longer responses are cut: a provider may repeat the whole message. */
+/** Bytes kept of a response: a provider may repeat the whole message. */
 const keptBytes = 64 * 1024;
 
-/** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
+/** Starts the dispatcher and its resources; `stop` lets running tries finish. */
 async function makeResources(foundation: Foundation<MessagingConfig>) {
   const { config } = foundation;
   const guard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5_000) };

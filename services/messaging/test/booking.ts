@@ -5,28 +5,28 @@ const wholeDay = Object.fromEntries(
   ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, [['00:00', '24:00']]]),
 );
 
-/** An address that is allowed and where nobody listens: what is said counts, not what becomes of it. */
+/** An allowed address where nothing listens: these tests check texts, not their delivery. */
 const nowhere = 'http://127.0.0.1:9/';
 
 interface DeskOptions {
-  /** As POST /admin/accounts takes it. */
+  /** Body of POST /admin/accounts. */
   account?: Record<string, unknown>;
   contact?: Record<string, unknown>;
   bookingType?: Record<string, unknown>;
-  /** Whether all of it is the sandbox's. */
+  /** True to use the account's sandbox. */
   isSandbox?: boolean;
 }
 
-/** An account in which Ada takes consultations at any time, whose contact is told by sms, as is a reminder an hour before. */
+/** Account in which Ada takes consultations at any time; the contact gets a confirmation and a reminder an hour before by SMS. */
 export interface Desk {
   account: TestAccount;
   client: TestAccount['client'];
-  /** Of the account, or its sandbox. */
+  /** Id of the account, or its sandbox. */
   accountId: string;
   contact: string;
-  /** Books the contact; answers the appointment's id. */
+  /** Books for the contact; returns the appointment's id. */
   book(startsAt: string, more?: Record<string, unknown>): Promise<string>;
-  /** The messages of an appointment, oldest first, once they are as many. */
+  /** Waits until an appointment has `count` messages, and returns them, oldest first. */
   told(appointment: string, count: number): Promise<Message[]>;
 }
 
@@ -69,7 +69,7 @@ export async function openDesk(platform: Platform, options: DeskOptions = {}): P
   };
 }
 
-/** What no answer shows of the messages about an appointment: the texts in full, oldest first. */
+/** Returns the full texts of an appointment's messages, which no response shows, oldest first. */
 export async function stepsOf(platform: Platform, appointment: string): Promise<MessageStep[][]> {
   const sql = platform.database('messaging');
   const rows = await sql<{ steps: MessageStep[] }[]>`

@@ -11,7 +11,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 
-/** What a provider behind `http` was asked to send. */
+/** Message that an `http` provider got. */
 export interface Sent {
   message: string;
   attempt: string;
@@ -21,10 +21,10 @@ export interface Sent {
   body: string;
 }
 
-/** Somebody's provider on loopback: takes what it is sent and answers with an id, unless it is told otherwise. */
+/** The account's own provider on loopback: accepts messages with an id by default. */
 export interface HttpProvider extends Receiver {
   secret: string;
-  /** What was sent to an address, oldest first. */
+  /** Returns the messages to an address, oldest first. */
   sentTo(to: string): Sent[];
 }
 
@@ -41,11 +41,11 @@ export async function startHttpProvider(): Promise<HttpProvider> {
   });
 }
 
-/** An account whose channels are set up with providers behind `http`. */
+/** Account whose channels use `http` providers. */
 export interface Shop {
   account: TestAccount;
   hooks: Record<string, string>;
-  /** Calls a channel's hook, signed with its provider's secret. */
+  /** Posts to a channel's hook, signed with its provider's secret. */
   hook(channel: Channel, body: object, secret?: string): Promise<RawAnswer>;
 }
 
@@ -75,7 +75,7 @@ export async function openShop(
   };
 }
 
-/** Waits until a message is as `matches` says. */
+/** Waits until a message `matches`. */
 export async function message(
   account: TestAccount,
   id: string,

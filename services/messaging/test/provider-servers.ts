@@ -7,32 +7,32 @@ import { testCertificate, testCertificateKey } from '@customer-platform/testkit/
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Outgoing, ProviderTools } from '../src/providers/provider.ts';
 
-/** One request that a provider's server took for right. */
+/** Valid request to a provider's server. */
 export interface TakenRequest {
   headers: IncomingMessage['headers'];
   text: string;
-  /** The form's fields, or the JSON. */
+  /** Fields of the form, or the JSON. */
   fields: Record<string, unknown>;
 }
 
-/** An answer in place of the server's own; `reset` and `hang` come after the request was read. */
-export type TestAnswer = StatusAnswer | { fault: 'reset' | 'hang' };
-interface StatusAnswer {
+/** Response instead of the server's own; `reset` and `hang` come after the request was read. */
+export type TestResponse = StatusResponse | { fault: 'reset' | 'hang' };
+interface StatusResponse {
   status: number;
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** A provider's server on loopback: it checks requests as the provider does, and answers as told. */
+/** A provider's server on loopback: it validates requests like the provider, and sends planned responses. */
 export interface ProviderServer {
   url: string;
   taken: TakenRequest[];
-  /** Answers for the next right requests, one each; then it takes them. */
-  answers: TestAnswer[];
+  /** Responses to the next valid requests, one each; later requests are accepted. */
+  responses: TestResponse[];
   stop(): Promise<void>;
 }
 
-/** What providers get of the process, for loopback alone; `close` ends what is on its way. */
+/** Returns the provider tools, for loopback only; `close` aborts requests in flight. */
 export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string } = {}) {
   const guard = { allowedRanges: parseAddressRanges('127.0.0.0/8,::1/128'), resolve: createNameResolver(1000) };
   const sockets = { maxSocketsPerPool: 10, maxSockets: 50 };
@@ -42,7 +42,7 @@ export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string }
   return { ...tools, close: () => poster.close() };
 }
 
-/** A message on its way, but for what is given. */
+/** Returns an outgoing message with these properties. */
 export function outgoing(given: Partial<Outgoing> = {}): Outgoing {
   return {
     messageId: '019a0000-0000-7000-8000-000000000001',
@@ -60,8 +60,8 @@ type Check = (request: IncomingMessage, text: string) => { refusal: Refusal } | 
 
 async function startServer(check: Check, accept: () => { status: number; body: unknown }): Promise<ProviderServer> {
   const taken: TakenRequest[] = [];
-  const answers: TestAnswer[] = [];
-  const respond = (response: ServerResponse, { status, body = {}, headers = {} }: StatusAnswer) =>
+  const responses: TestResponse[] = [];
+  const respond = (response: ServerResponse, { status, body = {}, headers = {} }: StatusResponse) =>
     response
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -73,16 +73,16 @@ async function startServer(check: Check, accept: () => { status: number; body: u
       const checked = check(request, text);
       if ('refusal' in checked) return respond(response, checked.refusal);
       taken.push({ headers: request.headers, text, fields: checked.fields });
-      const answer = answers.shift() ?? accept();
-      if ('status' in answer) return respond(response, answer);
-      if (answer.fault === 'reset') request.socket.resetAndDestroy();
+      const planned = responses.shift() ?? accept();
+      if ('status' in planned) return respond(response, planned);
+      if (planned.fault === 'reset') request.socket.resetAndDestroy();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     taken,
-    answers,
+    responses,
     stop: () => {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));
@@ -96,7 +96,7 @@ export const twilioSettings = {
   from: '+4930901820',
 };
 
-/** Twilio's Messages API for the account of twilioSettings: 401 (20003), 404 (20404) and 400 with its codes where a request is not right. */
+/** Starts Twilio's Messages API for the account of twilioSettings; invalid requests get 401 (20003), 404 (20404) or 400 with its codes. */
 export function startTwilioServer(): Promise<ProviderServer> {
   const { account_sid, auth_token } = twilioSettings;
   const basic = `Basic ${Buffer.from(`${account_sid}:${auth_token}`).toString('base64')}`;
@@ -128,13 +128,13 @@ export function startTwilioServer(): Promise<ProviderServer> {
   );
 }
 
-/** What a provider's hook is called with. */
+/** Returns the call of a provider's hook. */
 export function hookCall(request: { headers: Record<string, string>; body: string }, now = new Date()) {
   const { headers, body } = request;
   return { method: 'POST' as const, query: new URLSearchParams(), headers, body: Buffer.from(body), now };
 }
 
-/** Headers and body of what Twilio sends to `url`, signed as Twilio does. */
+/** Returns headers and body of a request from Twilio to `url`, signed like Twilio's. */
 export function twilioRequest(url: string, fields: Record<string, string>, authToken = twilioSettings.auth_token) {
   const signed = Object.keys(fields)
     .sort()
@@ -151,7 +151,7 @@ export const whatsappSettings = {
   verify_token: 'verify-token',
 };
 
-/** Meta's Graph API for the number of whatsappSettings: 401 (190), 400 (100) where a request is not right. */
+/** Starts Meta's Graph API for the number of whatsappSettings; it refuses invalid requests with 401 (190) and 400 (100). */
 export function startGraphServer(): Promise<ProviderServer> {
   const { access_token, phone_number_id } = whatsappSettings;
   const fault = (status: number, code: number, message: string) => ({
@@ -177,7 +177,7 @@ export function startGraphServer(): Promise<ProviderServer> {
   );
 }
 
-/** Headers and body of what Meta sends, signed as Meta does; `value` is what the one change holds. */
+/** Returns headers and body of a request from Meta, signed like Meta's; `value` is that of its one change. */
 export function graphRequest(value: unknown, appSecret = whatsappSettings.app_secret) {
   const entry = [{ id: '1', changes: [{ field: 'messages', value }] }];
   const body = JSON.stringify({ object: 'whatsapp_business_account', entry });
@@ -188,7 +188,7 @@ export function graphRequest(value: unknown, appSecret = whatsappSettings.app_se
 
 export const httpSecret = `whsec_${Buffer.from('a secret of the http provider').toString('base64')}`;
 
-/** What stands behind the http provider: it takes JSON that is signed with `secret`, and answers 401 or 400 where it is not right. */
+/** Starts a server for the http provider: it accepts JSON signed with `secret`, and refuses invalid requests with 401 or 400. */
 export function startHttpProviderServer(secret = httpSecret): Promise<ProviderServer> {
   const fault = (status: number, message: string) => ({ refusal: { status, body: { error: { message } } } });
   return startServer(
@@ -208,7 +208,7 @@ export function startHttpProviderServer(secret = httpSecret): Promise<ProviderSe
   );
 }
 
-/** Headers and body of what comes back to the http provider's hook, signed by Standard Webhooks at `at`. */
+/** Returns headers and body of a request to the http provider's hook, signed by Standard Webhooks at `at`. */
 export function httpRequest(content: unknown, at: Date, secret = httpSecret) {
   const body = typeof content === 'string' ? content : JSON.stringify(content);
   const [id, timestamp] = [`hook-${randomBytes(8).toString('hex')}`, Math.floor(at.getTime() / 1000)];
@@ -226,7 +226,7 @@ function standardSignature(id: string, timestamp: number, body: string, secret: 
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
-/** A mail that a mail server took. */
+/** Mail that a mail server accepted. */
 export interface TakenMail {
   from: string;
   to: string[];
@@ -235,21 +235,21 @@ export interface TakenMail {
   text: string;
 }
 
-/** A mail server on loopback, at localhost and 127.0.0.1. */
+/** Mail server on loopback, at localhost and 127.0.0.1. */
 export interface MailServer {
   port: number;
   mails: TakenMail[];
   stop(): Promise<void>;
 }
 
-/** Who may log in at a mail server. */
+/** Login of a mail server. */
 export const mailLogin = { username: 'shop', password: 'mail-password' };
 
 /**
- * Starts a mail server that offers STARTTLS, begins with TLS or knows none. What it does with a mail is in the local part of its
- * recipient: refused (550), later (451), unwanted (554 after the mail), full (452 after it), lost (connection cut after it), cut (cut at
- * RCPT), silent (never answers after it); of its sender: banned (553). All others are taken. `login` is `asked` where nobody may send
- * without one, and `broken` where it fails for now.
+ * Starts a mail server that offers STARTTLS, starts with TLS or has none. The local part of a mail's recipient decides its outcome:
+ * refused (550), later (451), unwanted (554 after the mail), full (452 after it), lost (connection cut after it), cut (cut at RCPT),
+ * silent (never responds after it); so does its sender's: banned (553). All others are accepted. `login` is `asked` if it is required,
+ * and `broken` if it fails temporarily.
  */
 export async function startMailServer(
   security: 'starttls' | 'tls' | 'none',
@@ -302,7 +302,7 @@ export async function startMailServer(
     },
   };
   const server = new SMTPServer(options);
-  // Connections that are cut, and clients that do not trust the certificate: what they are told of is tested.
+  // Errors of cut connections, and of clients that do not trust the certificate: tests check what the clients report.
   server.on('error', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -316,7 +316,7 @@ function replied(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** Lets this process, which other tests share, trust the certificate of the mail servers above until what it answers is called. */
+/** Makes this process, which other tests share, trust the certificate of the mail servers above until the returned function is called. */
 export function trustTestCertificate(): () => void {
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, testCertificate]);

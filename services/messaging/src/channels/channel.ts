@@ -8,12 +8,12 @@ import type { ChannelRow } from './channels.sql.ts';
 
 export type Settings = Record<string, unknown>;
 
-/** The settings of a channel, secrets and all. */
+/** Returns the settings of a channel, secrets included. */
 export function settingsOf(row: ChannelRow, { secretKeys }: MessagingResources): Settings {
   return JSON.parse(decryptSecret(secretKeys, row.settings, row.account_id, row.channel)) as Settings;
 }
 
-/** A channel as the API shows it: without secrets, but for those named in `shown`. */
+/** Returns a channel as the API shows it: without secrets except those named in `shown`. */
 export function toChannel(
   row: ChannelRow,
   account: Pick<AccountContext, 'timezone'>,

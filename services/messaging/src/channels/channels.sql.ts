@@ -12,13 +12,13 @@ export interface ChannelRow {
   updated_at: Date;
 }
 
-/** The channels that an account has set up. */
+/** Returns the channels that an account has set up. */
 export async function channelsOf(sql: Sql, accountId: string): Promise<Channel[]> {
   const rows = await sql<{ channel: Channel }[]>`select channel from channels where account_id = ${accountId}`;
   return rows.map(({ channel }) => channel);
 }
 
-/** At most `limit`, in the order of their names, after the channel `after`. */
+/** Returns at most `limit` channels by name, after the channel `after`. */
 export async function selectChannels(
   sql: Sql,
   accountId: string,
@@ -36,13 +36,13 @@ export async function lockChannel(tx: Sql, accountId: string, channel: Channel):
   return row;
 }
 
-/** The channel whose provider calls this address. */
+/** Returns the channel of a hook's token. */
 export async function channelByToken(sql: Sql, token: string): Promise<ChannelRow | undefined> {
   const [row] = await sql<ChannelRow[]>`select * from channels where token = ${token}`;
   return row;
 }
 
-/** Sets a channel up, or anew: then it keeps its token and when it was made. */
+/** Upserts a channel; an existing one keeps its token and its creation time. */
 export async function upsertChannel(
   tx: Sql,
   row: Pick<ChannelRow, 'account_id' | 'channel' | 'provider' | 'settings' | 'token'>,

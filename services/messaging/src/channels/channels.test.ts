@@ -28,7 +28,7 @@ describe('a channel', () => {
     expect(await list()).toEqual([{ ...rest, settings: { url } }]);
   });
 
-  it('keeps its hook and the secrets that a change leaves out; another provider begins anew', async () => {
+  it('keeps its hook and the secrets that a change leaves out; another provider starts over', async () => {
     const { hook_url } = (await put('sms', { provider: 'twilio', settings: twilio })).body;
     const { auth_token: _, ...shown } = twilio;
     expect((await list())[0]!.settings).toEqual(shown);
@@ -66,8 +66,8 @@ describe('a channel', () => {
   });
 
   it('takes only a provider that it can have', async () => {
-    const answer = await put('email', { provider: 'twilio', settings: twilio });
-    expect(answer.body.error).toEqual({
+    const response = await put('email', { provider: 'twilio', settings: twilio });
+    expect(response.body.error).toEqual({
       code: 'invalid_request',
       message: 'provider must be http or smtp for email',
       field: 'provider',
@@ -77,9 +77,9 @@ describe('a channel', () => {
   });
 
   it('leads to no private address', async () => {
-    const answer = await put('sms', { provider: 'http', settings: { url: 'https://10.0.0.1/' } });
-    expect([answer.status, answer.body.error.field]).toEqual([400, 'settings']);
-    expect(answer.body.error.message).toMatch(/^settings\.url leads to 10\.0\.0\.1/);
+    const response = await put('sms', { provider: 'http', settings: { url: 'https://10.0.0.1/' } });
+    expect([response.status, response.body.error.field]).toEqual([400, 'settings']);
+    expect(response.body.error.message).toMatch(/^settings\.url leads to 10\.0\.0\.1/);
   });
 
   it("is one account's, pages as every list does, and is gone once it is taken down", async () => {

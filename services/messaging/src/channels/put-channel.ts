@@ -7,7 +7,7 @@ import { providers } from '../providers/all.ts';
 import { type Settings, settingsOf, toChannel } from './channel.ts';
 import { lockChannel, upsertChannel } from './channels.sql.ts';
 
-/** What an account can set up. */
+/** Providers that an account can set up. */
 const offered = [...providers.values()].filter(({ name }) => name !== 'simulated');
 
 export const putChannel = implement(contract.putChannel, {

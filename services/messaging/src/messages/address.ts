@@ -3,8 +3,8 @@ import type { Channel } from '@customer-platform/contracts/messaging';
 import { toE164 } from '@customer-platform/phone-number';
 
 /**
- * The address that `to` names for these channels: E.164 of a number, which may be written as one of the account's country, or an email's
- * address. Throws invalid_request, field to.
+ * Returns the address that `to` names for these channels: a phone number in E.164, which may be written as one of the account's country,
+ * or an email address. Throws invalid_request, field to.
  */
 export function addressFor(to: string, channels: readonly Channel[], account: Pick<AccountContext, 'country'>): string {
   const byEmail = channels.filter((channel) => channel === 'email').length;

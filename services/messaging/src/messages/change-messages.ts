@@ -4,7 +4,7 @@ import { changedValues, type WorkCall } from '@customer-platform/service-kit';
 import { lockMessages, type MessageRef, saveMessages, type WholeMessage } from './attempts.sql.ts';
 import { toMessage, toMessageWithAttempts } from './message.ts';
 
-/** One change of one message; it changes what it is given. */
+/** Change of one message; it mutates its argument. */
 export interface MessageChange extends MessageRef {
   apply(message: WholeMessage, account: AccountContext | undefined): void;
 }
@@ -18,8 +18,8 @@ const events = {
 };
 
 /**
- * Makes changes under the locks of their messages, in their order, with an event for each new status: of any number in a handful of
- * statements. A message that is gone is left out.
+ * Applies changes under the locks of their messages, in order, with an event for each new status, in a fixed number of statements.
+ * Skips messages that no longer exist.
  */
 export async function changeMessages(
   { tx, emit, findAccounts }: Pick<WorkCall<unknown>, 'tx' | 'emit' | 'findAccounts'>,

@@ -4,13 +4,13 @@ import type { Sql } from '@customer-platform/service-kit';
 import type { AttemptProgress } from './furthest-attempt.ts';
 import { progressOfAttempts } from './messages.sql.ts';
 
-/** One message of a conversation: what a contact wrote, or the channels and attempts of what was sent to it. */
+/** Message of a conversation: an inbound text, or the channels and attempts of an outbound message. */
 export type ConversationRow = { id: string; at: Date } & (
   | { direction: 'in'; channel: Channel; body: string }
   | { direction: 'out'; steps: MessageStep[]; attempts: AttemptProgress[] }
 );
 
-/** The last messages from and to a contact, and those merged into it, oldest first: of what was sent, what may have reached it. */
+/** Returns the last messages from and to a contact and those merged into it, oldest first; outbound ones only if they may have arrived. */
 export async function selectConversation(
   sql: Sql,
   accountId: string,

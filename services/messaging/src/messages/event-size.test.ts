@@ -6,7 +6,7 @@ import type { AttemptRow } from './attempts.sql.ts';
 import { toMessage, toMessageWithAttempts } from './message.ts';
 import type { MessageRow } from './messages.sql.ts';
 
-/** Bytes of an event's data, so that it fits into a message on the bus with all that is around it. */
+/** Maximum bytes of an event's data, so that its envelope fits into a message on the bus. */
 const maxBytes = 900 * 1_024;
 const bytesOf = (data: object) => Buffer.byteLength(JSON.stringify(data));
 const now = new Date('2026-06-01T08:00:00.123Z');
@@ -38,7 +38,7 @@ describe.each([
       due_at: null,
       running_since: null,
       falls_back_at: null,
-      // One of each status is kept, however often it is reported.
+      // One receipt of each status is kept, however many are sent.
       receipts: (['sent', 'delivered', 'read', 'failed'] as const).map((status) => ({
         status,
         at: now,

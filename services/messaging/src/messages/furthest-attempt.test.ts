@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type AttemptProgress, furthestAttempt } from './furthest-attempt.ts';
 
-/** The number of the attempt shown, of attempts with these statuses, first to last; a failed one with its reason. */
+/** Returns the number of the attempt shown of attempts with these statuses, first to last; a failed one with its reason. */
 function shown(...statuses: (AttemptProgress['status'] | 'undelivered' | 'rejected')[]): number {
   const attempts = statuses.map((status, index): AttemptProgress => {
     const place = { number: index + 1, address: '' };

@@ -1,9 +1,9 @@
 import type { AttemptState } from './message-state.ts';
 
-/** What of an attempt says how far it got. */
+/** Progress of an attempt. */
 export type AttemptProgress = Pick<AttemptState, 'number' | 'status' | 'reason' | 'address'>;
 
-/** An attempt of unknown outcome may have gone out; a failed one counts more where a provider had taken it. */
+/** Rank of each status. An attempt of unknown outcome may have been sent; a failed one ranks higher if a provider had accepted it. */
 const ranks = { skipped: 0, queued: 1, failed: 1, sending: 3, unknown: 3, sent: 4, delivered: 5, read: 6 } as const;
 const undeliveredRank = 2;
 

@@ -16,7 +16,7 @@ export const getMessage = implement(contract.getMessage, {
   },
 });
 
-/** What webhooks say that endpoints were told; they may be away, which is no reason not to show the message. */
+/** Returns the webhook deliveries of a message's events, or an error: the message is shown even while webhooks is unavailable. */
 async function toldOf({ event_ids }: MessageRow, account: AccountContext, ask: Ask) {
   if (event_ids.length === 0) return { webhooks: [] };
   try {

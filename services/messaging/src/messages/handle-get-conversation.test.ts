@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const phone = '+4930901820';
 
-/** An account whose contact Casey writes and is written to by SMS. */
+/** Opens an account that exchanges SMS with its contact Casey. */
 async function openTalk() {
   const { account, hook } = await openShop(platform, { sms: provider });
   const contact = (await account.client.createContact({ body: { name: 'Casey', phone } })).id;

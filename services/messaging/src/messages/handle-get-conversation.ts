@@ -5,7 +5,7 @@ import { channelsOf } from '../channels/channels.sql.ts';
 import { type ConversationRow, selectConversation } from './conversation.sql.ts';
 import { furthestAttempt } from './furthest-attempt.ts';
 
-/** Fifty texts of so many characters fit into a reply on the bus, however they are escaped. */
+/** Maximum characters per text: fifty such texts fit into a reply on the bus, however they are escaped. */
 const maxCharacters = 2_000;
 
 export const handleGetConversation = handleRequest(getConversation, async ({ sql, accountId }, { contact, limit }) => {

@@ -31,10 +31,10 @@ const ask = async (contact: string, more: object = {}, accountId = account.id) =
   const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1' };
   return (await bus.ask(takeMessage, accountId, { key: randomUUID(), ...given, ...more })).message!;
 };
-/** Hands a message over as its askers do: with its key until there is a reply. */
+/** Hands a message over like other services: retries with its key until there is a reply. */
 const hand = (contact: string, more: object = {}, accountId = account.id) => {
   const keyed = { key: randomUUID(), ...more };
-  return waitFor('an answer', () => ask(contact, keyed, accountId));
+  return waitFor('a reply', () => ask(contact, keyed, accountId));
 };
 const all = async () => (await account.client.listMessages({})).data;
 const get = (message_id: string) => account.client.getMessage({ params: { message_id } });
@@ -85,7 +85,7 @@ describe('a message that is handed over', () => {
     expect(rows).toMatchObject([{ steps: [step] }]);
   });
 
-  it('is one for each key: asked again, whatever else is said, the first one answers', async () => {
+  it('is one per key: a repeated request returns the first one, whatever else it says', async () => {
     const [contact, other] = [await addContact(), await addContact({ name: 'Other' })];
     const key = randomUUID();
     const id = await hand(contact, { key });
@@ -137,13 +137,13 @@ describe('a message that is handed over', () => {
     const contact = await addContact();
     const refused = { key: randomUUID(), contact, channel: 'sms' as const, body: 'Hello', reference: 'plan-1' };
     const needy = { ...refused, needs_channel: true };
-    const answer = await waitFor('an answer', () => bus.ask(takeMessage, account.id, needy));
-    expect(answer).toEqual({ message: null, refusal: expect.stringContaining('The channel sms is not set up') });
+    const reply = await waitFor('a reply', () => bus.ask(takeMessage, account.id, needy));
+    expect(reply).toEqual({ message: null, refusal: expect.stringContaining('The channel sms is not set up') });
     expect(await all()).toEqual([]);
-    // In the sandbox all of them are simulated.
-    const simulated = await waitFor('an answer', () => bus.ask(takeMessage, account.sandboxId, needy));
+    // All channels of the sandbox are simulated.
+    const simulated = await waitFor('a reply', () => bus.ask(takeMessage, account.sandboxId, needy));
     expect(simulated).toEqual({ message: expect.any(String), refusal: null });
-    // What was taken before stays taken, whatever is set up.
+    // A message that was accepted stays accepted, whatever is set up later.
     expect(await bus.ask(takeMessage, account.id, refused)).toMatchObject({ refusal: null });
     expect(await bus.ask(takeMessage, account.id, needy)).toMatchObject({ refusal: null });
   });
@@ -154,7 +154,7 @@ describe('a message that is handed over', () => {
 });
 
 describe('a reply', () => {
-  /** What somebody wrote by SMS, and the contact that it made. */
+  /** Receives a message, and returns it with the contact that it created. */
   async function hear(shop: Shop, from: string, channel: Channel = 'sms') {
     const at = platform.clock.now().toISOString();
     await shop.hook(channel, { type: 'inbound', from, name: 'Carla', body: 'Hello?', id: randomUUID(), at });

@@ -6,7 +6,7 @@ import type { MessagingResources } from '../implement.ts';
 import { insertMessages, selectIdByKey, selectSender } from './messages.sql.ts';
 import { addressOfSender } from './sender-address.ts';
 
-/** Stores what another service has to tell a contact, once for each key. Throws where the account does not exist. */
+/** Stores a message that another service sends to a contact, once per key. Throws if the account does not exist. */
 export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingResources>(
   takeMessage,
   async (
@@ -15,7 +15,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
   ) => {
     const taken = await selectIdByKey(sql, accountId, key);
     if (taken !== undefined) return { message: taken, refusal: null };
-    // The copy's number is what it goes to; of a contact that nobody knows it ends as one without an address.
+    // The message is sent to the number in the copy; without a known contact it ends as one without an address.
     if (!(await knownContact(sql, accountId, contact)))
       await learnContact(contact)({ account: { id: accountId }, sql, ask: resources.askFor(accountId) });
     const trace = activeTrace();
@@ -29,7 +29,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         contact_id: contact,
         given_to: sender === undefined ? null : replyAddress(sender, channel, account),
         purpose: 'service' as const,
-        // Who writes is what an email can say at least.
+        // An email needs a subject: the account's name at least.
         steps: [{ channel, body, subject: account.name, fallback_after_seconds: 300 }],
         is_simulated: account.mode === 'test',
         needs_channels: needs_channel && account.mode === 'live',
@@ -38,7 +38,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         trace,
       };
       const [stored] = await insertMessages(tx, [given], now);
-      // Stored meanwhile by one who asked at the same moment.
+      // Stored meanwhile by a concurrent request with the same key.
       return stored?.id ?? (await selectIdByKey(tx, accountId, key));
     });
     if (message === undefined)
@@ -51,7 +51,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
   },
 );
 
-/** Returns where a reply on this channel reaches the sender; null where it does not, and the contact's own address has to do. */
+/** Returns the sender's address on this channel; null if there is none, and the contact's own address is used. */
 function replyAddress(sender: string, channel: Channel, { country }: AccountContext): string | null {
   const address = addressOfSender(sender, country);
   if (address === undefined) return null;

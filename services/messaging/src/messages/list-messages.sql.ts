@@ -3,24 +3,24 @@ import type { MessageStatus } from '@customer-platform/contracts/messaging';
 import type { Sql } from '@customer-platform/service-kit';
 import { type MessageRow, messageColumns, progressOfAttempts } from './messages.sql.ts';
 
-/** What a list is narrowed to; undefined: not. */
+/** Filters of a list; undefined ones do not apply. */
 export interface MessageFilter {
   reference: string | undefined;
   status: MessageStatus | undefined;
   /** Part of a reference, an address or the contact's name. */
   q: string | undefined;
-  /** A contact that was not merged; messages of those merged into it count. */
+  /** A contact that is not merged; messages of those merged into it match too. */
   contact: string | undefined;
 }
 
 type Fragment = ReturnType<Sql>;
 
-/** So many of the newest messages are looked through for a text before its indexes are asked. */
+/** Newest messages that are scanned for a text before its indexes are used. */
 const lookedThrough = 2_000;
 
 /**
- * Newest first, after the message `after`. The page is cut before it meets other tables. Of a contact it is cut for each of its ids; of a
- * text first among the newest, then among all that the indexes find.
+ * Returns messages newest first, after the message `after`. The page is limited before it joins other tables: for a contact, for each of
+ * its ids; for a text, first among the newest, then among all that the indexes find.
  */
 export async function listMessageRows(
   sql: Sql,
@@ -49,7 +49,7 @@ export async function listMessageRows(
 
 const pattern = (q: string) => `%${q.replace(/[\\%_]/g, '\\$&')}%`;
 
-/** Whether the message `m` has the text in its reference, the address that it was given, or its contact as it is now. */
+/** Matches the message `m` if its reference, the address that it was given, or its contact's current name has the text. */
 const says = (sql: Sql, q: string) => sql`(m.search like lower(${pattern(q)}) or exists (
   select 1 from (select m.account_id, m.contact_id) as x ${joinContact(sql, 'x')}
   cross join lateral (select ${contactColumns(sql)}) as shown
@@ -80,7 +80,7 @@ const pageOfText = (sql: Sql, among: Fragment, accountId: string, q: string, lim
   )
   select * from near union all (select * from older order by id desc limit ${limit}) order by id desc limit ${limit}`;
 
-/** Whether the account has a message with this id. */
+/** Returns whether the account has a message with this id. */
 export async function hasMessage(sql: Sql, accountId: string, id: string): Promise<boolean> {
   const rows = await sql`select 1 from messages where account_id = ${accountId} and id = ${id}`;
   return rows.length === 1;

@@ -30,7 +30,7 @@ function message(channels: number): MessageState {
   };
 }
 
-/** As a claim does it. */
+/** Begins a try, like a claim. */
 function begin(state: MessageState): void {
   const attempt = state.attempts.at(-1)!;
   Object.assign(attempt, {
@@ -50,7 +50,7 @@ function accepted(channels: number): MessageState {
   return state;
 }
 
-/** Everything of a message but whether a receipt came in time to change it, and in which order they came. */
+/** Returns a message's final state without the timing and order of its receipts. */
 function endOf(state: MessageState) {
   const attempts = state.attempts.map(({ receipts, ...attempt }) => ({
     ...attempt,

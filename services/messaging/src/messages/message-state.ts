@@ -7,7 +7,7 @@ import type {
   ReceiptStatus,
 } from '@customer-platform/contracts/messaging';
 
-/** An attempt as its row has it. It is queued until its first try begins. */
+/** State of an attempt, as in its row. It is queued until its first try begins. */
 export interface AttemptState {
   number: number;
   channel: Channel;
@@ -24,11 +24,11 @@ export interface AttemptState {
   receipts: { status: ReceiptStatus; at: Date; applied: boolean }[];
 }
 
-/** What of a message changes while it is sent. */
+/** State of a message that changes while it is sent. */
 export interface MessageState {
   status: MessageStatus;
   steps: MessageStep[];
-  /** The step of its latest attempt, from 0. */
+  /** Step of its latest attempt, from 0. */
   step: number;
   attempts: AttemptState[];
   sent_at: Date | null;
@@ -40,8 +40,8 @@ export interface MessageState {
 }
 
 /**
- * What one try of an attempt came to. Postponed is none: it was not begun, since something that it needs is unavailable. Neither is
- * suspended: its account is, and nothing of it goes out.
+ * Result of one try of an attempt. `postponed` does not count as a try: it did not begin, because a dependency is unavailable. Nor does
+ * `suspended`: the account is suspended, and nothing of it is sent.
  */
 export type TryResult = { address?: string } & (
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
@@ -55,17 +55,17 @@ export type TryResult = { address?: string } & (
 
 const notTaken: readonly TryResult['outcome'][] = ['postponed', 'unavailable', 'suspended'];
 
-/** The waits before the second and the third try; all three begin within 30 s of the first, however long they take. */
+/** Waits in milliseconds before the second and the third try; all three begin within 30 s of the first, however long they take. */
 const retryWaitsMs = [2_000, 8_000];
 const maxRetryWaitMs = 13_000;
 const lastTryAfterMs = 29_500;
 const ranks = { scheduled: 0, queued: 0, sending: 1, sent: 2, delivered: 3, read: 4 };
 
-/** Takes what the try that runs came to. A result of a try that is over already changes nothing, but for what it says of an unknown one. */
+/** Applies the result of the running try. A result of a try that has ended changes nothing, unless its outcome was unknown. */
 export function takeResult(message: MessageState, number: number, result: TryResult, now: Date): void {
   const attempt = attemptOf(message, number);
   if (attempt.status === 'unknown' && result.outcome === 'accepted' && !isFinal(message)) {
-    attempt.status = 'sending'; // nobody knew until now
+    attempt.status = 'sending'; // its outcome was unknown until now
   } else if (attempt.running_since === null) return;
   attempt.running_since = null;
   attempt.address = result.address ?? attempt.address;
@@ -114,7 +114,7 @@ export function takeResult(message: MessageState, number: number, result: TryRes
   }
 }
 
-/** When a try that was unavailable is made again; null where it was the third one, or too much time has gone. */
+/** Returns the time of the retry after an unavailable try; null if it was the third one, or too much time has passed. */
 function retryAt({ tries, started_at }: AttemptState, retryAfterMs: number, now: Date): Date | null {
   const waitMs = retryWaitsMs[tries - 1];
   if (waitMs === undefined) return null;
@@ -129,7 +129,7 @@ const skipMessages = {
   no_consent: 'The contact has not granted consent',
 };
 
-/** Takes a receipt; the same one again changes nothing. Answers whether it is new. */
+/** Applies a receipt and returns whether it is new; a repeated one changes nothing. */
 export function takeReceipt(
   message: MessageState,
   number: number,
@@ -142,7 +142,7 @@ export function takeReceipt(
   const applied = isHigher(attempt, status) && !isFinal(message);
   attempt.receipts.push({ status, at, applied });
   const arrived = status === 'delivered' || status === 'read';
-  // What was read was delivered, by then at the latest.
+  // A read message was delivered, by then at the latest.
   if (arrived && attempt.status !== 'failed' && !isFinal(message)) {
     message.delivered_at = message.delivered_at && message.delivered_at < at ? message.delivered_at : at;
   }
@@ -162,7 +162,7 @@ export function takeReceipt(
   return true;
 }
 
-/** The time in which a receipt could come is over. */
+/** Applies the fallback timer: the time to wait for a receipt is over. */
 export function takeTimer(message: MessageState, number: number, now: Date): void {
   const attempt = attemptOf(message, number);
   if (attempt.falls_back_at === null || attempt.falls_back_at > now) return;
@@ -170,14 +170,14 @@ export function takeTimer(message: MessageState, number: number, now: Date): voi
   goOn(message, attempt, 'No provider confirmed whether it accepted the message', now);
 }
 
-/** A try whose process died: nobody knows whether the provider was called. */
+/** Ends a try whose process died: it is unknown whether the provider was called. */
 export function takeLoss(message: MessageState, number: number, now: Date): void {
   takeResult(message, number, { outcome: 'unknown', message: 'The provider did not respond' }, now);
 }
 
 /**
- * Ends a message of a suspended account that waits for a try, or whose fallback is due: nothing more of it goes out, later neither. One
- * that waits for its time or for a receipt stays as it is.
+ * Ends a message of a suspended account that waits for a try, or whose fallback is due: nothing more of it is sent, now or later. One
+ * that waits for its `send_at` or for a receipt stays as it is.
  */
 export function takeSuspension(message: MessageState, now: Date): void {
   if (isFinal(message) || wasReached(message)) return;
@@ -191,7 +191,7 @@ export function takeSuspension(message: MessageState, now: Date): void {
   Object.assign(message, { status: 'failed', failed_at: now, ...error });
 }
 
-/** Cancels a message that nobody has been called for yet; answers false where it is too late. */
+/** Cancels a message for which no provider has been called yet; returns false if it is too late. */
 export function cancel(message: MessageState): boolean {
   if (message.status !== 'scheduled' && message.status !== 'queued') return false;
   message.status = 'cancelled';
@@ -208,7 +208,7 @@ function fail(message: MessageState, attempt: AttemptState, reason: AttemptReaso
   goOn(message, attempt, text, now);
 }
 
-/** After `ended`, an attempt that reached nobody: begins the next one, or ends the message where nothing more can come of it. */
+/** Continues after `ended`, an attempt that did not arrive: begins the next one, or ends the message if no attempt can still arrive. */
 function goOn(message: MessageState, ended: AttemptState, text: string, now: Date): void {
   if (isFinal(message) || wasReached(message)) return;
   const latest = message.attempts.at(-1)!;
@@ -219,7 +219,7 @@ function goOn(message: MessageState, ended: AttemptState, text: string, now: Dat
     message.attempts.push(newAttempt(latest.number + 1, next.channel, now));
     return;
   }
-  // One that a provider took can still arrive.
+  // An attempt that a provider accepted can still arrive.
   if (message.attempts.some(({ status, falls_back_at }) => status === 'sent' || falls_back_at !== null)) return;
   const isRefused = message.attempts.every(({ reason }) => reason === 'no_consent');
   const status = isRefused ? 'refused' : 'failed';
@@ -241,7 +241,7 @@ export function newAttempt(number: number, channel: Channel, dueAt: Date | null)
   };
 }
 
-/** Whoever was reached, or whose message is cancelled, gets nothing more; a send that runs cannot be called back. */
+/** Drops pending work once a message arrived or was cancelled; a running send cannot be recalled. */
 function dropWork(message: MessageState): void {
   for (const attempt of message.attempts) {
     attempt.falls_back_at = null;
@@ -266,7 +266,7 @@ function isHigher(attempt: AttemptState, status: ReceiptStatus): boolean {
   return status === 'failed' ? rank < ranks.delivered : ranks[status] > rank;
 }
 
-/** Whether it ended without reaching anybody. */
+/** Returns whether a message ended without arriving. */
 export function isFinal({ status }: Pick<MessageState, 'status'>): boolean {
   return status === 'failed' || status === 'cancelled' || status === 'refused';
 }
@@ -275,12 +275,12 @@ function wasReached({ status }: MessageState): boolean {
   return status === 'delivered' || status === 'read';
 }
 
-/** A provider is being called for it, or will be, or its receipt is waited for. */
+/** Returns whether an attempt is pending: its provider is being called, or will be, or its receipt is awaited. */
 function isUnderWay({ due_at, running_since, falls_back_at }: AttemptState): boolean {
   return due_at !== null || running_since !== null || falls_back_at !== null;
 }
 
-/** Only the latest attempt is followed by another one. */
+/** Returns whether another attempt can follow; only the latest one is followed. */
 function hasNext(message: MessageState, attempt: AttemptState): boolean {
   return attempt === message.attempts.at(-1) && message.step + 1 < message.steps.length;
 }

@@ -7,7 +7,7 @@ import type { MessageRow } from './messages.sql.ts';
 
 type Zone = Pick<AccountContext, 'timezone'>;
 
-/** A message as the API shows it. */
+/** Returns a message as the API shows it. */
 export function toMessage(row: MessageRow, account: Zone): Message {
   const at = (instant: Date | null) => (instant ? formatInstant(instant, account.timezone) : null);
   const { id, reference, status, purpose, contact_id, contact_name, contact_phone } = row;
@@ -32,7 +32,7 @@ export function toMessage(row: MessageRow, account: Zone): Message {
   };
 }
 
-/** The same with the attempts that began, first to last. */
+/** Returns a message as the API shows it, with the attempts that began, first to last. */
 export function toMessageWithAttempts(
   row: MessageRow,
   attempts: readonly AttemptRow[],

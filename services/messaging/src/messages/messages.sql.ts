@@ -4,7 +4,7 @@ import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-ki
 import type { AttemptProgress } from './furthest-attempt.ts';
 import type { MessageState } from './message-state.ts';
 
-/** A message with its contact, the surviving one if merged, and how far its attempts got, first to last. */
+/** Message with its contact, the surviving one if merged, and the progress of its attempts, first to last. */
 export interface MessageRow extends Omit<MessageState, 'attempts'> {
   account_id: string;
   id: string;
@@ -21,30 +21,30 @@ export interface MessageRow extends Omit<MessageState, 'attempts'> {
   attempts: AttemptProgress[];
 }
 
-/** The columns of a message but for its attempts, `m` joined by `joinContact`. */
+/** Columns of a message except its attempts, `m` joined by `joinContact`. */
 export const messageColumns = (sql: Sql) => sql`
   m.account_id, m.id, m.reference, m.status, m.given_to, m.purpose, m.steps, m.step, m.send_at, m.created_at, m.sent_at,
   m.delivered_at, m.read_at, m.failed_at, m.error_code, m.error_message, m.event_ids, m.trace,
   ${contactColumns(sql)}`;
 
-/** How far the attempts of the message `m` got, as a JSON array. */
+/** Selects the progress of the attempts of the message `m` as a JSON array. */
 export const progressOfAttempts = (sql: Sql) => sql`(
   select jsonb_agg(jsonb_build_object('number', a.number, 'status', a.status, 'reason', a.reason, 'address', a.address) order by a.number)
   from attempts a where a.account_id = m.account_id and a.message_id = m.id)`;
 
-/** What is stored of a new message. */
+/** Stored part of a new message. */
 export type NewMessage = Pick<MessageRow, 'account_id' | 'reference' | 'given_to' | 'purpose' | 'steps' | 'send_at'> & {
   contact_id: string | null;
   is_simulated: boolean;
-  /** Whether it is taken only where all its channels are set up. */
+  /** True if the message is accepted only when all its channels are set up. */
   needs_channels: boolean;
   key: string | null;
   trace: TraceHeaders | null;
 };
 
 /**
- * Stores messages with the first attempt of each, in one statement: due now, or waiting for its `send_at`. Left out are one whose key the
- * account has already, and one that `needs_channels` and has a step on a channel that is not set up. Answers where each goes first.
+ * Inserts messages with the first attempt of each, in one statement: due now, or waiting for its `send_at`. Skips a message whose key the
+ * account has already, and one that `needs_channels` and has a step on a channel that is not set up. Returns the first address of each.
  */
 export async function insertMessages(
   tx: Sql,
@@ -76,13 +76,13 @@ export async function insertMessages(
     select s.id, s.key, b.address from stored s join begun b on b.message_id = s.id`;
 }
 
-/** The message that was stored under a key of whoever asked within the platform. */
+/** Returns the message that another service's request stored under a key. */
 export async function selectIdByKey(sql: Sql, accountId: string, key: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`select id from messages where account_id = ${accountId} and key = ${key}`;
   return row?.id;
 }
 
-/** Lets messages go whose time has come; answers how many. At most `limit` at once. */
+/** Releases at most `limit` messages whose `send_at` has come; returns how many. */
 export async function releaseScheduled(tx: Sql, now: Date, limit: number): Promise<number> {
   const rows = await tx`
     with ready as (
@@ -99,7 +99,7 @@ export async function releaseScheduled(tx: Sql, now: Date, limit: number): Promi
   return rows.length;
 }
 
-/** Returns who wrote an inbound message, as its provider named them; undefined where the account has none with this id. */
+/** Returns the sender of an inbound message, as its provider named them; undefined if the account has none with this id. */
 export async function selectSender(sql: Sql, accountId: string, id: string): Promise<string | undefined> {
   const [row] = await sql<{ sender: string }[]>`
     select sender from inbound_messages where account_id = ${accountId} and id = ${id}`;

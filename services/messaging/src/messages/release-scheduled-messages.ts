@@ -4,7 +4,7 @@ import { releaseScheduled } from './messages.sql.ts';
 
 const batchSize = 500;
 
-/** Lets messages go whose `send_at` has come. */
+/** Releases messages whose `send_at` has come. */
 export const releaseScheduledMessages: Job<MessagingResources> = {
   name: 'release-scheduled-messages',
   everyMs: 500,

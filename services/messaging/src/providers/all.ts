@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import type { Provider } from './provider.ts';
 
-/** Every provider of this folder: a file that exports one is all that a new one needs. */
+/** Providers of this folder by name: a new one only needs a file that exports it. */
 export const providers: ReadonlyMap<string, Provider> = new Map(
   (
     await Promise.all(

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   server.taken.length = 0;
-  server.answers.length = 0;
+  server.responses.length = 0;
 });
 afterAll(async () => {
   await tools.close();
@@ -30,9 +30,9 @@ const send = (given = {}, settings = {}) =>
   provider.send(outgoing(given), { url: `${server.url}/send`, secret: httpSecret, ...settings }, tools);
 
 describe('sending', () => {
-  it('posts a message signed as webhooks are, and takes the id of the answer', async () => {
+  it('posts a message signed as webhooks are, and takes the id of the response', async () => {
     const message = outgoing({ channel: 'email', to: 'ada@example.com', subject: 'Hello' });
-    server.answers.push({ status: 202, body: { id: 42 } });
+    server.responses.push({ status: 202, body: { id: 42 } });
     expect(await send(message)).toEqual({ outcome: 'accepted', providerId: '42' });
     const { messageId, attemptId, ...rest } = message;
     expect(server.taken[0]?.fields).toEqual({ message: messageId, attempt: attemptId, ...rest });
@@ -43,7 +43,7 @@ describe('sending', () => {
   });
 
   it('has the id of its attempt in every try', async () => {
-    server.answers.push({ status: 503, headers: { 'retry-after': '2' } });
+    server.responses.push({ status: 503, headers: { 'retry-after': '2' } });
     expect(await send()).toEqual({
       outcome: 'unavailable',
       message: 'The provider responded with 503',
@@ -65,19 +65,23 @@ describe('sending', () => {
   });
 
   it('says what a refusal says, and never the secret', async () => {
-    server.answers.push({ status: 422, body: { message: `no route for ${httpSecret}` } });
+    server.responses.push({ status: 422, body: { message: `no route for ${httpSecret}` } });
     expect(await send()).toEqual({
       outcome: 'rejected',
       message: 'The provider responded with 422: no route for [secret]',
     });
-    server.answers.push({ status: 400, body: { error: 'no such number' } });
+    server.responses.push({ status: 400, body: { error: 'no such number' } });
     expect(await send()).toEqual({ outcome: 'rejected', message: 'The provider responded with 400: no such number' });
   });
 
   it('is unknown, and sent once, where the connection is lost, nothing comes, or too much', async () => {
-    for (const answer of [{ fault: 'reset' }, { fault: 'hang' }, { status: 200, body: 'x'.repeat(70_000) }] as const) {
+    for (const response of [
+      { fault: 'reset' },
+      { fault: 'hang' },
+      { status: 200, body: 'x'.repeat(70_000) },
+    ] as const) {
       server.taken.length = 0;
-      server.answers.push(answer);
+      server.responses.push(response);
       expect((await send()).outcome).toBe('unknown');
       expect(server.taken).toHaveLength(1);
     }

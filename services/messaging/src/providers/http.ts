@@ -26,27 +26,27 @@ const refused = z.union([
   z.object({ message: z.string() }).transform(({ message }) => ({ text: message })),
 ]);
 
-/** What a hook's body can hold, each field on its own, so that the one at fault is named. */
+/** Fields of a hook's body, parsed one by one so that an error names the invalid one. */
 const kind = field('type', z.enum(['receipt', 'inbound'], { error: 'must be receipt or inbound' }));
 const id = field('id', providerId);
 const at = field('at', instant);
 const status = field('status', receiptStatus);
-// A receipt that failed ends its attempt whether it says for good or not: what is permanent is checked alone.
+// A failed receipt ends its attempt whether it is permanent or not: `permanent` is only validated.
 const permanent = field('permanent', z.boolean().optional());
 const from = field('from', text(254, 1));
 const name = field('name', z.string().optional());
 const written = field('body', z.string());
 
 /**
- * A provider of the account's own, or what stands before any other: it is sent a message as signed JSON and answers with an id, and
- * sends receipts and what customers wrote signed with the same secret.
+ * The account's own provider, or an adapter to any other: it gets a message as signed JSON and responds with an id, and sends receipts
+ * and inbound messages signed with the same secret.
  */
 export const provider: Provider<Settings> = {
   name: 'http',
   channels: ['whatsapp', 'sms', 'email'],
   settings,
   secrets: ['secret'],
-  // It is never sent: nobody else learns it by another url.
+  // The secret is never sent, so a changed url cannot leak it.
   secretsBelongTo: [],
 
   prepare(given, call) {
@@ -65,7 +65,7 @@ export const provider: Provider<Settings> = {
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signatureHeader(attemptId, timestamp, json, [signingKeyOf(secret)]),
     };
-    // The hook's address is of one account and channel alone: no two accounts share a connection.
+    // The hook's URL belongs to one account and channel: no two accounts share a connection.
     const result = await poster.post({ poolKey: hookUrl, url, headers, body: json });
     return toSendResult(result, { name: 'The provider', accepted, refused, secrets: [secret] });
   },
@@ -88,7 +88,7 @@ export const provider: Provider<Settings> = {
   },
 };
 
-/** A reader of one field of a hook's body; null counts as left out. Throws invalid_request with that field. */
+/** Returns a parser of one field of a hook's body; null counts as left out. It throws invalid_request with that field. */
 function field<Schema extends z.ZodType>(name: string, schema: Schema) {
   const parse = fieldParser(schema, name);
   return (body: Record<string, unknown>) => parse(body[name] ?? undefined);

@@ -8,13 +8,13 @@ const shape = {
   refused: z.object({ text: z.string(), isTemporary: z.boolean().optional() }),
   secrets: ['open sesame'],
 };
-const answered = (status: number, body: unknown, more = {}) =>
+const resultOf = (status: number, body: unknown, more = {}) =>
   toSendResult({ status, body: JSON.stringify(body), durationMs: 1, ...more }, shape);
-const outcomeOf = (status: number) => answered(status, {}).outcome;
+const outcomeOf = (status: number) => resultOf(status, {}).outcome;
 
-describe('what an answer means', () => {
+describe('the outcome of a response', () => {
   it('is accepted for any 2xx with an id, which may be a number', () => {
-    expect(answered(202, { id: 'one' })).toEqual({ outcome: 'accepted', providerId: 'one' });
+    expect(resultOf(202, { id: 'one' })).toEqual({ outcome: 'accepted', providerId: 'one' });
     expect(toSendResult({ status: 200, body: '{"id":12345678901234567890}', durationMs: 1 }, shape)).toEqual({
       outcome: 'accepted',
       providerId: '12345678901234567890',
@@ -23,7 +23,7 @@ describe('what an answer means', () => {
 
   it('is unknown for a 2xx without an id that can be stored', () => {
     for (const id of [undefined, '', 'x'.repeat(201), 'a\0b', null, {}]) {
-      expect(answered(200, { id })).toEqual({
+      expect(resultOf(200, { id })).toEqual({
         outcome: 'unknown',
         message: 'Acme responded with 200 but no id: the message may have been sent',
       });
@@ -36,8 +36,8 @@ describe('what an answer means', () => {
     expect([408, 429, 500, 503, 599].map(outcomeOf)).toEqual(Array(5).fill('unavailable'));
   });
 
-  it('is for now where the provider says so, and waits as long as the answer asks', () => {
-    expect(answered(400, { text: 'slow down', isTemporary: true }, { retryAfterMs: 7000 })).toEqual({
+  it('is for now where the provider says so, and waits as long as the response asks', () => {
+    expect(resultOf(400, { text: 'slow down', isTemporary: true }, { retryAfterMs: 7000 })).toEqual({
       outcome: 'unavailable',
       message: 'Acme responded with 400: slow down',
       retryAfterMs: 7000,
@@ -60,7 +60,7 @@ describe('what an answer means', () => {
   });
 
   it('quotes the provider on one line, shortly, and never a secret', () => {
-    expect(answered(400, { text: ' the token\r\n"open sesame"\0 is wrong ' })).toEqual({
+    expect(resultOf(400, { text: ' the token\r\n"open sesame"\0 is wrong ' })).toEqual({
       outcome: 'rejected',
       message: 'Acme responded with 400: the token "[secret]" is wrong',
     });

@@ -3,43 +3,43 @@ import { isSuccess, type PostError, type PostResult } from '@customer-platform/o
 import type { z } from 'zod';
 import type { SendResult } from './provider.ts';
 
-/** A provider's own id of a message: what can be stored and found again. */
+/** A provider's id of a message, in a form that can be stored and looked up. */
 export const providerId = text(200, 1)
   .refine((id) => !id.includes('\0'), { error: 'must not contain the character NUL' })
   .refine((id) => id.isWellFormed(), { error: 'must be well-formed Unicode, without lone surrogates' });
 
-/** How the answers of one provider are read. */
-export interface AnswerShape {
-  /** What messages for people call it. */
+/** Schemas of one provider's responses. */
+export interface ResponseShape {
+  /** Name in messages for people. */
   name: string;
-  /** The id in an answer that takes the message. */
+  /** Id in a response that accepts the message. */
   accepted: z.ZodType<string>;
-  /** What a refusal says; where it is temporary, it is so whatever its status. */
+  /** Text of a refusal; `isTemporary` overrides its status. */
   refused: z.ZodType<{ text: string; isTemporary?: boolean | undefined }>;
-  /** What must never be shown, though the provider repeats it. */
+  /** Secrets that must never be shown, even if the provider repeats them. */
   secrets: readonly string[];
 }
 
 const mostQuoted = 500;
 
 /**
- * What an answer means for the message: 2xx with an id took it, without one it may have; 408, 429 and 5xx are temporary, every other
- * status is for good. Where no answer came it is temporary if nothing can have been sent, and unknown otherwise.
+ * Returns the outcome of a response: 2xx with an id is accepted, without one unknown; 408, 429 and 5xx are temporary, every other
+ * status is permanent. Without a response it is temporary if nothing can have been sent, and unknown otherwise.
  */
-export function toSendResult(result: PostResult, shape: AnswerShape): SendResult {
+export function toSendResult(result: PostResult, shape: ResponseShape): SendResult {
   const { error, status, body, retryAfterMs } = result;
   const { name } = shape;
   if (error !== undefined || status === undefined) return resultOfError(error ?? 'http', name);
-  const answer = parseJson(body);
+  const response = parseJson(body);
   if (isSuccess(result)) {
-    const id = shape.accepted.safeParse(answer);
+    const id = shape.accepted.safeParse(response);
     if (id.success) return { outcome: 'accepted', providerId: id.data };
     return {
       outcome: 'unknown',
       message: `${name} responded with ${status} but no id: the message may have been sent`,
     };
   }
-  const refusal = shape.refused.safeParse(answer).data;
+  const refusal = shape.refused.safeParse(response).data;
   const said = refusal ? quoted(refusal.text, shape.secrets) : '';
   const message = said === '' ? `${name} responded with ${status}` : `${name} responded with ${status}: ${said}`;
   const isTemporary = refusal?.isTemporary || status === 408 || status === 429 || status >= 500;
@@ -47,7 +47,7 @@ export function toSendResult(result: PostResult, shape: AnswerShape): SendResult
   return { outcome: 'unavailable', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-/** Addresses are not named: where a name leads inside is nobody's business outside. */
+/** Returns the outcome of a failed request. The message names no address: private ones must not leak. */
 function resultOfError(error: PostError, name: string): SendResult {
   switch (error) {
     case 'refused':
@@ -67,7 +67,7 @@ function resultOfError(error: PostError, name: string): SendResult {
   }
 }
 
-/** What a provider said, as part of one line: without control characters and secrets, at most 500 characters. */
+/** Returns a provider's text as part of one line: without control characters and secrets, at most 500 characters. */
 export function quoted(said: string, secrets: readonly string[]): string {
   const shown = secrets
     .filter((secret) => secret !== '')
@@ -85,8 +85,8 @@ type ParseWithSource = (
 ) => unknown;
 
 /**
- * Parses JSON; undefined where it is none. Numbers named `id` come as the text that they were written with: those of many providers
- * are longer than a number is exact.
+ * Returns parsed JSON, or undefined if it is invalid. Numbers named `id` become text as written: those of many providers have more
+ * digits than a number can hold exactly.
  */
 export function parseJson(json: string): unknown {
   try {

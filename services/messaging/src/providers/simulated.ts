@@ -2,7 +2,7 @@ import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import type { Provider } from './provider.ts';
 
-/** What follows for an address that ends in these digits; all others are as 01. */
+/** Receipts for an address by its last two digits; all others are like 01. */
 const receiptsOf: Readonly<Record<string, readonly ReceiptStatus[]>> = {
   '01': ['delivered'],
   '02': ['delivered', 'read'],
@@ -11,7 +11,7 @@ const receiptsOf: Readonly<Record<string, readonly ReceiptStatus[]>> = {
 
 const settings = z.object({});
 
-/** What sandbox accounts send with: nothing leaves, and the address decides what becomes of a message. */
+/** Provider of sandbox accounts: nothing is sent, and the address decides the outcome of a message. */
 export const provider: Provider<z.output<typeof settings>> = {
   name: 'simulated',
   channels: ['whatsapp', 'sms', 'email'],
@@ -28,7 +28,7 @@ export const provider: Provider<z.output<typeof settings>> = {
   },
 };
 
-/** The last two digits of a number, or of what stands before the @ of an email's address. */
+/** Returns the last two digits of a number, or of the local part of an email address. */
 function endingOf(to: string): string {
   const local = to.includes('@') ? to.slice(0, to.lastIndexOf('@')) : to;
   return /\d{2}$/.exec(local)?.[0] ?? '';

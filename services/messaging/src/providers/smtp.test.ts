@@ -32,10 +32,10 @@ async function started(...args: Parameters<typeof startMailServer>): Promise<Mai
 
 const send = (port: number, given = {}, settings = {}, deadlineMs = 15_000) =>
   createSmtpProvider(deadlineMs).send(outgoing({ ...message, ...given }), { ...base, port, ...settings }, tools);
-/** Sends to a server that does not answer in time; in the other tests no deadline decides. */
+/** Sends with a short deadline to a server that does not respond in time; the other tests never reach their deadline. */
 const sendInVain = (port: number, given = {}, deadlineMs = 300) => send(port, given, {}, deadlineMs);
 
-/** A server that sends `greeting` to whoever connects, and nothing else. */
+/** Starts a server that sends `greeting` to every client, and nothing else. */
 async function startBareServer(greeting: string): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -171,7 +171,7 @@ describe('what becomes of it', () => {
   it.each([
     ['its greeting', '220 mail.example at your service'],
     ['a greeting of many lines', '220-mail.example\r\n'.repeat(50)],
-    ['its answer to EHLO', `220 mail.example\r\n${'250-SIZE 1\r\n'.repeat(50)}`],
+    ['its response to EHLO', `220 mail.example\r\n${'250-SIZE 1\r\n'.repeat(50)}`],
   ])('is unavailable at the deadline where a server sends %s a byte at a time, and hangs up', async (_, said) => {
     const closed = Promise.withResolvers<void>();
     const server = createServer((socket) => {

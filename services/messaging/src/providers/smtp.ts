@@ -36,13 +36,13 @@ const settings = z
   });
 type Settings = z.output<typeof settings>;
 
-/** Over the look-up of the name, the connection, TLS, the login and the whole message. */
+/** Deadline in milliseconds for DNS, connection, TLS, login and the whole message. */
 const wholeMs = 15_000;
 
-/** A mail server of the account's own, with one connection for each message. It reports nothing back. */
+/** The account's own mail server, with one connection per message. It sends no receipts. */
 export const provider: Provider<Settings> = createSmtpProvider(wholeMs);
 
-/** The same with another deadline. */
+/** Creates the SMTP provider with this deadline. */
 export function createSmtpProvider(deadlineMs: number): Provider<Settings> {
   return {
     name: 'smtp',
@@ -73,11 +73,11 @@ interface Mail {
 
 async function composed({ attemptId, to, subject, body }: Outgoing, from: string): Promise<Mail> {
   const sender = senderOf(from)!;
-  // The attempt's own id makes the mail the same one in every try: servers and readers know a repetition by it.
+  // The attempt's id is the same in every try: servers and clients recognise a duplicate by it.
   const id = `<${attemptId}@${domainOf(sender.address)}>`;
   const node = new MailComposer({
     from: sender,
-    // An address and never a list of them, whatever is in it.
+    // As an object, so that a text with commas is never parsed as a list of addresses.
     to: { name: '', address: to },
     subject,
     text: body,
@@ -89,11 +89,11 @@ async function composed({ attemptId, to, subject, body }: Outgoing, from: string
   return { id, sender: String(envelope.from), recipient: envelope.to[0] ?? to, bytes: await node.build() };
 }
 
-/** One mail on its way over a connection of its own. */
+/** Transmission of one mail over its own connection. */
 class Transmission {
   readonly #mail: Mail;
   readonly #settings: Settings;
-  /** From here on the server may have taken the mail, whatever becomes of the connection. */
+  /** True once the server may have accepted the mail, even if the connection fails. */
   #isUnderWay = false;
   #isOver = false;
   #connection: SmtpConnection | undefined;
@@ -104,7 +104,7 @@ class Transmission {
     this.#settings = settings;
   }
 
-  /** Connects, logs in and sends, within `deadlineMs` over all of it. Never rejects for what the server does. */
+  /** Connects, logs in and sends, with one deadline of `deadlineMs`. Never rejects because of the server. */
   async result(guard: TargetGuard, deadlineMs: number): Promise<SendResult> {
     const late = () => new ConnectError('timeout', `nothing came within ${deadlineMs} ms`);
     try {
@@ -126,14 +126,14 @@ class Transmission {
       return;
     }
     const connection = new SmtpConnection({
-      // A certificate names its host without the dot that ends a name.
+      // A certificate names its host without a trailing dot.
       connection: socket,
       host: host.replace(/\.$/, ''),
       port,
       secure: security === 'tls',
       requireTLS: security === 'starttls',
       ignoreTLS: security === 'none',
-      // Not the name of this machine, which is nobody's business outside.
+      // Not the name of this machine, which must not leak.
       name: domainOf(senderOf(from)!.address),
       connectionTimeout: deadlineMs,
       greetingTimeout: deadlineMs,
@@ -159,7 +159,7 @@ class Transmission {
   #sendOver(connection: SmtpConnection): Promise<void> {
     const { sender, recipient, bytes } = this.#mail;
     const envelope = { from: sender, to: [recipient], size: bytes.length };
-    // The connection reads it once the server has said that it wants the mail, and not before.
+    // The connection reads it only once the server has accepted the envelope.
     const content = new Readable({
       read: () => {
         this.#isUnderWay = true;
@@ -172,23 +172,22 @@ class Transmission {
     });
   }
 
-  /** What the server said decides where it answered a step of this mail; where the connection failed, how far it had come does. */
+  /** Returns the outcome of an error: by the server's response if it refused a step of this mail, else by the progress of the connection. */
   #resultOf(error: SmtpError): SendResult {
     const { code = '', command = '', response, responseCode = 0 } = error;
     if (error instanceof LoginNotOfferedError) return { outcome: 'rejected', message: error.message };
-    // Every error of the connection has a code: this one is a fault of ours.
+    // Every error of the connection has a code: this one is a bug of ours.
     if (code === '') throw error;
-    const isAnswered = code === 'EENVELOPE' || code === 'EMESSAGE' || code === 'EAUTH';
-    if (this.#isUnderWay && !(isAnswered && responseCode >= 400)) {
+    const isRefusal = code === 'EENVELOPE' || code === 'EMESSAGE' || code === 'EAUTH';
+    if (this.#isUnderWay && !(isRefusal && responseCode >= 400)) {
       return { outcome: 'unknown', message: 'The mail server did not confirm the message: it may have been sent' };
     }
     if (error instanceof ConnectError) return resultOfDial(error);
     const said = quoted(response ?? '', loginsOf(this.#settings));
-    if (isAnswered && said === '') return { outcome: 'rejected', message: refusalWithoutWords(code, command) };
-    if (isAnswered && responseCode >= 500)
-      return { outcome: 'rejected', message: `The mail server responded: ${said}` };
+    if (isRefusal && said === '') return { outcome: 'rejected', message: refusalWithoutWords(code, command) };
+    if (isRefusal && responseCode >= 500) return { outcome: 'rejected', message: `The mail server responded: ${said}` };
     if (said !== '') return { outcome: 'unavailable', message: `The mail server responded: ${said}` };
-    // The connection's own bounds are as long as ours, and may be noticed first.
+    // The connection's own timeouts are as long as ours, and may fire first.
     if (code === 'ETIMEDOUT') return resultOfDial({ failure: 'timeout' });
     const isTls = code === 'ETLS' || isCertificateCode(error.originalCode ?? '');
     const message = isTls
@@ -198,7 +197,7 @@ class Transmission {
   }
 }
 
-/** What nodemailer's errors and those of sockets tell. */
+/** Properties of errors from nodemailer and sockets. */
 type SmtpError = Error & {
   code?: string;
   originalCode?: string;
@@ -213,7 +212,7 @@ class LoginNotOfferedError extends Error {
   }
 }
 
-/** What is refused before the server was asked: a mail larger than it takes, a login that it has no common way for. */
+/** Returns the message of a refusal by the client itself: a mail larger than the server accepts, no common login method. */
 function refusalWithoutWords(code: string, command: string): string {
   if (code === 'EAUTH') return 'The mail server offers no way to log in with a username and a password';
   if (command === 'MAIL FROM') return 'The message is larger than the mail server accepts';
@@ -232,7 +231,7 @@ function isCertificateCode(code: string): boolean {
   return /CERT|^ERR_(SSL|TLS)|SELF_SIGNED|UNABLE_TO_/.test(code);
 }
 
-/** A plain connection to a vetted address of the host; TLS begins on it. Rejects with a ConnectError. */
+/** Returns a plain connection to a checked address of the host; TLS starts on it. Rejects with a ConnectError. */
 function dial(hostname: string, port: number, guard: TargetGuard, connectTimeoutMs: number): Promise<Socket> {
   const connect = createGuardedConnector({ ...guard, connectTimeoutMs });
   return new Promise((resolve, reject) => {
@@ -243,27 +242,27 @@ function dial(hostname: string, port: number, guard: TargetGuard, connectTimeout
   });
 }
 
-/** The name and address of "address" or "Name <address>"; undefined where it is neither. */
+/** Returns the name and address of "address" or "Name <address>"; undefined if it is neither. */
 function senderOf(from: string): { name: string; address: string } | undefined {
   const [, name = '', address = from] = /^([^<>\p{Cc}]*)<([^<>]*)>$/u.exec(from.trim()) ?? [];
   const isAddress = email.safeParse(address).success && !/[<>,;"]/.test(address);
   return isAddress ? { name: name.trim().replace(/^"(.*)"$/, '$1'), address: address.trim() } : undefined;
 }
 
-/** As mail carries it: in ASCII. */
+/** Returns an address's domain in ASCII, as in mail. */
 function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1);
   return domainToASCII(domain) || domain;
 }
 
-/** What a server that repeats a login would say: the password, and how the ways to log in write it. */
+/** Returns the login secrets that a server may repeat: the password, and its encodings in login methods. */
 function loginsOf({ username = '', password = '' }: Settings): string[] {
   if (password === '') return [];
   const written = [`\0${username}\0${password}`, `${username}\0${username}\0${password}`, password];
   return [...written.map((text) => Buffer.from(text).toString('base64')), password];
 }
 
-/** Whether it is an address, or a name that can stand in a URL; one that reads as a number has to be an address. */
+/** Returns whether it is an address, or a name that is valid in a URL; one that reads as a number must be an address. */
 function isHost(host: string): boolean {
   if (isIP(host) !== 0) return !host.includes('%');
   return host.length <= 253 && /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(host) && URL.canParse(`https://${host}`);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   server.taken.length = 0;
-  server.answers.length = 0;
+  server.responses.length = 0;
 });
 afterAll(async () => {
   await tools.close();
@@ -57,12 +57,12 @@ describe('sending', () => {
       outcome: 'rejected',
       message: "Twilio responded with 400: The 'To' number +1 is not valid (21211)",
     });
-    server.answers.push({ status: 400, body: { message: `not ${twilioSettings.auth_token}` } });
+    server.responses.push({ status: 400, body: { message: `not ${twilioSettings.auth_token}` } });
     expect(await send()).toEqual({ outcome: 'rejected', message: 'Twilio responded with 400: not [secret]' });
   });
 
   it('is unavailable where Twilio has too much to do, and unknown where it does not say', async () => {
-    server.answers.push({
+    server.responses.push({
       status: 429,
       body: { code: 20429, message: 'Too Many Requests' },
       headers: { 'retry-after': '3' },
@@ -72,7 +72,7 @@ describe('sending', () => {
       message: 'Twilio responded with 429: Too Many Requests (20429)',
       retryAfterMs: 3000,
     });
-    server.answers.push({ status: 201, body: { status: 'queued' } }, { fault: 'reset' });
+    server.responses.push({ status: 201, body: { status: 'queued' } }, { fault: 'reset' });
     expect((await send()).outcome).toBe('unknown');
     expect((await send()).outcome).toBe('unknown');
     expect(server.taken).toHaveLength(3);
@@ -114,7 +114,7 @@ describe('the hook', () => {
     expect(read({ ...receipt, MessageStatus: 'constructor' }).receipts).toEqual([]);
   });
 
-  it('reads what customers wrote, a picture alone as nothing written, and answers nothing that would be sent', () => {
+  it('reads what customers wrote, a picture alone as nothing written, and responds with nothing that would be sent', () => {
     const inbound = {
       SmsStatus: 'received',
       From: 'whatsapp:+4915112345678',

@@ -20,7 +20,7 @@ const refused = z
   .object({ code: z.number().nullish(), message: z.string() })
   .transform(({ code, message }) => ({ text: code == null ? message : `${message} (${code})` }));
 
-/** What of Twilio's statuses says something about a message that was taken; before them it is accepted, scheduled, queued, sending. */
+/** Twilio's statuses that are receipts; before them a message is accepted, scheduled, queued, sending. */
 const receiptStatuses: Readonly<Record<string, ReceiptStatus>> = {
   sent: 'sent',
   delivered: 'delivered',
@@ -29,7 +29,7 @@ const receiptStatuses: Readonly<Record<string, ReceiptStatus>> = {
   failed: 'failed',
 };
 
-/** Twilio's Messages API. It knows no idempotency key: a message whose outcome is unknown must not be sent again. */
+/** Twilio's Messages API. It has no idempotency key: a message with an unknown outcome must not be sent again. */
 export const provider: Provider<Settings> = {
   name: 'twilio',
   channels: ['whatsapp', 'sms'],
@@ -47,7 +47,7 @@ export const provider: Provider<Settings> = {
     });
     const credentials = Buffer.from(`${account_sid}:${auth_token}`).toString('base64');
     const result = await poster.post({
-      // The hook's address is of one account and channel: no two accounts share, or wait for, a connection.
+      // The hook's URL belongs to one account and channel: no two accounts share, or wait for, a connection.
       poolKey: hookUrl,
       url: `${twilioUrl}/2010-04-01/Accounts/${account_sid}/Messages.json`,
       headers: {
@@ -60,8 +60,8 @@ export const provider: Provider<Settings> = {
     return toSendResult(result, { name: 'Twilio', accepted, refused, secrets: [auth_token, credentials] });
   },
 
-  // Nothing that is signed says when: an old request cannot be told from a new one, and what it reports is taken as of now. One that
-  // comes again changes nothing, for its id is known.
+  // The signature has no timestamp: an old request looks like a new one, and its report is dated now. A repeated one changes nothing,
+  // because its id is known.
   readHook({ method, query, headers, body, now }, { auth_token }, hookUrl) {
     if (method !== 'POST') throw new ApiError('invalid_request', 'The hook must be called with POST');
     const given = headers['x-twilio-signature'];
@@ -73,7 +73,7 @@ export const provider: Provider<Settings> = {
   },
 };
 
-/** Far more than Twilio sends. Anybody can call a hook: what has more is not parsed, so that its work stays small. */
+/** Maximum parameters, far more than Twilio sends. Anybody can call a hook: a larger form is not parsed, so that it costs little. */
 const maxParameters = 1_000;
 
 function hasTooManyParameters(body: Buffer): boolean {
@@ -83,7 +83,7 @@ function hasTooManyParameters(body: Buffer): boolean {
   return count > maxParameters;
 }
 
-/** base64 HMAC-SHA1 of the URL and each parameter's name and value, by name; of values of one name each counts once, sorted. */
+/** Returns the base64 HMAC-SHA1 of the URL and each parameter's name and value, by name; repeated names have distinct values, sorted. */
 function signatureOf(url: string, form: URLSearchParams, authToken: string): string {
   const valuesOf = new Map<string, Set<string>>();
   for (const [name, value] of form) valuesOf.set(name, (valuesOf.get(name) ?? new Set()).add(value));
@@ -95,7 +95,7 @@ function signatureOf(url: string, form: URLSearchParams, authToken: string): str
     .digest('base64');
 }
 
-/** Answered with nothing: what is not TwiML would be sent to the customer as a text. */
+/** Returns the content of a request. It sets no response: Twilio would send a text that is not TwiML to the customer. */
 function contentOf(form: URLSearchParams, now: Date): HookContent {
   const nothing = { receipts: [], messages: [] };
   const id = providerId.safeParse(form.get('MessageSid') ?? form.get('SmsSid'));

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   server.taken.length = 0;
-  server.answers.length = 0;
+  server.responses.length = 0;
 });
 afterAll(async () => {
   await tools.close();
@@ -46,26 +46,26 @@ describe('sending', () => {
       outcome: 'rejected',
       message: 'WhatsApp responded with 401: Malformed access token [secret] (190)',
     });
-    server.answers.push({ status: 400, body: { error: { message: 'no', code: 100, error_subcode: 33 } } });
+    server.responses.push({ status: 400, body: { error: { message: 'no', code: 100, error_subcode: 33 } } });
     expect(await send()).toEqual({ outcome: 'rejected', message: 'WhatsApp responded with 400: no (100/33)' });
   });
 
   it('is unavailable for what passes by itself, whatever its status', async () => {
     for (const code of [4, 80007, 130429, 131056, 131016, 131000]) {
-      server.answers.push({ status: 400, body: { error: { message: 'later', code } } });
+      server.responses.push({ status: 400, body: { error: { message: 'later', code } } });
       expect(await send()).toEqual({ outcome: 'unavailable', message: `WhatsApp responded with 400: later (${code})` });
     }
-    server.answers.push({ status: 400, body: { error: { message: 'later', code: 2, is_transient: true } } });
+    server.responses.push({ status: 400, body: { error: { message: 'later', code: 2, is_transient: true } } });
     expect((await send()).outcome).toBe('unavailable');
-    server.answers.push({ status: 400, body: { error: { message: 'never', code: 2, is_transient: false } } });
+    server.responses.push({ status: 400, body: { error: { message: 'never', code: 2, is_transient: false } } });
     expect((await send()).outcome).toBe('rejected');
-    server.answers.push({ status: 500, body: '' });
+    server.responses.push({ status: 500, body: '' });
     expect((await send()).outcome).toBe('unavailable');
   });
 
   it('is unknown where no id comes, or nothing', async () => {
-    server.answers.push({ status: 200, body: { messages: [] } }, { fault: 'reset' }, { fault: 'hang' });
-    for (const _ of server.answers.slice()) expect((await send()).outcome).toBe('unknown');
+    server.responses.push({ status: 200, body: { messages: [] } }, { fault: 'reset' }, { fault: 'hang' });
+    for (const _ of server.responses.slice()) expect((await send()).outcome).toBe('unknown');
     expect(server.taken).toHaveLength(3);
   });
 });
@@ -138,7 +138,7 @@ describe('the hook', () => {
     expect(read(value).receipts).toHaveLength(1);
   });
 
-  it('answers the challenge of whoever knows the verify token', () => {
+  it('responds to the challenge of whoever knows the verify token', () => {
     const ask = (query: Record<string, string>) =>
       provider.readHook!(
         { ...hookCall({ headers: {}, body: '' }, now), method: 'GET', query: new URLSearchParams(query) },
@@ -146,7 +146,7 @@ describe('the hook', () => {
         tools.hookUrl,
       );
     const right = { 'hub.mode': 'subscribe', 'hub.verify_token': 'verify-token', 'hub.challenge': '1158201444' };
-    expect(ask(right)).toEqual({ ...nothing, answer: '1158201444' });
+    expect(ask(right)).toEqual({ ...nothing, response: '1158201444' });
     const wrong = expect.objectContaining({ code: 'invalid_key' });
     expect(() => ask({ ...right, 'hub.verify_token': 'verify' })).toThrow(wrong);
     expect(() => ask({ ...right, 'hub.mode': 'unsubscribe' })).toThrow(wrong);

@@ -16,7 +16,7 @@ const settings = z.object({
 });
 type Settings = z.output<typeof settings>;
 
-/** Errors that pass by themselves whatever their status: limits of rates, and trouble of Meta's own. */
+/** Error codes that are temporary whatever their status: rate limits, and Meta's own outages. */
 const temporaryCodes = [4, 80007, 130429, 131056, 131016, 131000];
 
 const accepted = z
@@ -43,7 +43,7 @@ const statusEntry = z.object({
   id: providerId,
   status: z.enum(['sent', 'delivered', 'read', 'failed']),
   timestamp: z.unknown(),
-  // The attempt's id, as it was sent along: it tells whose receipt it is though the answer to the send was lost.
+  // The attempt's id, which the send included: it identifies the receipt even if the response to the send was lost.
   biz_opaque_callback_data: providerId.optional().catch(undefined),
 });
 
@@ -67,10 +67,10 @@ const messageEntry = z.object({
 
 const contactEntry = z.object({ wa_id: z.string(), profile: z.object({ name: z.string() }) });
 
-/** As many as Meta puts into one request at most. */
+/** Maximum entries that Meta puts into one request. */
 const maxEntries = 1_000;
 
-/** WhatsApp by Meta's Cloud API. */
+/** WhatsApp via Meta's Cloud API. */
 export const provider: Provider<Settings> = {
   name: 'whatsapp_cloud',
   channels: ['whatsapp'],
@@ -81,7 +81,7 @@ export const provider: Provider<Settings> = {
   async send({ attemptId, to, body }, given, { poster, whatsappUrl, hookUrl }) {
     const { phone_number_id, access_token, app_secret, verify_token } = given;
     const result = await poster.post({
-      // The hook's address is of one account and channel: no two accounts share, or wait for, a connection.
+      // The hook's URL belongs to one account and channel: no two accounts share, or wait for, a connection.
       poolKey: hookUrl,
       url: `${whatsappUrl}/v23.0/${phone_number_id}/messages`,
       headers: {
@@ -102,9 +102,9 @@ export const provider: Provider<Settings> = {
     return toSendResult(result, { name: 'WhatsApp', accepted, refused, secrets });
   },
 
-  // Meta repeats a request for days with what it signed at first: how old it is says nothing about who sent it.
+  // Meta retries a request for days with its first signature: the age says nothing about authenticity.
   readHook({ method, query, headers, body, now }, { app_secret, verify_token }) {
-    if (method === 'GET') return { receipts: [], messages: [], answer: challengeOf(query, verify_token) };
+    if (method === 'GET') return { receipts: [], messages: [], response: challengeOf(query, verify_token) };
     const mac = createHmac('sha256', app_secret).update(body).digest('hex');
     const signature = headers['x-hub-signature-256'];
     if (typeof signature !== 'string' || !isSame(signature, `sha256=${mac}`)) throw wrongSignature();
@@ -112,14 +112,14 @@ export const provider: Provider<Settings> = {
   },
 };
 
-/** What Meta is answered when it asks whether the address is meant to be called. */
+/** Returns the response to Meta's verification request. Throws invalid_key (401) if the verify token is wrong. */
 function challengeOf(query: URLSearchParams, verifyToken: string): string {
   const isAsked = query.get('hub.mode') === 'subscribe' && isSame(query.get('hub.verify_token') ?? '', verifyToken);
   if (!isAsked) throw wrongSignature();
   return query.get('hub.challenge') ?? '';
 }
 
-/** Every receipt and message of a request. What is of another shape is of another kind, and is left out. */
+/** Returns all receipts and messages of a request. Skips entries of other shapes, which are of other kinds. */
 function contentOf(given: Record<string, unknown>, now: Date): HookContent {
   const changes = listIn(given, 'entry').flatMap((entry) => listIn(entry, 'changes'));
   const values = changes.map((change) => (isObject(change) ? change.value : undefined));
@@ -151,13 +151,13 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
   return { receipts, messages };
 }
 
-/** What was written, or the button that was pressed; "" of a picture, a place and the like. */
+/** Returns the text, or the title of the pressed button; "" for a picture, a location and the like. */
 function bodyOf({ text, button, interactive }: z.output<typeof messageEntry>): string {
   const { button_reply, list_reply, nfm_reply } = interactive ?? {};
   return text?.body ?? button?.text ?? button_reply?.title ?? list_reply?.title ?? nfm_reply?.body ?? '';
 }
 
-/** Unix seconds, which Meta writes as text; now where they are none. */
+/** Returns the time of Unix seconds, which Meta sends as text; `now` if they are invalid. */
 function dateOf(timestamp: unknown, now: Date): Date {
   return /^\d{1,10}$/.test(String(timestamp)) ? new Date(Number(timestamp) * 1000) : now;
 }

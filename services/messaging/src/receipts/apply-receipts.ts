@@ -5,11 +5,11 @@ import { takeReceipt } from '../messages/message-state.ts';
 import { type ArrivedReceipt, settleReceipts, takeArrivedReceipts } from './receipts.sql.ts';
 
 const batchSize = 200;
-/** A receipt of a message that nobody here knows is dropped after so long. */
+/** Milliseconds after which a receipt of an unknown message is dropped. */
 const keptMs = 24 * 3_600_000;
 const firstWaitMs = 1_000;
 
-/** Applies receipts that came in, each under the lock of its message. */
+/** Applies received receipts, each under the lock of its message. */
 export const applyReceipts: Job<MessagingResources> = {
   name: 'apply-receipts',
   everyMs: 200,
@@ -40,7 +40,7 @@ export const applyReceipts: Job<MessagingResources> = {
   },
 };
 
-/** A provider's clock is not believed beyond what can be: not before the message was made, nor ahead. */
+/** Clamps a provider's time between the message's creation and now. */
 function within(at: Date, { created_at }: { created_at: Date }, now: Date): Date {
   if (at < created_at) return created_at;
   return at > now ? now : at;

@@ -11,13 +11,13 @@ import type { z } from 'zod';
 import { addressOfSender } from '../messages/sender-address.ts';
 import { claimInbound, endInbound, type InboundRow, inboundMessages } from './inbound.sql.ts';
 
-/** Whom an inbound message is from: null for a sender who has no address. */
+/** Sender of an inbound message: null if it has no address. */
 type Sender = { contact: Contact | null };
 type Contact = z.output<(typeof findOrCreateContact)['reply']>['contact'];
 
 /**
- * Announces what customers wrote: customer data says whose it is, and creates a contact for a new sender; then the event is emitted. An
- * account's messages are announced one after the other, in the order in which they came.
+ * Announces inbound messages: customer data finds the contact, or creates one for a new sender; then the event is emitted. An account's
+ * messages are announced one after the other, in order of arrival.
  */
 export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow, Sender> {
   const { bus, log, accounts } = foundation;
@@ -35,7 +35,7 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
       if (accounts.known(account_id) === undefined) await accounts.learn([account_id]);
       const address = addressOfSender(sender, accounts.known(account_id)?.country ?? '');
       if (address) return await bus.ask(findOrCreateContact, account_id, { ...address, name: sender_name });
-      log.info({ inbound: id }, 'the sender of an inbound message has no address: nobody can reply');
+      log.info({ inbound: id }, 'inbound message has a sender without an address');
       return { contact: null };
     },
     settle: (ended) => emitReceived(foundation, ended),

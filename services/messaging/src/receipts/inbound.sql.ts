@@ -8,7 +8,7 @@ export const inboundMessages: DueTable = {
   attempts: 'tries',
 };
 
-/** An inbound message that is to be announced. */
+/** Inbound message to announce. */
 export interface InboundRow extends DueRow {
   id: string;
   channel: Channel;
@@ -18,7 +18,7 @@ export interface InboundRow extends DueRow {
   at: Date;
 }
 
-/** Claims inbound messages that are to be announced. */
+/** Claims inbound messages to announce. */
 export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promise<InboundRow[]> {
   return await sql<InboundRow[]>`
     with due as (${due}), claimed as (
@@ -29,7 +29,7 @@ export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promi
     select account_id, id, channel, sender, sender_name, body, at, tries as attempts, null as trace from claimed order by id`;
 }
 
-/** Names the contacts of inbound messages, null where there can be none, and returns the ids of those that no other process had announced. */
+/** Sets the contacts of inbound messages, null if there can be none, and returns the ids of those that no other process had announced. */
 export async function endInbound(
   tx: Sql,
   rows: readonly Pick<InboundRow, 'account_id' | 'id'>[],

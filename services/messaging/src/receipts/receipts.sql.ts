@@ -3,7 +3,7 @@ import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import type { MessageRef } from '../messages/attempts.sql.ts';
 import type { Inbound, Receipt } from '../providers/provider.ts';
 
-/** A receipt with the attempt that it is about; without one where no attempt has its provider's id yet. */
+/** Receipt with its attempt; without one while no attempt has its provider's id. */
 export interface ArrivedReceipt extends Receipt {
   account_id: string;
   id: number;
@@ -12,7 +12,7 @@ export interface ArrivedReceipt extends Receipt {
   arrived_at: Date;
 }
 
-/** Keeps receipts until they are applied; one that is here already is not kept twice. */
+/** Inserts receipts to apply; skips those already stored. */
 export async function insertReceipts(
   tx: Sql,
   receipts: readonly (Receipt & { account_id: string; channel: Channel })[],
@@ -27,7 +27,7 @@ export async function insertReceipts(
     on conflict do nothing`;
 }
 
-/** Keeps what somebody wrote; one with the same provider's id is known already. */
+/** Inserts inbound messages; skips those whose provider's id is known already. */
 export async function insertInbound(
   tx: Sql,
   accountId: string,
@@ -44,7 +44,7 @@ export async function insertInbound(
     on conflict do nothing`;
 }
 
-/** Whether so many receipts of the account, or more, wait to be applied. */
+/** Returns whether at least `count` receipts of the account wait to be applied. */
 export async function hasWaitingReceipts(sql: Sql, accountId: string, count: number): Promise<boolean> {
   const rows = await sql`select 1 from arrived_receipts where account_id = ${accountId} offset ${count - 1} limit 1`;
   return rows.length === 1;
@@ -53,8 +53,8 @@ export async function hasWaitingReceipts(sql: Sql, accountId: string, count: num
 const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
 
 /**
- * Takes receipts that are due, in the order in which they came: nobody else has them until this transaction ends. One names the provider's
- * id of its message, or the attempt's own, which is known though the provider's answer was lost.
+ * Locks and returns due receipts in order of arrival; no other transaction gets them until this one ends. A receipt names the provider's
+ * id of its message, or the attempt's id, which is known even if the provider's response was lost.
  */
 export async function takeArrivedReceipts(tx: Sql, now: Date, limit: number): Promise<ArrivedReceipt[]> {
   return await tx<ArrivedReceipt[]>`
@@ -75,7 +75,7 @@ export async function takeArrivedReceipts(tx: Sql, now: Date, limit: number): Pr
     order by due.id`;
 }
 
-/** Forgets receipts that were applied, and has others wait until `due_at`. */
+/** Deletes applied receipts, and postpones the others until `due_at`. */
 export async function settleReceipts(
   tx: Sql,
   applied: readonly ArrivedReceipt[],
@@ -93,7 +93,7 @@ export async function settleReceipts(
     where r.account_id = later.account_id and r.id = later.id`;
 }
 
-/** Has receipts that came before their attempt's provider's id was known looked at now. */
+/** Makes receipts due that arrived before their attempt's provider's id was known. */
 export async function wakeReceipts(
   tx: Sql,
   named: readonly (MessageRef & { channel: Channel; providerId: string })[],

@@ -56,7 +56,7 @@ describe('what a customer writes', () => {
     expect(data.contact).toEqual({ id: known.id, name: 'Grace', phone: to });
   });
 
-  it('from a sender whom nobody could answer makes no contact and stops no other', async () => {
+  it('from a sender without an address creates no contact and stops no other', async () => {
     for (const [index, sender] of ['INFO', '12345', '+0123456789', 'a@b', 'nobody@'].entries())
       await shop.hook('sms', inbound(`i-${index}`, sender));
     await shop.hook('sms', inbound('i-9', '030 901-820'));
@@ -70,7 +70,7 @@ describe('what a customer writes', () => {
 });
 
 describe('a receipt', () => {
-  it('that comes before the provider has answered is applied when it has', async () => {
+  it('that comes before the provider has responded is applied when it has', async () => {
     const held = Promise.withResolvers<undefined>();
     provider.respond = async (request, response) => {
       await held.promise;
@@ -117,8 +117,8 @@ it('what very many customers of one account write does not go before what a cust
 
 describe('a call of a hook', () => {
   it('with a wrong signature is 401 and leaves nothing', async () => {
-    const answer = await shop.hook('sms', inbound('i-1'), newSigningSecret());
-    expect([answer.status, answer.body.error.code]).toEqual([401, 'invalid_key']);
+    const response = await shop.hook('sms', inbound('i-1'), newSigningSecret());
+    expect([response.status, response.body.error.code]).toEqual([401, 'invalid_key']);
     const unsigned = await rawRequest(platform.gatewayUrl, 'POST', shop.hooks.sms!, { body: inbound('i-1') });
     expect(unsigned.status).toBe(401);
     expect(await sql`select from inbound_messages where account_id = ${shop.account.id}`).toHaveLength(0);
@@ -155,15 +155,15 @@ describe('a call of a hook', () => {
       select ${shop.account.id}, 'sms', 'unknown-' || n, 'read', now(), now(), now() + interval '1 year' -- the platform's clock is ahead
       from generate_series(1, 5000) as n`;
     const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: now() };
-    const answer = await shop.hook('sms', receipt);
-    expect([answer.status, answer.body.error.code]).toEqual([503, 'service_unavailable']);
+    const response = await shop.hook('sms', receipt);
+    expect([response.status, response.body.error.code]).toEqual([503, 'service_unavailable']);
     expect((await shop.hook('sms', inbound('i-1'))).status).toBe(200);
     const other = await openShop(platform, { sms: provider });
     expect((await other.hook('sms', receipt)).status).toBe(200);
   });
 
   it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {
-    const answer = await shop.hook('sms', { type: 'other' });
-    expect([answer.status, answer.body.error.field]).toEqual([400, 'type']);
+    const response = await shop.hook('sms', { type: 'other' });
+    expect([response.status, response.body.error.field]).toEqual([400, 'type']);
   });
 });

@@ -10,18 +10,18 @@ const refused = meter.createCounter('messages.hooks_refused', {
   description: 'Calls of hooks with a wrong signature.',
 });
 
-/** As put-channel.ts makes them; another text need not be looked up, and may be one that PostgreSQL cannot hold. */
+/** Form of the tokens of put-channel.ts; any other text need not be looked up, and PostgreSQL may be unable to store it. */
 const tokenForm = /^[A-Za-z0-9_-]{32}$/;
 
 /**
- * Receipts of one account that wait at most: those of messages that nobody knows are looked at again for a day, and cost the receipts
- * of others their turn. A provider repeats what is refused.
+ * Maximum waiting receipts of an account: those of unknown messages are retried for a day, and delay the receipts of other accounts.
+ * A provider retries refused requests.
  */
 const maxWaitingReceipts = 5_000;
 
 /**
- * Takes what a provider sends: it is stored and answered for; what follows from it is done after. HEAD says whether there is a hook,
- * by one look-up.
+ * Handles a provider's request: stores its content and responds; the content is processed later. HEAD tells whether the hook exists, by
+ * one look-up.
  */
 export const takeHook: Hook<MessagingResources> = {
   path: '/hooks/messages/{token}',
@@ -35,7 +35,7 @@ export const takeHook: Hook<MessagingResources> = {
     const { account_id, channel, token } = row;
     const settings = JSON.parse(decryptSecret(resources.secretKeys, row.settings, account_id, channel));
     const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
-    const { receipts, messages, answer } = content;
+    const { receipts, messages, response } = content;
     if (receipts.length > 0 && (await hasWaitingReceipts(call.sql, account_id, maxWaitingReceipts)))
       throw new ApiError('service_unavailable', 'Too many receipts are waiting; send this one again later');
     if (receipts.length + messages.length > 0) {
@@ -49,7 +49,7 @@ export const takeHook: Hook<MessagingResources> = {
       });
       if (messages.length > 0) resources.inbound.wake();
     }
-    return { status: 200, text: answer ?? '' };
+    return { status: 200, text: response ?? '' };
   },
 };
 

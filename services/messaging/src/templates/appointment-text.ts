@@ -5,15 +5,15 @@ import { defaultText, type TemplateText } from './default-texts.ts';
 import { localDateAndTime, render } from './render.ts';
 import type { OwnText } from './templates.sql.ts';
 
-/** Code points, as a message that the API takes. */
+/** Maximum code points, as in the API's messages. */
 const maxSubject = 255;
 const maxBody = 4_096;
 
 type Speaker = Pick<AccountContext, 'name' | 'language' | 'timezone'>;
 
 /**
- * What an account tells the contact of an appointment: its own text, dates as its language has them, or the default, dates in the
- * language of that. An own body of which nothing is left for this appointment is replaced by the default.
+ * Returns the text for the contact of an appointment: the account's own, with dates in the account's language, or the default, with dates
+ * in its language. The default replaces an own body that is empty for this appointment.
  */
 export function appointmentText(
   name: TemplateName,

@@ -1,15 +1,15 @@
 import type { TemplateName } from '@customer-platform/contracts/messaging';
 
-/** What a message says, with `{{placeholders}}`. */
+/** Text of a message, with `{{placeholders}}`. */
 export interface TemplateText {
   subject: string;
   body: string;
 }
 
-/** The place and the link of an appointment: a line of which it has nothing to say is left out. */
+/** Location and link of an appointment: a line without a value is left out. */
 const where = '\n{{location}}\n{{meeting_link}}';
 
-/** The text of a booking is also sent of one that is only requested: it does not say that it is confirmed. */
+/** Default texts by language. That of a booking is also sent for one that is only requested: it does not say that it is confirmed. */
 const texts: Record<string, Record<TemplateName, TemplateText>> = {
   en: {
     appointment_booked: {
@@ -97,7 +97,7 @@ const texts: Record<string, Record<TemplateName, TemplateText>> = {
   },
 };
 
-/** The platform's own text in a language, such as de or de-AT; English where it has none. `language` is the one that it is in. */
+/** Returns the default text in a language, such as de or de-AT, or in English if there is none. `language` is the one that it is in. */
 export function defaultText(name: TemplateName, language: string): TemplateText & { language: string } {
   const own = texts[language.split('-', 1)[0]!];
   return own ? { ...own[name], language } : { ...texts.en![name], language: 'en' };

@@ -20,12 +20,12 @@ afterAll(async () => {
 
 const startsAt = '2026-12-24T16:00:00+01:00';
 
-/** What calendar said, said by calendar again: as it was, or changed. */
+/** Publishes an event of calendar again, unchanged or with a change. */
 // biome-ignore lint/suspicious/noExplicitAny: an envelope as it came
 function sayAgain(envelope: any, change: Record<string, unknown> = {}): Promise<void> {
   const again = { ...envelope, ...change };
   return bus.publish({
-    // Another name of it on the way: the bus lets nothing pass twice itself.
+    // Under another message id: the bus itself drops duplicates.
     id: randomUUID(),
     kind: 'confirmation.due',
     audience: 'internal',

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 beforeEach(() => platform.clock.set('2026-11-02T08:00:00Z'));
 
-/** Makes it this hour of the day, and waits for a reminder that became due then: what was due before has come as well. */
+/** Sets the clock to this hour of the day, and waits for a reminder that became due then, so that earlier ones have arrived too. */
 async function pass(desk: Desk, hour: number): Promise<void> {
   const later = await desk.book(`2026-11-02T${hour + 1}:00:00Z`);
   platform.clock.set(`2026-11-02T${hour}:00:01Z`);

@@ -8,8 +8,8 @@ const spacedPlaceholder = / ?\{\{([a-z_]+)\}\}/g;
 const isPlaceholder = (name: string): name is Placeholder => (placeholders as readonly string[]).includes(name);
 
 /**
- * A text with what its placeholders stand for, at most `max` code points of it. One without a value leaves nothing behind: not the
- * space before it, and no line that had nothing else. What a value says is never read as a placeholder.
+ * Returns a text with its placeholders replaced, at most `max` code points. An empty value also removes the space before it, and a line
+ * that has nothing else. Values are never parsed for placeholders.
  */
 export function render(text: string, values: Record<Placeholder, string>, max: number): string {
   const lines = text
@@ -27,19 +27,19 @@ export function render(text: string, values: Record<Placeholder, string>, max: n
   return firstCodePoints(rendered.join('\n').trim(), max);
 }
 
-/** What formats an instant in one language and zone. */
+/** Formats of an instant in one language and zone. */
 interface Formats {
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
 }
 
-/** Maximum number of cached formats: making one takes longer than using it a hundred times, and each holds some kilobytes. */
+/** Maximum number of cached formats: creating one takes longer than using it a hundred times, and each takes some kilobytes. */
 const maxFormats = 300;
 const formats = new LRUCache<string, Formats>({ max: maxFormats });
 
 /**
- * The long date with its weekday, and the time, as people write them in a language; as in English where it is not known. `language` is
- * a tag such as de or pt-BR, of which what follows the region does not count; `zone` an IANA name.
+ * Returns the long date with its weekday, and the time, as written in a language, or in English if it is unknown. `language` is a tag
+ * such as de or pt-BR; anything after the region is ignored. `zone` is an IANA name.
  */
 export function localDateAndTime(instant: Date, language: string, zone: string): { date: string; time: string } {
   const key = `${language} ${zone}`;
@@ -52,7 +52,7 @@ export function localDateAndTime(instant: Date, language: string, zone: string):
 }
 
 function formatsOf(language: string, timeZone: string): Formats {
-  // A tag of another form, which an account may have, is an error to Intl.
+  // Intl throws for a tag of another form, which an account may have.
   const [locale = 'en'] = /^[a-z]{2,3}(-[a-z]{4}\b)?(-([a-z]{2}|\d{3})\b)?/i.exec(language) ?? [];
   const locales = [locale, 'en'];
   return {

@@ -9,14 +9,14 @@ import { insertMessages, type NewMessage } from '../messages/messages.sql.ts';
 import { appointmentText } from './appointment-text.ts';
 import { selectOwnTexts } from './templates.sql.ts';
 
-/** What calendar says when a contact is to be told something. */
+/** Data of calendar's events about messages to send. */
 type Due = { appointment: AppointmentWithHistory; channel: Channel };
 type DueDefinition = EventDefinition<string, z.ZodType<Due>>;
 
 /**
- * A consumer that sends the contact of an appointment the text `textOf` names, one message an event however often it comes. Nothing is
- * sent of an appointment that has begun or does not take place any more: it would only confuse. Nothing either where the account has
- * not set the channel up: it did not ask for messages, and need not hear that they fail.
+ * Returns a consumer that sends the contact of an appointment the text of `textOf`, one message per event even if it is redelivered.
+ * Nothing is sent about an appointment that has begun or was called off: it would only confuse. Nor if the account has not set up the
+ * channel: it did not ask for messages, and need not be told that they fail.
  */
 export function tellContacts<Definition extends DueDefinition>(
   definition: Definition,
@@ -43,7 +43,7 @@ async function tell<Data extends Due>(
   const late = events.filter((event) => !isAhead(event));
   if (late.length > 0) {
     const appointments = late.map(({ data }) => data.appointment.id);
-    log.info({ appointments }, 'appointments have begun or do not take place: their contacts are not told');
+    log.info({ appointments }, 'skipped messages about appointments that have begun or do not take place');
   }
   if (ahead.length === 0) return;
   const accounts = findAccounts(ahead.map(({ account }) => account));
@@ -54,7 +54,7 @@ async function tell<Data extends Due>(
     const { appointment, channel } = data;
     const account = accounts.get(accountId);
     if (!account) {
-      log.error({ account: accountId, appointment: appointment.id }, 'an appointment belongs to no account');
+      log.error({ account: accountId, appointment: appointment.id }, 'appointment belongs to no account');
       return [];
     }
     const name = textOf(data);

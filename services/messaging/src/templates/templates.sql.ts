@@ -1,7 +1,7 @@
 import type { TemplateName } from '@customer-platform/contracts/messaging';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** What an account says in its own words; null where the default holds. */
+/** An account's own text; null where the default applies. */
 export interface OwnText {
   account_id: string;
   name: TemplateName;
@@ -9,13 +9,13 @@ export interface OwnText {
   body: string | null;
 }
 
-/** The own texts of these accounts. */
+/** Returns the own texts of these accounts. */
 export async function selectOwnTexts(sql: Sql, accountIds: readonly string[]): Promise<OwnText[]> {
   return await sql<OwnText[]>`
     select account_id, name, subject, body from templates where account_id = any(${[...accountIds]}::uuid[])`;
 }
 
-/** Lets one transaction at a time change an account's texts, also where it has none yet. */
+/** Locks an account's texts until the transaction ends, even if it has none yet. */
 export async function lockOwnTexts(tx: Sql, accountId: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`templates ${accountId}`}, 0))`;
 }

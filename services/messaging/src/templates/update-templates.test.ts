@@ -87,8 +87,8 @@ describe('the texts of an account', () => {
     { subject: '{{ Title }}' },
   ])('refuse %j', async (text) => {
     const { request, client } = await platform.account();
-    const answer = await request('PATCH', path, { body: { [name]: text, appointment_reminder: { body: 'Own' } } });
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: name } } });
+    const response = await request('PATCH', path, { body: { [name]: text, appointment_reminder: { body: 'Own' } } });
+    expect(response).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: name } } });
     expect((await client.getTemplates()).appointment_reminder.is_default).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import { defaultText } from './default-texts.ts';
 import { toTemplates } from './template.ts';
 import { deleteOwnText, lockOwnTexts, selectOwnTexts, upsertOwnText } from './templates.sql.ts';
 
-/** What is given as the default has it is not the account's own: it follows the default from then on. */
+/** Updates texts. One equal to the default is not stored as the account's own: it follows the default from then on. */
 export const updateTemplates = implement(contract.updateTemplates, {
   async handle({ account, tx, body: changes }) {
     await lockOwnTexts(tx, account.id);

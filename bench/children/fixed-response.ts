@@ -1,6 +1,6 @@
 import { listenAndTell } from './listen.ts';
 
-/** A service that costs as little as one can: every request gets the same kilobyte of JSON. */
+/** Body of the cheapest possible service: every request gets the same kilobyte of JSON. */
 const body = Buffer.from(JSON.stringify({ id: '0190b7a4-0000-7000-8000-000000000000', text: 'x'.repeat(970) }));
 
 listenAndTell((request, response) => {
