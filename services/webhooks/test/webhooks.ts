@@ -19,6 +19,18 @@ export function emitContactCreated(account: TestAccount, name = 'Ada') {
   return account.client.createContact({ body: { name } });
 }
 
+/** Makes the platform publish events of 120 kB: each has all fields of a contact twice, as they are and as they were. */
+export async function emitLarge(account: TestAccount, count: number): Promise<void> {
+  const fieldsOf = (round: number) =>
+    Object.fromEntries(
+      Array.from({ length: 60 }, (_, index) => [`f${index}`, String.fromCharCode(97 + (round % 26)).repeat(1_000)]),
+    );
+  const { id } = await account.client.createContact({ body: { name: 'Large', fields: fieldsOf(0) } });
+  for (let round = 1; round < count; round++) {
+    await account.client.updateContact({ params: { contact_id: id }, body: { fields: fieldsOf(round) } });
+  }
+}
+
 /** The deliveries to an endpoint, newest first. */
 export async function deliveriesTo(account: TestAccount, endpointId: string): Promise<Delivery[]> {
   const page = await account.client.listDeliveries({ params: { endpoint_id: endpointId }, query: { limit: 100 } });

@@ -66,6 +66,8 @@ export type StoredSecret = { stored: Uint8Array; until: Date | null };
 export type QueueState = DueQueue & {
   endpoint: { url: string; isActive: boolean; secrets: StoredSecret[]; failingSince: Date | null } | null;
   due: DueDelivery[];
+  /** Due deliveries up to the limit asked for: more than `due` has where those are large. */
+  found: number;
   /** When the next of what is not due yet will be, null where there is none. */
   laterAt: Date | null;
 };
@@ -89,9 +91,13 @@ type StateRow = KeyRow & {
   is_manual: boolean;
   envelope: string;
   trace: Record<string, string> | null;
+  found: number;
 };
 
-/** Reads queues with at most `limit` of their due deliveries each, longest due first, without those under way. */
+/** About how many bytes of envelopes a queue is read with: they wait in memory for their tries. */
+const maxReadBytes = 1_048_576;
+
+/** Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, without those under way. */
 export async function readQueues(
   sql: Sql,
   wanted: (QueueKey & { limit: number })[],
@@ -101,7 +107,7 @@ export async function readQueues(
   const rows = await sql<StateRow[]>`
     select w.account_id, w.endpoint_id, q.version, q.endpoint_version, e.url, e.active, e.secret, e.previous_secrets,
       e.failing_since, later.next_try_at as later_at,
-      due.id, due.event_id, due.run, due.step, due.is_manual, due.envelope, due.trace
+      due.id, due.event_id, due.run, due.step, due.is_manual, due.envelope, due.trace, due.found
     from unnest(${accountsOf(wanted)}::uuid[], ${endpointsOf(wanted)}::uuid[], ${wanted.map((one) => one.limit)}::int[])
       as w (account_id, endpoint_id, most)
     join queues q on q.account_id = w.account_id and q.endpoint_id = w.endpoint_id
@@ -112,12 +118,16 @@ export async function readQueues(
       order by d.next_try_at limit 1
     ) as later on true
     left join lateral (
-      select d.id, d.event_id, d.run, d.step, d.is_manual, v.envelope, v.trace, d.next_try_at
-      from deliveries d join events v on v.account_id = d.account_id and v.id = d.event_id
-      where d.account_id = w.account_id and d.endpoint_id = w.endpoint_id and d.status = 'pending' and d.next_try_at <= ${now}
-        and d.id <> all(${busyIds}::uuid[])
-      order by d.next_try_at, d.id limit w.most
-    ) as due on true
+      select first.*, count(*) over ()::int as found,
+        sum(octet_length(first.envelope)) over (order by first.next_try_at, first.id) - octet_length(first.envelope) as bytes_before
+      from (
+        select d.id, d.event_id, d.run, d.step, d.is_manual, v.envelope, v.trace, d.next_try_at
+        from deliveries d join events v on v.account_id = d.account_id and v.id = d.event_id
+        where d.account_id = w.account_id and d.endpoint_id = w.endpoint_id and d.status = 'pending' and d.next_try_at <= ${now}
+          and d.id <> all(${busyIds}::uuid[])
+        order by d.next_try_at, d.id limit w.most
+      ) as first
+    ) as due on due.bytes_before < ${maxReadBytes}
     order by w.account_id, w.endpoint_id, due.next_try_at, due.id`;
   const states: QueueState[] = [];
   for (const row of rows) {
@@ -138,6 +148,7 @@ function newState(row: StateRow): QueueState {
     endpointVersion: row.endpoint_version,
     endpoint: url === null ? null : { url, isActive, secrets: secretsOf(row), failingSince },
     due: [],
+    found: row.found ?? 0,
     laterAt: row.later_at,
   };
 }

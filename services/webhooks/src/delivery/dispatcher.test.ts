@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Database, startService } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { delivery, earnCap, emitContactCreated, register } from '../../test/webhooks.ts';
+import { deliveriesTo, delivery, earnCap, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { countUnaccounted } from '../events/events.sql.ts';
 import { webhooks } from '../start.ts';
-import { deleteQueue } from './dispatch.sql.ts';
+import { deleteQueue, readQueues } from './dispatch.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -56,6 +56,20 @@ async function startSecondProcess(): Promise<ChildProcess> {
 }
 
 describe('the dispatcher', () => {
+  it('reads large events a few at a time, and delivers all of them', async () => {
+    const account = await platform.account();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const receiver = await receiverThat((_, response) => void released.then(() => response.writeHead(204).end()));
+    const endpoint = await register(account, receiver.url);
+    await emitLarge(account, 21);
+    await waitFor('all of them', async () => (await deliveriesTo(account, endpoint.id)).length === 21);
+    const key = { accountId: account.id, endpointId: endpoint.id };
+    const [state] = await readQueues(sql, [{ ...key, limit: 40 }], [], platform.clock.now());
+    expect([state!.due.length < 12, state!.found]).toEqual([true, 21]);
+    release();
+    await waitFor('them at the endpoint', () => receiver.received.length === 21);
+  });
+
   it('has at most ten tries to one endpoint under way', async () => {
     const account = await platform.account();
     let [underWay, most] = [0, 0];

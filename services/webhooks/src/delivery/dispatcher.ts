@@ -193,7 +193,7 @@ export class Dispatcher {
     }
     if (this.#learn(held, state.endpoint)) {
       held.ready.push(...state.due);
-      held.mayHaveMore = state.due.length === limit;
+      held.mayHaveMore = state.found === limit || state.due.length < state.found;
       held.drained = { version: state.version, laterAt: state.laterAt, isNoted: false };
       if (held.canStart()) this.#startable.add(held);
     }
