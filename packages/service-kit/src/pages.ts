@@ -7,12 +7,18 @@ interface List<Row, Item, Position> {
   /** Returns at most `limit` rows after a position, those from the beginning where it is undefined. */
   rows(after: Position | undefined, limit: number): Promise<readonly Row[]>;
   item(row: Row): Item;
+  /** Returns about how many bytes of the response a row takes, where rows may be large. */
+  bytes?(row: Row): number;
   /** The column that is a row's cursor. */
   cursor: keyof Row;
 }
 
+/** About how many bytes a page has: it ends sooner where its rows are large, so that no client makes a process hold very much. */
+export const maxPageBytes = 2_097_152;
+
 /**
- * Returns the page of a list that a query asks for. Reads one row more than it shows, which says that there is more. Throws
+ * Returns the page of a list that a query asks for: `limit` rows, or fewer where they have more than about 2 MiB. Reads one row more than
+ * it shows, which says that there is more. Throws
  * invalid_request, field starting_after, for a cursor that the list does not have.
  */
 export async function readPage<Row, Item, Position>(
@@ -22,13 +28,23 @@ export async function readPage<Row, Item, Position>(
   const after = cursor === undefined ? undefined : await list.position(cursor);
   if (cursor !== undefined && after === undefined) throw badCursor();
   const rows = await list.rows(after, limit + 1);
-  const shown = rows.slice(0, limit);
-  const hasMore = rows.length > limit;
+  const shown = list.bytes ? rows.slice(0, Math.min(limit, rowsWithin(rows.map(list.bytes)))) : rows.slice(0, limit);
+  const hasMore = rows.length > shown.length;
   return {
     data: shown.map((row) => list.item(row)),
     has_more: hasMore,
     next: hasMore ? String(shown.at(-1)![list.cursor]) : null,
   };
+}
+
+/** Returns how many of these rows a page has room for, 1 at least. */
+function rowsWithin(bytes: readonly number[]): number {
+  let sum = 0;
+  const tooMany = bytes.findIndex((size, index) => {
+    sum += size;
+    return index > 0 && sum > maxPageBytes;
+  });
+  return tooMany === -1 ? bytes.length : tooMany;
 }
 
 /** Returns the `position` of a list whose positions are UUIDs; `isKnown` says whether the list has one. */

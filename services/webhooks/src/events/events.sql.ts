@@ -1,4 +1,10 @@
-import type { JsonValue, OutboxRow, ReceivedEvent, Sql } from '@customer-platform/service-kit';
+import {
+  type JsonValue,
+  maxPageBytes,
+  type OutboxRow,
+  type ReceivedEvent,
+  type Sql,
+} from '@customer-platform/service-kit';
 
 /** The filters that take an event of a type: the type itself, its family, and all. */
 const filtersOf = (sql: Sql, type: string) => {
@@ -51,6 +57,11 @@ export interface EventRow {
   envelope: string;
 }
 
+/** A stored event and the size of its envelope. */
+export interface SizedEventRow extends EventRow {
+  bytes: number;
+}
+
 /** Reads an event that is not older than `oldest`. */
 export async function findEvent(sql: Sql, accountId: string, id: string, oldest: Date): Promise<EventRow | undefined> {
   const [row] = await sql<EventRow[]>`
@@ -64,13 +75,19 @@ export async function selectEvents(
   accountId: string,
   filter: { type: string | undefined; after: string | undefined; oldest: Date },
   limit: number,
-): Promise<EventRow[]> {
+): Promise<SizedEventRow[]> {
   const { type, after, oldest } = filter;
-  return await sql<EventRow[]>`
-    select id, envelope from events
-    where account_id = ${accountId} and taken_at > ${oldest}
-      ${type === undefined ? sql`` : sql`and type = ${type}`} ${after === undefined ? sql`` : sql`and id < ${after}`}
-    order by id desc limit ${limit}`;
+  return await sql<SizedEventRow[]>`
+    with page as (
+      select id, octet_length(envelope) as bytes from events
+      where account_id = ${accountId} and taken_at > ${oldest}
+        ${type === undefined ? sql`` : sql`and type = ${type}`} ${after === undefined ? sql`` : sql`and id < ${after}`}
+      order by id desc limit ${limit}
+    ), sized as (
+      select id, bytes, sum(bytes) over (order by id desc) - bytes as bytes_before from page
+    )
+    select e.id, e.envelope, sized.bytes from sized join events e on e.account_id = ${accountId} and e.id = sized.id
+    where sized.bytes_before <= ${maxPageBytes} order by e.id desc`;
 }
 
 /** Deletes at most `limit` events that are older than `oldest` with their deliveries and tries; answers how many. */

@@ -1,7 +1,7 @@
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, emitContactCreated, register } from '../../test/webhooks.ts';
+import { deliveriesTo, delivery, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { countUnaccounted, deleteOldEvents } from './events.sql.ts';
 
 let platform: Platform;
@@ -23,6 +23,13 @@ const eventsOf = async (account: Awaited<ReturnType<Platform['account']>>, count
     return data.length === count ? data : undefined;
   });
 
+const eventsTaken = (account: Awaited<ReturnType<Platform['account']>>, count: number) =>
+  waitFor(`${count} events`, async () => {
+    const [row] = await platform.database('webhooks')<{ count: number }[]>`
+      select count(*)::int as count from events where account_id = ${account.id}`;
+    return row!.count === count;
+  });
+
 describe('events', () => {
   it('are listed newest first as they are sent, page by page and by type', async () => {
     const account = await platform.account();
@@ -42,6 +49,25 @@ describe('events', () => {
     const created = await account.client.listEvents({ query: { type: 'contact.created' } });
     expect(created.data.map((event) => event.id)).toEqual([two?.id, one?.id]);
     expect(await account.client.getEvent({ params: { event_id: one!.id } })).toEqual(one);
+  });
+
+  it('that are large end a page sooner, and the pages have them all', async () => {
+    const account = await platform.account();
+    await emitLarge(account, 30);
+    await eventsTaken(account, 30);
+    const ids: string[] = [];
+    const sizes: number[] = [];
+    for (let next: string | null | undefined; next !== null; ) {
+      const query = { limit: 100, ...(next === undefined ? {} : { starting_after: next }) };
+      const page = await account.client.listEvents({ query });
+      ids.push(...page.data.map(({ id }) => id));
+      sizes.push(JSON.stringify(page).length);
+      expect(page.has_more).toBe(page.next !== null);
+      next = page.next;
+    }
+    expect([new Set(ids).size, ids]).toEqual([30, ids.toSorted().toReversed()]);
+    expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
+    expect(sizes.length).toBe(2);
   });
 
   it('of another account are not found, nor are their ids a place in a list', async () => {

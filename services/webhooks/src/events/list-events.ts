@@ -12,6 +12,7 @@ export const listEvents = implement(contract.listEvents, {
     return await readPage(query, {
       position: uuidPosition((id) => findEvent(tx, account.id, id, oldest)),
       rows: (after, limit) => selectEvents(tx, account.id, { type, after, oldest }, limit),
+      bytes: (row) => row.bytes,
       item: (row) => JSON.parse(row.envelope) as Envelope<Record<string, unknown>>,
       cursor: 'id',
     });
