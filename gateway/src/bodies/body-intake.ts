@@ -1,8 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
-import { type Logger, serviceUnavailable } from '@customer-platform/service-kit';
-import { busy, ClientGone, FairPermits, PermitQueue } from '../fair-permits.ts';
+import {
+  busy,
+  ClientGone,
+  FairPermits,
+  type Logger,
+  PermitQueue,
+  serviceUnavailable,
+} from '@customer-platform/service-kit';
 import { BodyChunks } from './body-chunks.ts';
 import { BodyFile } from './body-file.ts';
 import { maxUnread, tooLarge } from './body-limit.ts';

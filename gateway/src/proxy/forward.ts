@@ -2,9 +2,8 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type 
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
-import { type Logger, serviceUnavailable } from '@customer-platform/service-kit';
+import { ClientGone, FairPermits, type Logger, PermitQueue, serviceUnavailable } from '@customer-platform/service-kit';
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
-import { ClientGone, FairPermits, PermitQueue } from '../fair-permits.ts';
 import type { Upstream } from '../upstream.ts';
 import { refuse } from './respond.ts';
 

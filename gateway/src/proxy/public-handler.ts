@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation, type ServiceName } from '@customer-platform/contracts/core';
 import {
+  ClientGone,
   type Logger,
   sendAllow,
   serviceUnavailable,
@@ -10,7 +11,6 @@ import {
 } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
-import { ClientGone } from '../fair-permits.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
 import { contextOf } from '../keys/key-record.ts';
 import type { Upstream } from '../upstream.ts';

@@ -2,6 +2,7 @@ import type { Operation } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { type BindingContext, Steps } from './call.ts';
 import { serviceUnavailable } from './database.ts';
+import { FairPermits, PermitQueue } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { withWorkContext } from './logging.ts';
 import type { BoundOperation } from './operation.ts';
@@ -14,6 +15,9 @@ import { write } from './write.ts';
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
 
+/** Time that a request waits for one of the connections that its account may have. */
+const connectionWaitMs = 5_000;
+
 const duration = meter.createHistogram('http.server.request.duration', {
   unit: 's',
   description: 'Time to respond, by operation and status.',
@@ -25,12 +29,17 @@ export function bindOperations<Resources>(
   operations: readonly BoundOperation<Resources>[],
   context: BindingContext<Resources>,
 ): void {
-  const waiters = new KeyWaiters();
+  const connections = new PermitQueue(
+    new FairPermits(context.sql.options.max),
+    maxConcurrentRequests,
+    connectionWaitMs,
+  );
+  const shared = { waiters: new KeyWaiters(), connections };
   const ownerOf = (request: Request) => context.authenticate(request).owner;
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
     const { operation } = bound;
-    const steps = new Steps(bound, context, waiters);
+    const steps = new Steps(bound, context, shared);
     const handle = (request: Request, response: Response) =>
       traced(operation, request, () => serve(steps, request, response));
     const path = routePattern(operation.path);

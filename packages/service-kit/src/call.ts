@@ -1,6 +1,7 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Database, Sql } from './database.ts';
+import type { PermitQueue } from './fair-permits.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
 import { inputParser, queryParser } from './input.ts';
 import type { Logger } from './logging.ts';
@@ -44,25 +45,47 @@ export interface RequestCall {
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
 
+/** Parts that the operations of a process share. */
+interface Shared {
+  waiters: KeyWaiters;
+  /** Connections to the database, by owner. */
+  connections: PermitQueue;
+}
+
 /** The steps that every request of one operation goes through, and what its requests share. */
 export class Steps<Resources> {
   readonly operation: Operation;
   readonly implementation: Implementation<Operation, unknown, Resources>;
   readonly context: BindingContext<Resources>;
   readonly waiters: KeyWaiters;
+  readonly #connections: PermitQueue;
   readonly #parseParams: ReturnType<typeof inputParser>;
   readonly #parseQuery: ReturnType<typeof queryParser>;
   readonly #parseBody: ReturnType<typeof bodyParser>;
 
-  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, waiters: KeyWaiters) {
+  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, shared: Shared) {
     const { operation } = bound;
     this.operation = operation;
     this.implementation = bound.implementation;
     this.context = context;
-    this.waiters = waiters;
+    this.waiters = shared.waiters;
+    this.#connections = shared.connections;
     this.#parseParams = inputParser(operation.params, 'text');
     this.#parseQuery = queryParser(operation.query);
     this.#parseBody = bodyParser(operation);
+  }
+
+  /**
+   * Does `work` with one of the connections that the account's owner may have: its own requests wait for each other before others wait for
+   * them. Throws 429 or 503 where none is free in time.
+   */
+  async onConnection<Result>({ owner }: AccountContext, work: () => Promise<Result>): Promise<Result> {
+    if (!this.#connections.tryTake(owner)) await this.#connections.wait(owner, 'the database');
+    try {
+      return await work();
+    } finally {
+      this.#connections.giveBack(owner);
+    }
   }
 
   /**

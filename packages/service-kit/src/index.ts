@@ -13,6 +13,7 @@ export { BatchWriter } from './due-work/batch-writer.ts';
 export type { DueTable } from './due-work/due-rows.ts';
 export * from './due-work/due-work.ts';
 export * from './due-work/work-queue.ts';
+export * from './fair-permits.ts';
 export { addHealth, type Health } from './health.ts';
 export type { Hook, HookCall, HookResponse } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
-import { serviceUnavailable } from '@customer-platform/service-kit';
+import { serviceUnavailable } from './database.ts';
 
 /**
  * A bounded number of permits (sockets, bytes, files) that owners share. An owner may hold at most `ratio` times the
@@ -73,9 +73,9 @@ export class PermitQueue {
 
   /**
    * Waits for a permit that `tryTake` refused. Rejects with 429 or 503, which name `whatIsBusy`, if the queue is full
-   * or the wait too long, and with ClientGone if the response closes.
+   * or the wait too long, and with ClientGone if the response, where given, closes.
    */
-  async wait(owner: string, whatIsBusy: string, response: ServerResponse): Promise<void> {
+  async wait(owner: string, whatIsBusy: string, response?: ServerResponse): Promise<void> {
     if (!this.#places.tryTake(owner)) throw this.refusal(owner, whatIsBusy);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const queue = this.#waiting.get(owner) ?? new Set();
@@ -89,12 +89,12 @@ export class PermitQueue {
     };
     const timer = setTimeout(() => fail(this.refusal(owner, whatIsBusy)), this.#waitMs);
     const leave = () => fail(new ClientGone());
-    response.once('close', leave);
+    response?.once('close', leave);
     try {
       await promise;
     } finally {
       clearTimeout(timer);
-      response.off('close', leave);
+      response?.off('close', leave);
       this.#places.giveBack(owner);
     }
   }

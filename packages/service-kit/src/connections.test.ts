@@ -1,0 +1,41 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Database } from './database.ts';
+
+let platform: Platform;
+let sql: Database;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'], env: { DATABASE_POOL: '4' } });
+  sql = platform.database('cdp');
+}, 60_000);
+afterAll(() => platform?.stop());
+
+/** Returns how many statements wait for a row that another transaction has locked. */
+async function waiting(): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return row!.count;
+}
+
+it('requests of one account that wait for each other leave connections to others', async () => {
+  const [busy, other] = [await platform.account(), await platform.account()];
+  const { id } = await busy.client.createContact({ body: { name: 'Ada' } });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+  const holding = sql.begin(async (tx) => {
+    await tx`select 1 from contacts where account_id = ${busy.id} and id = ${id} for update`;
+    lock();
+    await released;
+  });
+  await locked;
+  const names = Array.from({ length: 20 }, (_, index) => `Ada ${index}`);
+  const changes = names.map((name) => busy.request('PATCH', `/v1/cdp/contacts/${id}`, { body: { name } }));
+  await waitFor('half of the connections to wait', async () => (await waiting()) === 2);
+  // Reads and writes of others, one after the other, while none of those has gone on.
+  await other.client.createContact({ body: { name: 'Grace' } });
+  expect((await other.client.listContacts({})).data).toMatchObject([{ name: 'Grace' }]);
+  expect(await waiting()).toBe(2);
+  release();
+  await holding;
+  expect(new Set((await Promise.all(changes)).map(({ status }) => status))).toEqual(new Set([200]));
+});
