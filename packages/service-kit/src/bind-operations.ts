@@ -15,6 +15,8 @@ import { write } from './write.ts';
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
 
+/** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
+const connectionRatio = 2;
 /** Time that a request waits for one of the connections that its account may have. */
 const connectionWaitMs = 5_000;
 
@@ -30,7 +32,7 @@ export function bindOperations<Resources>(
   context: BindingContext<Resources>,
 ): void {
   const connections = new PermitQueue(
-    new FairPermits(context.sql.options.max),
+    new FairPermits(context.sql.options.max, connectionRatio),
     maxConcurrentRequests,
     connectionWaitMs,
   );

@@ -12,8 +12,11 @@ export const baseConfig = z.object({
     .int()
     .min(1)
     .max(200)
-    .default(10)
-    .meta({ description: 'Most connections to PostgreSQL.' }),
+    .default(16)
+    .meta({
+      description:
+        'Maximum number of connections to PostgreSQL; requests of one account hold two thirds of them at most.',
+    }),
   NATS_URL: z.string().min(1).meta({
     description:
       'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222; tls:// asks for TLS.',

@@ -192,7 +192,8 @@ export class OutboxRelay {
         rows.filter((row) => !refused.has(row)),
       );
       for (const { row, error } of refusals) await this.#setAside(tx, row, error);
-      return true;
+      // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
+      return isFull(rows);
     });
   }
 
@@ -221,6 +222,11 @@ export class OutboxRelay {
       () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
+}
+
+/** Returns whether a batch is as large as one may be, so that more may be waiting. */
+function isFull(rows: readonly StoredRow[]): boolean {
+  return rows.length === batchSize || rows.reduce((sum, row) => sum + Buffer.byteLength(row.envelope), 0) >= batchBytes;
 }
 
 /** JetStream's code for a message that is larger than the stream takes. */
