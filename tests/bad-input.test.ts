@@ -3,7 +3,7 @@ import { adminOperations } from '@customer-platform/contracts/accounts';
 import { ErrorEnvelope, type Operation } from '@customer-platform/contracts/core';
 import {
   type Platform,
-  type RawAnswer,
+  type RawResponse,
   type RequestOptions,
   rawRequest,
   startPlatform,
@@ -37,7 +37,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-function expectSound(response: RawAnswer): void {
+function expectSound(response: RawResponse): void {
   expect(response.status).toBeGreaterThanOrEqual(200);
   expect(response.status).toBeLessThan(500);
   if (response.status < 300) return;
@@ -178,7 +178,7 @@ const all: readonly Operation[] = [...operations, ...Object.values(adminOperatio
 const byKey = (list: readonly Operation[]) => list.map((operation) => [operation.key, operation] as const);
 
 /** Sends a request to the operation's server: the control plane, or the public gateway. */
-async function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawAnswer> {
+async function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawResponse> {
   const { method, path } = operation;
   if (!path.startsWith('/admin/')) return await account.request(method, (await seed.path(path)) + query, options);
   const adminPath = path.replace(/\{(\w+)\}/g, (_match, name: string) => adminIds[name]!) + query;

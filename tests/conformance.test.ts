@@ -1,6 +1,6 @@
 import { operations } from '@customer-platform/contracts';
 import { ErrorEnvelope, moduleNames, type Operation } from '@customer-platform/contracts/core';
-import { type Platform, type RawAnswer, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { type Platform, type RawResponse, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bodyOf } from './body-of.ts';
 import { endSeeds, Seed } from './seed.ts';
@@ -32,7 +32,7 @@ async function accountWithMember(settings: Record<string, unknown>): Promise<Tes
   return account;
 }
 
-function expectRefusal(response: RawAnswer, status: number, code: string, field?: string): void {
+function expectRefusal(response: RawResponse, status: number, code: string, field?: string): void {
   expect({ status: response.status, ...ErrorEnvelope.parse(response.body).error }).toMatchObject({
     status,
     code,

@@ -1,6 +1,6 @@
 import { operations } from '@customer-platform/contracts';
 import { ErrorEnvelope, type Operation } from '@customer-platform/contracts/core';
-import { type Platform, type RawAnswer, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { type Platform, type RawResponse, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { nextMonday, Seed } from './seed.ts';
@@ -39,7 +39,7 @@ function integersOf(schema: z.ZodObject | undefined): string[] {
   );
 }
 
-function expectRefused(response: RawAnswer, statuses: number[]): void {
+function expectRefused(response: RawResponse, statuses: number[]): void {
   expect(statuses).toContain(response.status);
   if (response.status >= 300) ErrorEnvelope.parse(response.body);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Platform, type RawAnswer, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, type RawResponse, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callHook, idOf, type OwnProvider, startOwnProvider } from './own-provider.ts';
 
@@ -33,7 +33,7 @@ const inMs = (ms: number) => new Date(platform.clock.now().getTime() + ms).toISO
 const send = (body: object) => account.request('POST', '/v1/messages', { body });
 const put = (channel: string, body: object) => account.request('PUT', `/v1/messages/channels/${channel}`, { body });
 
-function expectRefusal(response: RawAnswer, field: string, says: RegExp): void {
+function expectRefusal(response: RawResponse, field: string, says: RegExp): void {
   const { error } = response.body;
   expect([response.status, error?.code, error?.field]).toEqual([400, 'invalid_request', field]);
   expect(error.message).toMatch(says);
@@ -194,7 +194,7 @@ describe('a hook', () => {
     const kinds = ['message.received', 'message.delivered'];
     return { ...counts, events: platform.events(account.id).filter(({ type }) => kinds.includes(type)).length };
   };
-  const refusals: [string, (body: object) => Promise<RawAnswer>, number, string][] = [
+  const refusals: [string, (body: object) => Promise<RawResponse>, number, string][] = [
     [
       'another secret',
       (body) => call(body, {}, hook, `whsec_${Buffer.alloc(32).toString('base64')}`),

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { type RawAnswer, type Received, type Receiver, rawRequest, startReceiver } from '@customer-platform/testkit';
+import { type RawResponse, type Received, type Receiver, rawRequest, startReceiver } from '@customer-platform/testkit';
 
 /** Message that an `http` provider gets. */
 export interface Sent {
@@ -58,7 +58,7 @@ export async function callHook(
   { gatewayUrl, path, secret }: Hook,
   body: object,
   { at = new Date(), signature }: HookOptions = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const rawBody = JSON.stringify(body);
   const [id, timestamp] = [randomUUID(), String(Math.floor(at.getTime() / 1_000))];
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');

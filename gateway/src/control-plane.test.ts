@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { adminOperations, getMember } from '@customer-platform/contracts/accounts';
 import { getAccountContext, type Operation } from '@customer-platform/contracts/core';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import { type Platform, type RawAnswer, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { type Platform, type RawResponse, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 
@@ -22,7 +22,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-function expectRefusal(response: RawAnswer, status: number, code: string, field?: string): void {
+function expectRefusal(response: RawResponse, status: number, code: string, field?: string): void {
   expect({ status: response.status, ...response.body.error, message: '' }).toEqual({
     status,
     code,

@@ -1,6 +1,6 @@
 import {
   type Database,
-  isDatabaseAway,
+  isDatabaseUnavailable,
   LRUCache,
   serviceUnavailable,
   TimedOut,
@@ -85,7 +85,7 @@ export class KeyCache {
       try {
         row = await withTimeout(readTimeoutMs, findKeyByHash(this.#sql, Buffer.from(hash, 'base64')));
       } catch (error) {
-        if (!isDatabaseAway(error) && !(error instanceof TimedOut)) throw error;
+        if (!isDatabaseUnavailable(error) && !(error instanceof TimedOut)) throw error;
         return this.#knownThroughOutage(hash, error);
       }
       if (version === changes.version) return this.#remember(hash, row);

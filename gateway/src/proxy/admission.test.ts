@@ -1,6 +1,12 @@
 import { operations } from '@customer-platform/contracts';
 import { Me } from '@customer-platform/contracts/accounts';
-import { type Platform, type RawAnswer, rawRequest, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import {
+  type Platform,
+  type RawResponse,
+  rawRequest,
+  startPlatform,
+  type TestAccount,
+} from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
 import { startGateway } from '../main.ts';
@@ -25,7 +31,7 @@ beforeEach(async () => {
   account = await platform.account();
 });
 
-function expectRefusal(response: RawAnswer, status: number, code: string, field?: string): void {
+function expectRefusal(response: RawResponse, status: number, code: string, field?: string): void {
   expect({ status: response.status, code: response.body.error.code, field: response.body.error.field }).toEqual({
     status,
     code,
@@ -158,7 +164,7 @@ describe('the path', () => {
     expectRefusal(await account.request('POST', '/hooks/messages/token', { key: null, body: {} }), 404, 'not_found');
   });
 
-  function withoutBody(response: RawAnswer): RawAnswer {
+  function withoutBody(response: RawResponse): RawResponse {
     expect(response.text).toBe('');
     return { ...response, body: { error: { code: 'invalid_request', message: 'HEAD has no body' } } };
   }

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { contextReader, createLogger, listen } from '@customer-platform/service-kit';
 import {
   type Platform,
-  type RawAnswer,
+  type RawResponse,
   rawRequest,
   startPlatform,
   type TestAccount,
@@ -229,7 +229,7 @@ describe('what a client gets back', () => {
   });
 
   it('nothing that may be kept or guessed at, whatever the service says', async () => {
-    const protectedBy = (response: RawAnswer) =>
+    const protectedBy = (response: RawResponse) =>
       ['cache-control', 'x-content-type-options'].map((name) => response.headers.get(name));
     for (const status of [200, 204, 304, 404, 503]) {
       service.respond = (_seen, response) => {

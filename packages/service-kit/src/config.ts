@@ -7,16 +7,10 @@ export const baseConfig = z.object({
   HOST: z.string().default('127.0.0.1').meta({ description: 'Address to listen on.' }),
   PORT: port.default(0).meta({ description: 'Port to listen on; 0 picks a free one.' }),
   DATABASE_URL: z.string().min(1).meta({ description: "PostgreSQL URL of this process's own role." }),
-  DATABASE_POOL: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(200)
-    .default(16)
-    .meta({
-      description:
-        'Maximum number of connections to PostgreSQL; requests of one account hold two thirds of them at most.',
-    }),
+  DATABASE_POOL: z.coerce.number().int().min(1).max(200).default(16).meta({
+    description:
+      'Maximum number of connections to PostgreSQL; requests of one account hold two thirds of them at most.',
+  }),
   NATS_URL: z.string().min(1).meta({
     description:
       'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222; tls:// asks for TLS.',

@@ -2,7 +2,7 @@ import type { EventData, EventDefinition } from '@customer-platform/contracts/co
 import { z } from 'zod';
 import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
-import { isDatabaseAway, type Sql } from './database.ts';
+import { isDatabaseUnavailable, type Sql } from './database.ts';
 import { deleteFailedEvent } from './failed-events.sql.ts';
 import { buryRubbish, type FailedMessage, retryFailedEvents, setAside } from './failed-events.ts';
 import { isUnavailable } from './failed-try.ts';
@@ -63,7 +63,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       await takeOnce(consumer, context, batch);
       for (const message of batch) message.acknowledge();
     } catch (error) {
-      if (isDatabaseAway(error)) throw error;
+      if (isDatabaseUnavailable(error)) throw error;
       const { fitting, misshapen } = byShape(consumer, batch);
       if (misshapen.length === 0) return await orGiveBack(batch, () => takeEach(batch));
       await orGiveBack(

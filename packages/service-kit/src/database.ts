@@ -114,7 +114,7 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
 
 /** Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. */
 function isConnectionBroken(error: unknown): boolean {
-  return isDatabaseAway(error) && typeof error === 'object' && error !== null && 'query' in error;
+  return isDatabaseUnavailable(error) && typeof error === 'object' && error !== null && 'query' in error;
 }
 
 /** The name of the constraint that a statement broke, where its error says one. */
@@ -152,7 +152,7 @@ const chosen = new Set(['40P01', '40001']);
 const lockNotAvailable = '55P03';
 
 /** Returns whether PostgreSQL rolled a transaction back in favour of another: deadlock or serialization failure. */
-export function isUndoneForAnother(error: unknown): boolean {
+export function isTransactionConflict(error: unknown): boolean {
   return error instanceof postgres.PostgresError && chosen.has(error.code);
 }
 
@@ -162,7 +162,7 @@ export function isRefusedData(error: unknown): boolean {
 }
 
 /** Returns whether the database is unavailable (restarting, unreachable, out of connections), rather than the statement wrong. */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   const code = String((error as { code?: unknown } | null)?.code ?? '');
   return unreachable.has(code) || (error instanceof postgres.PostgresError && unavailable.test(code));
 }

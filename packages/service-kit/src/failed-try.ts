@@ -1,5 +1,5 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import { isDatabaseAway } from './database.ts';
+import { isDatabaseUnavailable } from './database.ts';
 import { type FailedTry, storable } from './failed-events.sql.ts';
 
 /** After so many tries an event is dead. */
@@ -21,7 +21,7 @@ export function failedTry(error: unknown, tries: number, firstAt: Date, now: Dat
 
 /** Returns whether something failed because the database or another service is unavailable. */
 export function isUnavailable(error: unknown): boolean {
-  return isDatabaseAway(error) || (error instanceof ApiError && error.status === 503);
+  return isDatabaseUnavailable(error) || (error instanceof ApiError && error.status === 503);
 }
 
 function reasonOf(error: unknown): string {

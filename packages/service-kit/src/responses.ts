@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { isDatabaseAway, isTemporaryFailure, serviceUnavailable } from './database.ts';
+import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
 
 /** A path template of the contracts as Express has it: `{name}` is `:name`. */
@@ -79,7 +79,7 @@ function toApiError(error: unknown, log: Logger): ApiError {
     if (error.status >= 500) log.warn({ err: error }, 'a request was refused for now');
     return error;
   }
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     log.warn({ err: error }, 'the database is unavailable');
     return serviceUnavailable('The service cannot reach its database; try again shortly', error);
   }

@@ -1,6 +1,6 @@
 import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Database, inTransaction, isDatabaseAway, openDatabase } from './database.ts';
+import { type Database, inTransaction, isDatabaseUnavailable, openDatabase } from './database.ts';
 import { isDatabaseMoving } from './health.ts';
 
 const statementMs = 500;
@@ -34,7 +34,7 @@ const failure = (work: Promise<unknown>) =>
 describe('a connection that falls silent', () => {
   it('costs its statements their deadline, and the pool dials again', async () => {
     relay.silence();
-    expect(isDatabaseAway(await failure(one()))).toBe(true);
+    expect(isDatabaseUnavailable(await failure(one()))).toBe(true);
     await waitFor('a new connection', () => one().catch(() => undefined));
   });
 
@@ -45,7 +45,7 @@ describe('a connection that falls silent', () => {
       await tx`select 2`;
       await tx`select 3`;
     });
-    expect(isDatabaseAway(await failure(work))).toBe(true);
+    expect(isDatabaseUnavailable(await failure(work))).toBe(true);
     await waitFor('a new connection', () => inTransaction(sql, (tx) => tx`select 4`).catch(() => undefined));
   });
 
@@ -69,7 +69,7 @@ it('refuses a transaction that no connection becomes free for, and runs nothing 
   const waiting = inTransaction(sql, async () => {
     ran++;
   });
-  expect(isDatabaseAway(await failure(waiting))).toBe(true);
+  expect(isDatabaseUnavailable(await failure(waiting))).toBe(true);
   end();
   await Promise.all(holders);
   expect(await one()).toBe(1);

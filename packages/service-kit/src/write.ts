@@ -1,7 +1,7 @@
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { BindingContext, RequestCall, ServedResponse, Steps } from './call.ts';
-import { inTransaction, isUndoneForAnother, type Sql } from './database.ts';
+import { inTransaction, isTransactionConflict, type Sql } from './database.ts';
 import {
   claimKey,
   type IdempotencyClaim,
@@ -84,7 +84,7 @@ async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded[
   } catch (error) {
     if (error instanceof PrefetchNeeded) return { kind: 'prefetch', work: error.work };
     if (error instanceof StoredElsewhere) return { kind: 'running' };
-    if (isUndoneForAnother(error)) return { kind: 'retry', error };
+    if (isTransactionConflict(error)) return { kind: 'retry', error };
     if (claim && isRepeated(error))
       return await steps.onConnection(account, () => storeRefusal(steps.context, claim, error));
     throw error;

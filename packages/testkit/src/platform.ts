@@ -13,7 +13,7 @@ import { waitFor } from './wait-for.ts';
 export type TestedService = 'agents' | 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
 
 /** Unchecked response: status, headers, JSON body (undefined if there was none), and the body's exact text. */
-export interface RawAnswer {
+export interface RawResponse {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into responses of every shape, wrong ones too
@@ -31,7 +31,7 @@ export interface TestAccount {
   client: Client;
   testClient: Client;
   /** Sends any request with the live key, or with `key` (null: none). */
-  request(method: string, path: string, options?: RequestOptions): Promise<RawAnswer>;
+  request(method: string, path: string, options?: RequestOptions): Promise<RawResponse>;
 }
 
 export interface RequestOptions {
@@ -55,7 +55,7 @@ export interface Platform {
   /** Creates an account; `settings` as in POST /admin/accounts. */
   account(settings?: Record<string, unknown>): Promise<TestAccount>;
   /** Sends a request to the control plane. */
-  admin(method: string, path: string, body?: unknown): Promise<RawAnswer>;
+  admin(method: string, path: string, body?: unknown): Promise<RawResponse>;
   /** Issues another key and returns it. */
   issueKey(accountId: string, options?: Record<string, unknown>): Promise<string>;
   /** Waits for an event of an account that `matches`, and returns its envelope. */
@@ -220,7 +220,7 @@ export async function rawRequest(
   method: string,
   path: string,
   options: RequestOptions = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const headers: Record<string, string> = {};
   if (options.key) headers.authorization = `Bearer ${options.key}`;
   const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body));

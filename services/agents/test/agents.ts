@@ -1,7 +1,7 @@
 import type { Agent } from '@customer-platform/contracts/agents';
 import type { Pipeline } from '@customer-platform/contracts/crm';
 import type { Database } from '@customer-platform/service-kit';
-import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
+import type { Platform, RawResponse, TestAccount } from '@customer-platform/testkit';
 import { expect } from '@jest/globals';
 
 /** An account with a pipeline, and helpers for its agents. */
@@ -10,15 +10,15 @@ export interface Crew {
   /** Sales, the default pipeline. */
   pipeline: Pipeline;
   /** Requests a new agent. Returns the response, whatever its status. */
-  post(body: unknown): Promise<RawAnswer>;
+  post(body: unknown): Promise<RawResponse>;
   /** Creates an agent named Ada who sells. */
   agent(more?: Record<string, unknown>): Promise<Agent>;
   get(id: number): Promise<Agent>;
-  patch(id: number, body: unknown): Promise<RawAnswer>;
+  patch(id: number, body: unknown): Promise<RawResponse>;
   /** POSTs to an agent's path. Returns the response, whatever its status. */
-  act(id: number, action: string, body?: unknown): Promise<RawAnswer>;
-  remove(id: number): Promise<RawAnswer>;
-  putDraft(id: number, blocks: unknown): Promise<RawAnswer>;
+  act(id: number, action: string, body?: unknown): Promise<RawResponse>;
+  remove(id: number): Promise<RawResponse>;
+  putDraft(id: number, blocks: unknown): Promise<RawResponse>;
   /** Creates a live agent. */
   liveAgent(more?: Record<string, unknown>): Promise<Agent>;
 }

@@ -1,18 +1,18 @@
 import type { KnowledgeSource } from '@customer-platform/contracts/agents';
 import { inTransaction } from '@customer-platform/service-kit';
-import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
+import type { Platform, RawResponse, TestAccount } from '@customer-platform/testkit';
 import { type Passage, replacePassages } from '../src/knowledge/passages.sql.ts';
 
 /** An account, and helpers for its knowledge. */
 export interface Library {
   account: TestAccount;
   /** Sends a request to a path under /v1/agents/knowledge. Returns the response, whatever its status. */
-  request(method: string, path: string, body?: unknown): Promise<RawAnswer>;
+  request(method: string, path: string, body?: unknown): Promise<RawResponse>;
   /** Creates a source. Throws PlatformError if it is refused. */
   add(body: Record<string, unknown>): Promise<KnowledgeSource>;
   article(title: string, more?: Record<string, unknown>): Promise<KnowledgeSource>;
   /** Uploads a file. Returns the response, whatever its status. */
-  upload(name: string, bytes: string | Buffer, more?: Record<string, string>): Promise<RawAnswer>;
+  upload(name: string, bytes: string | Buffer, more?: Record<string, string>): Promise<RawResponse>;
   get(id: string): Promise<KnowledgeSource>;
   /** Makes a source ready with these texts as its passages, without reading it; `language` is the account's. */
   read(id: string, texts: (string | Partial<Passage>)[], language?: string): Promise<void>;
@@ -62,7 +62,7 @@ async function uploadTo(
   name: string,
   bytes: string | Buffer,
   more: Record<string, string>,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const form = new FormData();
   form.append('file', new File([typeof bytes === 'string' ? bytes : new Uint8Array(bytes)], name));
   for (const [field, value] of Object.entries(more)) form.append(field, value);

@@ -5,7 +5,7 @@ import type { Plan } from '@customer-platform/contracts/agents';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
-import { type Platform, type RawAnswer, rawRequest, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, type RawResponse, rawRequest, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { type PlanningDocument, readDocument } from '../src/planning/prompt.ts';
 
 /** A request that the fake AI provider received. */
@@ -109,7 +109,7 @@ export interface Desk {
   pipeline: Pipeline;
   deal: Deal;
   /** Sends a WhatsApp message from the contact. */
-  write(text: string, from?: string): Promise<RawAnswer>;
+  write(text: string, from?: string): Promise<RawResponse>;
   /** Requests a plan for the contact. */
   ask(goal?: string): Promise<Plan>;
   plans(): Promise<Plan[]>;

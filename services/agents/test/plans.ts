@@ -3,7 +3,7 @@ import type { AgentAction, Plan, PlanStatus } from '@customer-platform/contracts
 import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import { type Database, inTransaction } from '@customer-platform/service-kit';
-import { type Platform, type RawAnswer, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, type RawResponse, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { startNext } from '../src/plans/plan-state.ts';
 import { insertSteps, type NewStep } from '../src/plans/plans.sql.ts';
 
@@ -46,10 +46,10 @@ export interface Agency {
   plan(options?: PlanOptions): Promise<Plan>;
   get(id: number): Promise<Plan>;
   /** Decides a plan, or one of its steps. Returns the response, whatever its status. */
-  decide(plan: number, decision: string, body?: object): Promise<RawAnswer>;
-  decideStep(plan: number, step: number, decision: string, body?: object): Promise<RawAnswer>;
+  decide(plan: number, decision: string, body?: object): Promise<RawResponse>;
+  decideStep(plan: number, step: number, decision: string, body?: object): Promise<RawResponse>;
   /** Updates a step. Returns the response, whatever its status. */
-  change(plan: Plan, order: number, body: object): Promise<RawAnswer>;
+  change(plan: Plan, order: number, body: object): Promise<RawResponse>;
   /** Waits until a plan has a status. Returns it. */
   until(id: number, status: PlanStatus): Promise<Plan>;
   /** Returns the kinds of its plan events, oldest first, once one of the kind `last` has arrived. */

@@ -1,5 +1,5 @@
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
-import type { Platform, RawAnswer, TestAccount } from '@customer-platform/testkit';
+import type { Platform, RawResponse, TestAccount } from '@customer-platform/testkit';
 
 /** An account with its default pipeline, and helpers for its deals. */
 export interface Sales {
@@ -12,9 +12,9 @@ export interface Sales {
   /** Returns the deal's current state. */
   get(id: string): Promise<Deal>;
   /** Requests a change of a deal's stage or status. Returns the response, whatever its status. */
-  change(id: string, action: string, body?: unknown): Promise<RawAnswer>;
+  change(id: string, action: string, body?: unknown): Promise<RawResponse>;
   /** Updates a deal's fields. Returns the response, whatever its status. */
-  patch(id: string, body: unknown): Promise<RawAnswer>;
+  patch(id: string, body: unknown): Promise<RawResponse>;
 }
 
 export async function openSales(platform: Platform, settings: Record<string, unknown> = {}): Promise<Sales> {

@@ -3,7 +3,7 @@ import type { Channel, MessageDetail } from '@customer-platform/contracts/messag
 import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import {
   type Platform,
-  type RawAnswer,
+  type RawResponse,
   type Receiver,
   rawRequest,
   startReceiver,
@@ -46,7 +46,7 @@ export interface Shop {
   account: TestAccount;
   hooks: Record<string, string>;
   /** Posts to a channel's hook, signed with its provider's secret. */
-  hook(channel: Channel, body: object, secret?: string): Promise<RawAnswer>;
+  hook(channel: Channel, body: object, secret?: string): Promise<RawResponse>;
 }
 
 export async function openShop(

@@ -1,6 +1,6 @@
 import { audienceFailed, audienceReady } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { isDatabaseAway, isTemporaryFailure, type Job, type WorkCall } from '@customer-platform/service-kit';
+import { isDatabaseUnavailable, isTemporaryFailure, type Job, type WorkCall } from '@customer-platform/service-kit';
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -106,7 +106,7 @@ function isCutOff(error: unknown): boolean {
 }
 
 function isFailedAttempt(error: unknown): boolean {
-  return isCutOff(error) || !(isDatabaseAway(error) || isTemporaryFailure(error));
+  return isCutOff(error) || !(isDatabaseUnavailable(error) || isTemporaryFailure(error));
 }
 
 function describe(error: unknown): string {
