@@ -2,7 +2,7 @@ import type { EventData, EventDefinition } from '@customer-platform/contracts/co
 import { z } from 'zod';
 import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
-import { isDatabaseUnavailable, type Sql } from './database.ts';
+import { isDatabaseUnavailable, isStatementTimeout, type Sql } from './database.ts';
 import { deleteFailedEvent } from './failed-events.sql.ts';
 import { buryRubbish, type FailedMessage, retryFailedEvents, setAside } from './failed-events.ts';
 import { isUnavailable } from './failed-try.ts';
@@ -65,33 +65,13 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
       const { fitting, misshapen } = byShape(consumer, batch);
-      if (misshapen.length === 0) return await orGiveBack(batch, () => takeEach(batch));
+      if (misshapen.length === 0) return await orGiveBack(batch, () => takeEach(consumer, context, batch));
       await orGiveBack(
         misshapen.map(({ message }) => message),
         () => setAside(context, name, misshapen),
       );
       if (fitting.length > 0) await orGiveBack(fitting, () => takeAll(fitting));
     }
-  };
-  /** Takes each event alone. After several in a row that find something unavailable, the rest stays with the bus for now. */
-  const takeEach = async (batch: EventMessage[]): Promise<void> => {
-    const failures: FailedMessage[] = [];
-    let unavailable = 0;
-    for (const message of batch) {
-      if (unavailable === maxUnavailable) {
-        message.giveBack(retryDelayMs);
-        continue;
-      }
-      try {
-        await takeOnce(consumer, context, [message]);
-        message.acknowledge();
-        unavailable = 0;
-      } catch (error) {
-        failures.push({ message, error });
-        unavailable = isUnavailable(error) ? unavailable + 1 : 0;
-      }
-    }
-    if (failures.length > 0) await setAside(context, name, failures);
   };
   /** While the database is unavailable events stay with the bus. */
   const orGiveBack = async (messages: ReceivedMessage[], work: () => Promise<void>) => {
@@ -126,6 +106,41 @@ type EventMessage = ReceivedMessage & { event: ReceivedEvent };
 
 function isEvent(message: ReceivedMessage): message is EventMessage {
   return message.event !== undefined;
+}
+
+/**
+ * Takes each event alone. After several in a row that find something unavailable, the rest stays with the bus for now; after one that
+ * waited in vain for a lock, the others of its account are set aside untried: each would wait as long, and everybody behind it.
+ */
+async function takeEach<Resources>(
+  consumer: Consumer<Resources>,
+  context: WorkContext<Resources>,
+  batch: EventMessage[],
+): Promise<void> {
+  const failures: FailedMessage[] = [];
+  const timeouts = new Map<string, unknown>();
+  let unavailable = 0;
+  for (const message of batch) {
+    if (unavailable === maxUnavailable) {
+      message.giveBack(retryDelayMs);
+      continue;
+    }
+    const { account } = message.event;
+    if (timeouts.has(account)) {
+      failures.push({ message, error: timeouts.get(account) });
+      continue;
+    }
+    try {
+      await takeOnce(consumer, context, [message]);
+      message.acknowledge();
+      unavailable = 0;
+    } catch (error) {
+      failures.push({ message, error });
+      if (isStatementTimeout(error)) timeouts.set(account, error);
+      unavailable = isUnavailable(error) ? unavailable + 1 : 0;
+    }
+  }
+  if (failures.length > 0) await setAside(context, consumer.name, failures);
 }
 
 /** Separates the events whose data is not what their kind's definition says. */

@@ -156,6 +156,11 @@ export function isTransactionConflict(error: unknown): boolean {
   return error instanceof postgres.PostgresError && chosen.has(error.code);
 }
 
+/** Returns whether PostgreSQL cut a statement off that took too long or waited too long for a lock. */
+export function isStatementTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03');
+}
+
 /** Returns whether PostgreSQL will never take these values: one has the wrong type, or breaks a constraint. */
 export function isRefusedData(error: unknown): boolean {
   return error instanceof postgres.PostgresError && /^2[23]/.test(error.code);

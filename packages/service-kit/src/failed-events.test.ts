@@ -264,6 +264,28 @@ describe('an event that a consumer cannot take', () => {
     await withConsumer(kind, takeAll, test, [definition]);
   });
 
+  it('that waits in vain for a lock lets no other of its account wait as long, nor others behind them', async () => {
+    const kind = 'long.waited';
+    const slow = envelope(kind, { n: -1 }).account;
+    let waited = 0;
+    const taken: number[] = [];
+    const take = ({ account, data }: ReceivedEvent<{ n: number }>) => {
+      if (account === slow) {
+        waited++;
+        throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+      }
+      taken.push(data.n);
+    };
+    for (let n = 0; n < 20; n++) await publish(kind, JSON.stringify({ ...envelope(kind, { n }), account: slow }));
+    await publish(kind, JSON.stringify(envelope(kind, { n: 20 })));
+    await withConsumer(kind, each(take), async () => {
+      await waitFor('the event behind them', () => taken.includes(20));
+      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 20);
+      // Each of the batches they came in tries one of them twice: with the others, and alone.
+      expect(waited).toBeLessThan(10);
+    });
+  });
+
   it('is taken once, as soon as it can be', async () => {
     let works = false;
     const taken: number[] = [];
