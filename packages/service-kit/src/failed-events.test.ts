@@ -254,7 +254,7 @@ describe('an event that a consumer cannot take', () => {
         const found = await failedOf(kind);
         return found.length === 25 && found;
       });
-      expect(rows[0]!.reason).toMatch(/data is no bad\.shape: .*expected number.*\n.*at n$/s);
+      for (const part of ['data is no bad.shape: ', 'expected number', 'at n']) expect(rows[0]!.reason).toContain(part);
       const taken = () => batches.filter((batch) => batch.every((value) => typeof value === 'number')).flat();
       await waitFor('all numbers', () => taken().includes(24));
       expect(taken()).toEqual([...Array(25).keys()]);
