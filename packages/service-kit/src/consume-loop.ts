@@ -1,6 +1,7 @@
 import { type Envelope, ownerOf } from '@customer-platform/contracts/core';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
+import { countWithin } from './count-within.ts';
 import type { Logger } from './logging.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
@@ -96,7 +97,9 @@ export class ConsumeLoop {
     let taking: Promise<void> | undefined;
     const takeAll = async () => {
       while (waiting.length > 0) {
-        const batch = waiting.splice(0, this.#sizeOfNext(waiting)).map(receivedMessage);
+        const sizes = waiting.map(({ data }) => data.length);
+        const count = countWithin(sizes, { items: this.#batchSize, bytes: batchBytes });
+        const batch = waiting.splice(0, count).map(receivedMessage);
         // What was not acknowledged comes again after the consumer's time to acknowledge.
         await this.#take(batch).catch((error: unknown) =>
           this.#log.error({ err: error }, 'a batch could not be taken'),
@@ -110,16 +113,6 @@ export class ConsumeLoop {
       taking ??= Promise.resolve().then(takeAll);
     }
     await taking;
-  }
-
-  /** Returns how many of the waiting messages make the next batch: one at least. */
-  #sizeOfNext(waiting: readonly JsMsg[]): number {
-    let bytes = 0;
-    const tooMany = waiting.findIndex(({ data }, index) => {
-      bytes += data.length;
-      return index > 0 && (index === this.#batchSize || bytes > batchBytes);
-    });
-    return tooMany === -1 ? waiting.length : tooMany;
   }
 }
 

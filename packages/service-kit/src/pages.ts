@@ -1,4 +1,5 @@
 import { ApiError, maxIntegerId, type Page, uuid } from '@customer-platform/contracts/core';
+import { countWithin } from './count-within.ts';
 
 /** A list as its operation knows it: how it is read, continued and shown. */
 interface List<Row, Item, Position> {
@@ -28,23 +29,14 @@ export async function readPage<Row, Item, Position>(
   const after = cursor === undefined ? undefined : await list.position(cursor);
   if (cursor !== undefined && after === undefined) throw badCursor();
   const rows = await list.rows(after, limit + 1);
-  const shown = list.bytes ? rows.slice(0, Math.min(limit, rowsWithin(rows.map(list.bytes)))) : rows.slice(0, limit);
+  const { bytes = () => 0 } = list;
+  const shown = rows.slice(0, countWithin(rows.map(bytes), { items: limit, bytes: maxPageBytes }));
   const hasMore = rows.length > shown.length;
   return {
     data: shown.map((row) => list.item(row)),
     has_more: hasMore,
     next: hasMore ? String(shown.at(-1)![list.cursor]) : null,
   };
-}
-
-/** Returns how many of these rows a page has room for, 1 at least. */
-function rowsWithin(bytes: readonly number[]): number {
-  let sum = 0;
-  const tooMany = bytes.findIndex((size, index) => {
-    sum += size;
-    return index > 0 && sum > maxPageBytes;
-  });
-  return tooMany === -1 ? bytes.length : tooMany;
 }
 
 /** Returns the `position` of a list whose positions are UUIDs; `isKnown` says whether the list has one. */
