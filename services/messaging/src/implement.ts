@@ -7,7 +7,7 @@ export interface MessagingResources {
   secretKeys: SecretKeys;
   tools: Omit<ProviderTools, 'hookUrl'>;
   hookUrlOf(token: string): string;
-  dispatcher: Worker;
+  sending: Worker;
   /** Returns a function that sends requests to other services, for an account. */
   askFor(accountId: string): Ask;
   inbound: Worker;

@@ -17,10 +17,9 @@ import { sendMessage } from './messages/send-message.ts';
 import { applyReceipts } from './receipts/apply-receipts.ts';
 import { inboundAnnouncement } from './receipts/inbound-announcer.ts';
 import { takeHook } from './receipts/take-hook.ts';
-import { Dispatcher } from './sending/dispatcher.ts';
 import { endLostTries, fallBack } from './sending/fall-back.ts';
+import { messageSending } from './sending/send-queue.ts';
 import { endSuspendedMessages, Suspensions } from './sending/suspended-accounts.ts';
-import { writeResults } from './sending/write-results.ts';
 import { getTemplates } from './templates/get-templates.ts';
 import { onConfirmationDue } from './templates/on-confirmation-due.ts';
 import { onReminderDue } from './templates/on-reminder-due.ts';
@@ -56,7 +55,7 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
 /** Bytes kept of a response: a provider may repeat the whole message. */
 const keptBytes = 64 * 1024;
 
-/** Starts the dispatcher and its resources; `stop` lets running tries finish. */
+/** Starts the queues and their resources; `stop` lets running tries finish. */
 async function makeResources(foundation: Foundation<MessagingConfig>) {
   const { config } = foundation;
   const guard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5_000) };
@@ -73,23 +72,17 @@ async function makeResources(foundation: Foundation<MessagingConfig>) {
     tools: { poster, guard, twilioUrl: config.MESSAGING_TWILIO_URL, whatsappUrl: config.MESSAGING_WHATSAPP_URL },
     hookUrlOf: (token: string) => `${config.PUBLIC_URL}/hooks/messages/${token}`,
   };
-  const dispatcher = new Dispatcher({
-    ...foundation,
-    ...shared,
-    suspensions: new Suspensions(foundation.accounts),
-    maxPerLane: config.MESSAGING_MAX_PER_CHANNEL,
-    maxInFlight: config.MESSAGING_MAX_IN_FLIGHT,
-    write: (ended) => writeResults(foundation, ended),
-  });
+  const context = { ...foundation, ...shared, suspensions: new Suspensions(foundation.accounts) };
+  const sending = new WorkQueue(foundation, messageSending(foundation, context));
   const inbound = new WorkQueue(foundation, inboundAnnouncement(foundation));
   return {
     ...shared,
     askFor: (accountId: string) => askAs(foundation.bus, accountId),
-    dispatcher,
+    sending,
     inbound,
     async stop() {
       await inbound.stop();
-      await dispatcher.stop();
+      await sending.stop();
       await poster.close();
     },
   };

@@ -18,12 +18,13 @@ export interface DueTable {
 
 export type Fragment = PendingQuery<Row[]>;
 
-/** Due rows looked at in one statement, and lanes looked at in one. */
+/** Due rows looked at in one statement, and lanes looked at in one: at least and at most, in between four for each that is claimed. */
+const minLookedAt = 50;
 const maxLookedAt = 200;
 
 /**
  * Selects the keys of rows to claim, firsts of their lanes before seconds and so on, at most what `room` says, and locks them, passing
- * over those that are locked. It looks at the 200 that have been due longest, whoever they belong to, or only at those of `room.lanes`.
+ * over those that are locked. It looks at up to 200 that have been due longest, whoever they belong to, or only at those of `room.lanes`.
  */
 export function dueRows(
   sql: Sql,
@@ -32,7 +33,7 @@ export function dueRows(
 ): Fragment {
   const key = Object.keys(table.key);
   const lane = laneColumns(table);
-  const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestDue(sql, table, now);
+  const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestDue(sql, table, now, room.limit);
   return sql`
     select ${sql(key.map((column) => `t.${column}`))} from (
       select counted.*, row_number() over (order by counted.nth, counted.due_since) as place from (
@@ -46,10 +47,11 @@ export function dueRows(
     order by ranked.place limit ${room.limit} for update of t skip locked`;
 }
 
-function longestDue(sql: Sql, table: DueTable, now: Date): Fragment {
+function longestDue(sql: Sql, table: DueTable, now: Date, claimed: number): Fragment {
+  const looked = Math.min(Math.max(claimed * 4, minLookedAt), maxLookedAt);
   return sql`
     select ${sql(lookedColumns(table))}, ${sql(table.due)} as due_since from ${sql(table.name)}
-    where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${maxLookedAt}`;
+    where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${looked}`;
 }
 
 /** Selects what is due of each lane, up to what it has free: nothing of others is read. */

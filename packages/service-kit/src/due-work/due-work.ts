@@ -23,7 +23,7 @@ export interface Claim {
   /** Selects and locks the keys of the rows to claim. */
   due: Fragment;
   now: Date;
-  /** New value of the rows' due column. */
+  /** New value of the rows' due column, where they are run again. */
   leasedUntil: Date;
 }
 
@@ -33,31 +33,38 @@ export interface Backoff {
   longestMs: number;
 }
 
+/** Retries of a queue. */
+export interface Retries {
+  /** Time after which a row is claimed by another process if its own died; renewed while the row runs. */
+  leaseMs: number;
+  backoff: Backoff;
+}
+
 /**
- * One queue: rows of a table that any number of processes run, each row once at a time, under a lease that is renewed while it runs. No
- * transaction is open while a row runs.
+ * One queue: rows of a table that any number of processes run, each row once at a time. No transaction is open while a row runs.
  */
 export interface DueWork<Row extends DueRow, Result> {
   /** Its name in metrics, logs and spans. */
   queue: string;
   table: DueTable;
   concurrency: SlotBounds;
-  /** Time after which a row is claimed by another process if its own died. */
-  leaseMs: number;
-  backoff: Backoff;
+  /** Null where a row must not be run twice: its claim takes the due time away, and the module ends rows whose process died. */
+  retries: Retries | null;
   /** Poll interval for due rows that no wake told of. */
   everyMs: number;
   /** Wait for more after a wake, so that what becomes due at once is one claim. */
   gatherMs?: number;
   /** Time that `stop` lets runs go on before their signals are aborted. */
   stopMs: number;
+  /** Returns whether the process has more urgent work: few rows are claimed then. */
+  yields?(): boolean;
   /** Rows need the bus: none is claimed while it is unavailable. */
   needsBus?: boolean;
-  /** Claims rows in one statement: sets their due column to the end of the lease and counts the attempt. */
+  /** Claims rows in one statement: sets their due column to the end of the lease, or to null, and counts the attempt. */
   claim(sql: Database, claim: Claim): Promise<Row[]>;
   /**
    * Runs one row. The signal is aborted when the process stops, and when the row is another's by now. What it throws has the row run again
-   * after its backoff.
+   * after its backoff; without retries it must not throw.
    */
   run(row: Row, signal: AbortSignal): Promise<Result>;
   /** Ends a row whose run threw, instead of another attempt; undefined lets it wait for that. */

@@ -69,11 +69,11 @@ export class FairSlots {
     return this.#accounts.running;
   }
 
-  /** Returns what may begin now; undefined where nothing may. */
-  room(): Room | undefined {
+  /** Returns what may begin now, at most `cap` rows; undefined where nothing may. */
+  room(cap = Number.POSITIVE_INFINITY): Room | undefined {
     const { most, firstPerLane, keepsSlowApart } = this.#bounds;
     const { free, freeOfFresh } = this.#accounts;
-    const limit = keepsSlowApart ? freeOfFresh : free;
+    const limit = Math.min(keepsSlowApart ? freeOfFresh : free, cap);
     if (limit <= 0) return undefined;
     const lanes = [...this.#lanes.values()].map((state) => {
       const { lane, running } = state;

@@ -53,8 +53,7 @@ function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Err
       queue: 'errands',
       table,
       concurrency: { most: 16, perLane: 4 },
-      leaseMs,
-      backoff: { firstMs: 1_000, longestMs: 60_000 },
+      retries: { leaseMs, backoff: { firstMs: 1_000, longestMs: 60_000 } },
       everyMs: 20,
       stopMs: 0,
       claim: (database, { due, leasedUntil }) => database<Errand[]>`
@@ -153,7 +152,7 @@ describe('due rows', () => {
   it('keep their lease while they run, however long', async () => {
     await add(1);
     const { begun, run, release } = held();
-    start(run, { leaseMs: 60 });
+    start(run, { retries: { leaseMs: 60, backoff: { firstMs: 1_000, longestMs: 60_000 } } });
     await waitFor('it to run', () => begun.length === 1);
     for (let renewal = 0; renewal < 3; renewal++) {
       const until = (await rows())[0]!.due_at!.getTime();
@@ -171,7 +170,7 @@ describe('due rows', () => {
   it('whose lease was lost are cut off, and nothing is written of them', async () => {
     await add(1);
     const { begun, run } = held();
-    const queue = start(run, { leaseMs: 60 });
+    const queue = start(run, { retries: { leaseMs: 60, backoff: { firstMs: 1_000, longestMs: 60_000 } } });
     await waitFor('it to run', () => begun.length === 1);
     const elsewhere = new Date(nowMs + 3_600_000);
     await sql`update errands set due_at = ${elsewhere}`;

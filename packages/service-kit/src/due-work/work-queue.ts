@@ -29,6 +29,9 @@ const maxUnwritten = 1_000;
 const maxBatch = 200;
 /** Minimum time between looks at lanes one by one, while the rows of others stand before them. */
 const lanesEveryMs = 20;
+/** Rows claimed at a time, and the time between claims, while the process has more urgent work. */
+const yieldingMost = 8;
+const yieldingEveryMs = 50;
 /** After so many failures in a row the next one is logged. */
 const logEvery = 100;
 
@@ -72,9 +75,10 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #slow: DeadlineWatch<Run<Row>>;
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: WakeLoop;
-  readonly #leases: WakeLoop;
+  readonly #leases: WakeLoop | undefined;
   #lastLane: Lane | undefined;
   #lanesAt = 0;
+  #claimedAt = 0;
   #failures = 0;
   #isStopping = false;
 
@@ -82,7 +86,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   constructor(foundation: WorkFoundation, work: DueWork<Row, Result>) {
     this.#foundation = foundation;
     this.#work = work;
-    const { queue, concurrency, everyMs, gatherMs, leaseMs } = work;
+    const { queue, concurrency, everyMs, gatherMs, retries } = work;
     const log = foundation.log.child({ queue });
     this.#slots = new FairSlots(concurrency);
     this.#slow = new DeadlineWatch<Run<Row>>(slowMs, sweepMs, (run) => {
@@ -99,13 +103,16 @@ export class WorkQueue<Row extends DueRow, Result> {
     });
     const pace = { everyMs, slowestRetryMs, log, ...(gatherMs === undefined ? {} : { gatherMs }) };
     this.#look = new WakeLoop(queue, pace, () => this.#claim());
-    const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
-    this.#leases = new WakeLoop(`${queue}: leases`, renewal, () => this.#renew());
+    if (retries) {
+      const { leaseMs } = retries;
+      const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
+      this.#leases = new WakeLoop(`${queue}: leases`, renewal, () => this.#renew(leaseMs));
+    }
     meter.addBatchObservableCallback(async (result) => {
       const now = foundation.clock();
       const { ready, later, oldest_due_at } = await measureQueue(foundation.sql, work.table, now);
       result.observe(gauges.ready, ready, { queue });
-      result.observe(gauges.waiting, later - this.#slots.running, { queue });
+      result.observe(gauges.waiting, retries ? later - this.#slots.running : later, { queue });
       result.observe(gauges.running, this.#slots.running, { queue });
       const lagMs = oldest_due_at === null ? 0 : now.getTime() - oldest_due_at.getTime();
       result.observe(gauges.lag, Math.max(0, lagMs) / 1000, { queue });
@@ -132,7 +139,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     // Whatever does not heed its signal is left to its lease.
     await waitUntil(hasEnded, abortedMs);
     this.#slow.stop();
-    await this.#leases.stop();
+    await this.#leases?.stop();
     await this.#writer.stop();
   }
 
@@ -141,11 +148,14 @@ export class WorkQueue<Row extends DueRow, Result> {
     const { bus, sql, clock } = this.#foundation;
     if (this.#isStopping || this.#writer.waiting > maxUnwritten) return false;
     if (this.#work.needsBus && !bus.isConnected()) return false;
-    const room = this.#slots.room();
+    const yields = this.#work.yields?.() ?? false;
+    if (yields && performance.now() - this.#claimedAt < yieldingEveryMs) return false;
+    const room = this.#slots.room(yields ? yieldingMost : undefined);
     if (!room) return false;
+    this.#claimedAt = performance.now();
     const { table } = this.#work;
     const found = await this.#begin(dueRows(sql, table, { room, now: clock(), from: 'longest due' }));
-    if (found > 0) return true;
+    if (found > 0) return !yields;
     // Those that are at their bounds may stand before all others: these are found lane by lane.
     const isFull = room.lanes.some(({ free }) => free === 0);
     if (!isFull || performance.now() - this.#lanesAt < lanesEveryMs) return false;
@@ -169,7 +179,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   async #begin(due: Fragment): Promise<number> {
     const { sql, clock } = this.#foundation;
     const now = clock();
-    const leasedUntil = new Date(now.getTime() + this.#work.leaseMs);
+    const leasedUntil = new Date(now.getTime() + (this.#work.retries?.leaseMs ?? 0));
     const rows = await this.#work.claim(sql, { due, now, leasedUntil });
     for (const row of rows) {
       const begun = { startedAtMs: performance.now(), isOver: false, isSlow: false };
@@ -197,7 +207,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   }
 
   async #outcomeOf({ row, stop: { signal } }: Run<Row>): Promise<Outcome<Result>> {
-    const { queue, run, giveUp, backoff, counts } = this.#work;
+    const { queue, run, giveUp, retries, counts } = this.#work;
     const { clock } = this.#foundation;
     try {
       const result = await inSpan(queue, { parent: row.trace ?? undefined }, () => run(row, signal));
@@ -205,11 +215,12 @@ export class WorkQueue<Row extends DueRow, Result> {
       return { kind: 'done', result };
     } catch (error) {
       if (signal.reason instanceof LeaseLost) return { kind: 'lost' };
-      if (signal.reason instanceof Stopped) return { kind: 'again', dueAt: clock(), counts: false };
+      if (signal.reason instanceof Stopped && retries) return { kind: 'again', dueAt: clock(), counts: false };
       const result = giveUp?.(row, error);
-      this.#note(row, error, result === undefined);
+      this.#note(row, error, result === undefined && retries !== null);
       if (result !== undefined) return { kind: 'done', result };
-      const dueAt = new Date(clock().getTime() + backoffMs(backoff, row.attempts));
+      if (!retries) return { kind: 'lost' };
+      const dueAt = new Date(clock().getTime() + backoffMs(retries.backoff, row.attempts));
       return { kind: 'again', dueAt, counts: counts?.(error) ?? true };
     }
   }
@@ -230,9 +241,9 @@ export class WorkQueue<Row extends DueRow, Result> {
   }
 
   /** Renews the leases that have less than two thirds left, and aborts the runs whose rows are another's. */
-  async #renew(): Promise<boolean> {
+  async #renew(leaseMs: number): Promise<boolean> {
     const { sql, clock } = this.#foundation;
-    const { leaseMs, table } = this.#work;
+    const { table } = this.#work;
     const now = clock().getTime();
     const ending = [...this.#runs].filter(({ leasedUntil }) => leasedUntil.getTime() <= now + (leaseMs * 2) / 3);
     if (ending.length === 0) return false;

@@ -46,7 +46,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         message: null,
         refusal: `The channel ${channel} is not set up; PUT /v1/messages/channels/${channel} sets it up`,
       };
-    resources.dispatcher.wake();
+    resources.sending.wake();
     return { message, refusal: null };
   },
 );

@@ -10,7 +10,7 @@ export const releaseScheduledMessages: Job<MessagingResources> = {
   everyMs: 500,
   async run({ tx, now, resources }) {
     const released = await releaseScheduled(tx, now, batchSize);
-    if (released > 0) resources.dispatcher.wake();
+    if (released > 0) resources.sending.wake();
     return released === batchSize;
   },
 };

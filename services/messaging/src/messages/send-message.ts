@@ -65,6 +65,6 @@ export const sendMessage = implement(contract.sendMessage, {
     const text = `channels[${missing}].channel must be set up first: PUT /v1/messages/channels/${named[missing]}`;
     return fail('invalid_request', text, 'channels');
   },
-  committed: ({ dispatcher }) => dispatcher.wake(),
+  committed: ({ sending }) => sending.wake(),
   isOneStatement: true,
 });

@@ -35,7 +35,7 @@ export const applyReceipts: Job<MessagingResources> = {
       .filter((receipt) => ageOf(receipt, now) <= keptMs)
       .map((receipt) => ({ receipt, dueAt: new Date(now.getTime() + firstWaitMs + ageOf(receipt, now)) }));
     if (arrived.length > 0) await settleReceipts(tx, [...known, ...stale], waiting);
-    if (known.length > 0) call.resources.dispatcher.wake();
+    if (known.length > 0) call.resources.sending.wake();
     return arrived.length === batchSize;
   },
 };

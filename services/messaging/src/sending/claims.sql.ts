@@ -1,19 +1,22 @@
 import { joinContact } from '@customer-platform/contact-copy';
 import type { Channel, MessageStep } from '@customer-platform/contracts/messaging';
-import type { Database, Sql, TraceHeaders } from '@customer-platform/service-kit';
+import type { Claim, Database, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
 import type { MessageRef } from '../messages/attempts.sql.ts';
 
-/** One account's one channel: what waits on it is sent beside the others'. */
-export interface Lane {
-  account_id: string;
-  channel: Channel;
-}
+/** Attempts of messages, as a queue: an attempt is due when its call of the provider may begin. */
+export const dueAttempts: DueTable = {
+  name: 'attempts',
+  key: { account_id: 'uuid', message_id: 'uuid', number: 'smallint' },
+  hasChannels: true,
+  due: 'due_at',
+  attempts: 'tries',
+};
 
-/** A try that has begun: it is written so before its provider is called. */
-export interface Claim extends Lane, MessageRef {
+/** A call of a provider that has begun: it is written so before the provider is called. */
+export interface DueAttempt extends DueRow, MessageRef {
   number: number;
   attempt_id: string;
-  tries: number;
+  channel: Channel;
   step: MessageStep;
   purpose: string;
   contact_id: string | null;
@@ -24,52 +27,12 @@ export interface Claim extends Lane, MessageRef {
   provider: string | null;
   settings: Buffer | null;
   token: string | null;
-  trace: TraceHeaders | null;
 }
 
-export interface ClaimResult {
-  claims: Claim[];
-  /** The last lane that was looked at, where there may be more behind it. */
-  last: Lane | undefined;
-}
-
-/** So many lanes are looked at in one statement. */
-const maxLanes = 200;
-
-/**
- * Begins at most `most` tries that are due, at most `perLane` of a lane and of those in `busy` as many as are free, earliest first in
- * each. Lanes are found one from the other by the index, from the one after `after`: what waits on one is not read for another. A
- * message that is being changed is passed over.
- */
-export async function claimTries(
-  sql: Database,
-  now: Date,
-  options: { most: number; perLane: number; busy: readonly (Lane & { free: number })[]; after: Lane | undefined },
-): Promise<ClaimResult> {
-  const { most, perLane, busy, after } = options;
-  const next = (sql: Sql, last: ReturnType<Sql>) => sql`
-    select account_id, channel from attempts where due_at is not null and (account_id, channel) > ${last}
-    order by account_id, channel limit 1`;
-  const rows = await sql<(Claim & { lanes: number; last: Lane | null })[]>`
-    with recursive lanes as (
-      (select account_id, channel, 1 as place from (
-        ${next(sql, sql`(${after?.account_id ?? '00000000-0000-0000-0000-000000000000'}::uuid, ${after?.channel ?? ''})`)}) as first)
-      union all
-      select n.account_id, n.channel, l.place + 1
-      from lanes l cross join lateral (${next(sql, sql`(l.account_id, l.channel)`)}) as n
-      where l.place < ${maxLanes}
-    ), due as (
-      select due.* from lanes l
-      left join unnest(${busy.map(({ account_id }) => account_id)}::uuid[], ${busy.map(({ channel }) => channel)}::text[],
-        ${busy.map(({ free }) => free)}::integer[]) as busy (account_id, channel, free)
-        on busy.account_id = l.account_id and busy.channel = l.channel
-      cross join lateral (
-        select a.account_id, a.message_id, a.number from attempts a
-        where a.account_id = l.account_id and a.channel = l.channel and a.due_at <= ${now}
-        order by a.due_at limit coalesce(busy.free, ${perLane}) for update skip locked
-      ) as due
-      limit ${most}
-    ), picked as (
+/** Begins the attempts that `due` selects, but for those whose message is being changed. */
+export async function beginAttempts(sql: Database, { due, now }: Claim): Promise<DueAttempt[]> {
+  return await sql<DueAttempt[]>`
+    with due as (${due}), picked as (
       select due.*, m.contact_id, m.given_to, m.purpose, m.steps -> (due.number - 1) as step, m.is_simulated, m.trace
       -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
       from due cross join lateral (
@@ -91,18 +54,9 @@ export async function claimTries(
       update messages m set status = 'sending' from begun b
       where m.account_id = b.account_id and m.id = b.message_id and m.status in ('queued', 'scheduled')
     )
-    select b.account_id, b.message_id, b.number, b.id as attempt_id, b.channel, b.tries, b.address, d.step, d.purpose,
-      coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.provider, d.settings, d.token, d.trace, looked.*
-    from (select count(*)::int as lanes, (
-      select jsonb_build_object('account_id', account_id, 'channel', channel) from lanes order by place desc limit 1) as last
-      from lanes) as looked
-    left join begun b on true
-    left join addressed d on d.account_id = b.account_id and d.message_id = b.message_id and d.number = b.number`;
-  const looked = rows[0];
-  return {
-    claims: rows.filter(({ message_id }) => message_id !== null),
-    last: looked && looked.lanes === maxLanes ? (looked.last ?? undefined) : undefined,
-  };
+    select b.account_id, b.message_id, b.number, b.id as attempt_id, b.channel, b.tries as attempts, b.address, d.step, d.purpose,
+      coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.provider, d.settings, d.token, d.trace
+    from begun b join addressed d using (account_id, message_id, number)`;
 }
 
 /** Tries that began before `before` and of which nothing was heard: their process died, or cannot write any more. */

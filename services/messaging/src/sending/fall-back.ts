@@ -22,7 +22,7 @@ export const fallBack: Job<MessagingResources> = {
           account?.suspended ? takeSuspension(message, call.now) : takeTimer(message, ref.number, call.now),
       })),
     );
-    if (due.length > 0) call.resources.dispatcher.wake();
+    if (due.length > 0) call.resources.sending.wake();
     return due.length === batchSize;
   },
 };

@@ -5,10 +5,10 @@ import { type Bus, inSpan, type Logger, SpanKind } from '@customer-platform/serv
 import type { TryResult } from '../messages/message-state.ts';
 import { providers } from '../providers/all.ts';
 import type { ProviderTools, SendResult } from '../providers/provider.ts';
-import type { Claim } from './claims.sql.ts';
+import type { DueAttempt } from './claims.sql.ts';
 import type { Suspensions } from './suspended-accounts.ts';
 
-/** What sending needs of the process. */
+/** Resources of the process that sending needs. */
 export interface SendContext {
   bus: Bus;
   log: Logger;
@@ -18,21 +18,20 @@ export interface SendContext {
   hookUrlOf(token: string): string;
 }
 
-/** How long a try is put off when somebody who has to be asked is unavailable. */
+/** Wait for the next try while somebody who has to be asked is unavailable. */
 const askAgainMs = 5_000;
 
-/** Makes one try: who may be written to and where, then the call of the provider. Never rejects. */
-export async function sendAttempt(claim: Claim, context: SendContext): Promise<TryResult> {
-  const { message_id, attempt_id, channel, number, tries } = claim;
+/** Makes one try: looks up who may be written to and where, then calls the provider. Never rejects. */
+export async function sendAttempt(due: DueAttempt, context: SendContext): Promise<TryResult> {
+  const { message_id, attempt_id, channel, number, attempts } = due;
   const attributes = {
     'message.id': message_id,
     'message.attempt': number,
     'message.channel': channel,
-    'message.try': tries,
+    'message.try': attempts,
   };
-  const options = { kind: SpanKind.CLIENT, attributes, parent: claim.trace ?? undefined };
-  return await inSpan('send message', options, async (span) => {
-    const result = await attempt(claim, context).catch((error: unknown): TryResult => {
+  return await inSpan('send message', { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const result = await call(due, context).catch((error: unknown): TryResult => {
       context.log.error(
         { err: error, message: message_id, attempt: attempt_id },
         'a provider failed in an unforeseen way',
@@ -44,40 +43,40 @@ export async function sendAttempt(claim: Claim, context: SendContext): Promise<T
   });
 }
 
-async function attempt(claim: Claim, context: SendContext): Promise<TryResult> {
-  const name = claim.is_simulated ? 'simulated' : claim.provider;
+async function call(due: DueAttempt, context: SendContext): Promise<TryResult> {
+  const name = due.is_simulated ? 'simulated' : due.provider;
   const provider = name === null ? undefined : providers.get(name);
   if (!provider) return { outcome: 'skipped', reason: 'not_set_up' };
-  const reach = await reachOf(claim, context);
+  const reach = await reachOf(due, context);
   if ('outcome' in reach) return reach;
   const { to } = reach;
-  const { subject, body } = claim.step;
+  const { subject, body } = due.step;
   const message = {
-    messageId: claim.message_id,
-    attemptId: claim.attempt_id,
-    channel: claim.channel,
+    messageId: due.message_id,
+    attemptId: due.attempt_id,
+    channel: due.channel,
     to,
     subject,
     body,
   };
   // Asked last: between the claim and the call the account may have been suspended.
-  const isSuspended = await unlessUnavailable(context.suspensions.isSuspended(claim.account_id));
+  const isSuspended = await unlessUnavailable(context.suspensions.isSuspended(due.account_id));
   if (isSuspended === undefined) return { outcome: 'postponed', waitMs: askAgainMs };
   if (isSuspended) return { outcome: 'suspended' };
-  const settings = claim.is_simulated ? {} : settingsOf(claim, context.secretKeys);
-  const hookUrl = claim.token === null ? '' : context.hookUrlOf(claim.token);
+  const settings = due.is_simulated ? {} : settingsOf(due, context.secretKeys);
+  const hookUrl = due.token === null ? '' : context.hookUrlOf(due.token);
   const result: SendResult = await provider.send(message, settings, { ...context.tools, hookUrl });
   return { ...result, address: to };
 }
 
-/** The settings of the claim's channel, decrypted. */
-function settingsOf({ account_id, channel, settings }: Claim, keys: SecretKeys): Record<string, unknown> {
+/** The settings of the attempt's channel, decrypted. */
+function settingsOf({ account_id, channel, settings }: DueAttempt, keys: SecretKeys): Record<string, unknown> {
   return JSON.parse(decryptSecret(keys, settings!, account_id, channel)) as Record<string, unknown>;
 }
 
 /** Where the message goes. Consent is asked of its owner at this moment, and so is an email's address; a phone is in the copy. */
-async function reachOf(claim: Claim, { bus }: SendContext): Promise<{ to: string } | TryResult> {
-  const { account_id, contact_id, channel, purpose, address } = claim;
+async function reachOf(due: DueAttempt, { bus }: SendContext): Promise<{ to: string } | TryResult> {
+  const { account_id, contact_id, channel, purpose, address } = due;
   const isMarketing = purpose === 'marketing';
   if (contact_id === null) return isMarketing ? { outcome: 'skipped', reason: 'no_consent' } : { to: address };
   if (!isMarketing && address !== '') return { to: address };
@@ -90,7 +89,7 @@ async function reachOf(claim: Claim, { bus }: SendContext): Promise<{ to: string
   return reach.address === null ? { outcome: 'skipped', reason: 'no_address' } : { to: reach.address };
 }
 
-/** What was asked; undefined where whoever knows it is unavailable. */
+/** Returns the reply; undefined where whoever has it is unavailable. */
 async function unlessUnavailable<Reply>(asked: Promise<Reply>): Promise<Reply | undefined> {
   try {
     return await asked;

@@ -12,7 +12,7 @@ import {
   startHttpProvider,
   withStatus,
 } from '../../test/messaging.ts';
-import type { Claim } from './claims.sql.ts';
+import type { DueAttempt } from './claims.sql.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { Suspensions } from './suspended-accounts.ts';
 
@@ -152,7 +152,7 @@ it('a try that was claimed when its account was suspended does not reach the pro
     message_id: randomUUID(),
     attempt_id: randomUUID(),
     number: 1,
-    tries: 1,
+    attempts: 1,
     channel: 'sms',
     step: steps[1],
     purpose: 'service',
@@ -163,7 +163,7 @@ it('a try that was claimed when its account was suspended does not reach the pro
     settings: null,
     token: null,
     trace: null,
-  } as Claim;
+  } as DueAttempt;
   const tried = (fetch: (id: string) => Promise<AccountContext | null>) => {
     const suspensions = new Suspensions(new AccountDirectory(fetch));
     return sendAttempt(claim, { suspensions, log: createLogger('messaging', 'error') } as SendContext);

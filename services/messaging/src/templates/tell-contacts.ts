@@ -28,7 +28,7 @@ export function tellContacts<Definition extends DueDefinition>(
     filter: { audience, service, kind },
     batchSize: 200,
     take: (call, events) => tell(call, events as ReceivedEvent<EventData<Definition>>[], textOf),
-    committed: ({ dispatcher }) => dispatcher.wake(),
+    committed: ({ sending }) => sending.wake(),
   };
 }
 

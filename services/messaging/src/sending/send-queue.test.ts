@@ -13,7 +13,7 @@ let platform: Platform;
 let sms: HttpProvider;
 let email: HttpProvider;
 beforeAll(async () => {
-  const env = { MESSAGING_MAX_PER_CHANNEL: '1', MESSAGING_MAX_IN_FLIGHT: '1' };
+  const env = { MESSAGING_MAX_PER_CHANNEL: '1', MESSAGING_MAX_IN_FLIGHT: '4' };
   platform = await startPlatform({ services: ['cdp', 'messaging'], env });
 }, 60_000);
 afterAll(() => platform.stop());

@@ -1,0 +1,49 @@
+import { type DueWork, type Foundation, meter } from '@customer-platform/service-kit';
+import type { MessagingConfig } from '../config.ts';
+import type { TryResult } from '../messages/message-state.ts';
+import { beginAttempts, type DueAttempt, dueAttempts } from './claims.sql.ts';
+import { type SendContext, sendAttempt } from './send-attempt.ts';
+import { writeResults } from './write-results.ts';
+
+/** With so many requests under way the process is at its limit: taking messages goes before sending them. */
+const busyRequests = 4;
+
+const tries = meter.createCounter('messages.tries', {
+  description: 'Tries of messages by channel and what came of them.',
+});
+
+/**
+ * Sends what is due. Lanes are the channels of accounts: a provider that hangs holds up its own account's channel alone, whose limit falls
+ * to two calls, and whoever sets the channel up again gets no more.
+ */
+export function messageSending(
+  foundation: Foundation<MessagingConfig>,
+  context: SendContext,
+): DueWork<DueAttempt, TryResult> {
+  const { config, requests } = foundation;
+  return {
+    queue: 'messages',
+    table: dueAttempts,
+    concurrency: {
+      most: config.MESSAGING_MAX_IN_FLIGHT * 4,
+      perLane: config.MESSAGING_MAX_PER_CHANNEL,
+      firstPerLane: 8,
+      lowestPerLane: 2,
+      keepsSlowApart: true,
+    },
+    // A provider that was called may have sent the message: tries of a process that died end as unknown.
+    retries: null,
+    everyMs: 100,
+    gatherMs: 5,
+    stopMs: 16_000,
+    yields: () => requests.underWay >= busyRequests,
+    claim: beginAttempts,
+    async run(attempt) {
+      const result = await sendAttempt(attempt, context);
+      tries.add(1, { channel: attempt.channel, outcome: result.outcome });
+      return result;
+    },
+    endOf: ({ outcome }) => (outcome === 'unknown' ? 'timeout' : 'responded'),
+    settle: (ended) => writeResults(foundation, ended),
+  };
+}
