@@ -48,6 +48,31 @@ it('a request that nobody is subscribed to fails at once', async () => {
   await expect(bus.ask(nobodys, 'account', {}, 600_000)).rejects.toMatchObject(refused);
 });
 
+it('a request that was taken has its reply, also from a process that is about to end', async () => {
+  const { NATS_URL } = platform.env('crm');
+  const ending = await Bus.connect(NATS_URL!, { prefix, service: 'cdp', log: createLogger('test', 'silent') });
+  const openDoors = internalRequest('openDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
+  const [taken, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<{ doors: number }>()];
+  ending.handle(openDoors, async () => {
+    taken.resolve();
+    return await opened.promise;
+  });
+  const reply = bus.ask(openDoors, 'account', {}, 60_000);
+  await taken.promise;
+  const closing = ending.close();
+  await waitFor('it to take no more', async () => {
+    return await bus.ask(openDoors, 'account', {}, 1_000).then(
+      () => false,
+      () => true,
+    );
+  });
+  // Time for a process that waits for nothing to end its connection: it takes two round trips.
+  for (let trip = 0; trip < 50; trip++) await nats.flush();
+  opened.resolve({ doors: 3 });
+  expect(await reply).toEqual({ doors: 3 });
+  await closing;
+});
+
 it('news is what was published as news: JetStream delivers events to any subject, with rights of its own', async () => {
   const heard: string[] = [];
   bus.listen('doors', (payload) => heard.push(payload));

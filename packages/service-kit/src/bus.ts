@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type Msg, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node';
+import { type Msg, type MsgHdrs, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { ConsumeLoop, type ReceivedMessage, traceOf } from './consume-loop.ts';
 import { serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
-import { withTimeout } from './with-timeout.ts';
+import { waitUntil, withTimeout } from './with-timeout.ts';
 
 /** Retention of the stream: a service that was down for less misses no event. */
 const retentionMs = 7 * 24 * 3_600_000;
@@ -20,6 +20,9 @@ const defaultRequestTimeoutMs = 5_000;
 const ackWaitMs = 10_000;
 /** Timeout for the stream to store an event. */
 const publishTimeoutMs = 5_000;
+
+/** Time that `close` waits for the replies to requests that were taken. */
+const finishMs = 5_000;
 
 /** Status of the server's reply to a request that nobody is subscribed to. */
 const noResponders = 503;
@@ -66,6 +69,9 @@ export class Bus {
   readonly #log: Logger;
   readonly #requestTimeoutMs: number;
   #jetstream: JetStreamClient | undefined;
+  /** Subscriptions of `handle` on the present connection, and requests that they took and have no reply yet. */
+  #handlers: Subscription[] = [];
+  #handling = 0;
   #streamEnsured: Promise<void> | undefined;
 
   /**
@@ -87,6 +93,7 @@ export class Bus {
     this.#connection.onConnection((connection) => {
       this.#jetstream = jetstream(connection);
       this.#streamEnsured = undefined;
+      this.#handlers = [];
     });
   }
 
@@ -226,11 +233,22 @@ export class Bus {
     this.#subscribe(subject, take, this.#service);
   }
 
+  /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
+  async #finishRequests(): Promise<void> {
+    let isDrained = false;
+    // One whose connection is lost meanwhile has nothing to drain.
+    void Promise.allSettled(this.#handlers.map((handler) => handler.drain())).then(() => {
+      isDrained = true;
+    });
+    await waitUntil(() => isDrained && this.#handling === 0, finishMs);
+  }
+
   async #handleOne<Request extends InternalRequest>(
     request: Request,
     message: Msg,
     handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
   ): Promise<void> {
+    this.#handling++;
     try {
       await inSpan(`handle ${request.key}`, { kind: SpanKind.SERVER, parent: traceOf(message.headers) }, async () => {
         const { account_id, input } = message.json<{ account_id: string; input: unknown }>();
@@ -242,6 +260,8 @@ export class Bus {
       const headers = newHeaders();
       headers.set('Failed', 'true');
       message.respond('', { headers });
+    } finally {
+      this.#handling--;
     }
   }
 
@@ -279,11 +299,15 @@ export class Bus {
       }
     };
     const options = queue === undefined ? { callback } : { callback, queue };
-    this.#connection.onConnection((connection) => void connection.subscribe(subject, options));
+    this.#connection.onConnection((connection) => {
+      const subscription = connection.subscribe(subject, options);
+      if (queue !== undefined) this.#handlers.push(subscription);
+    });
   }
 
-  /** Sends what is under way and closes. */
+  /** Finishes the requests it took, sends what is under way and closes. */
   async close(): Promise<void> {
+    if (this.isConnected()) await this.#finishRequests();
     await this.#connection.close();
   }
 }

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
 import { isDatabaseUnavailable, isStatementTimeout, type Sql } from './database.ts';
-import { deleteFailedEvent } from './failed-events.sql.ts';
-import { buryRubbish, type FailedMessage, retryFailedEvents, setAside } from './failed-events.ts';
+import { WorkQueue } from './due-work/work-queue.ts';
+import { deleteFailedEvent, type FailedEventRow, type FailedTry } from './failed-events.sql.ts';
+import { buryRubbish, type FailedMessage, failedEventsQueue, setAside } from './failed-events.ts';
 import { isUnavailable } from './failed-try.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
@@ -93,13 +94,18 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
 }
 
 /** Takes events again that the consumers could not take at first, until stopped. */
-export function startRetries<Resources>(consumers: readonly Consumer<Resources>[], context: WorkContext<Resources>) {
+export function startRetries<Resources>(
+  bus: Bus,
+  consumers: readonly Consumer<Resources>[],
+  context: WorkContext<Resources>,
+): WorkQueue<FailedEventRow, FailedTry | undefined> {
   const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
-  return retryFailedEvents(context, async (queue, event, row) => {
+  const takeAgain = async (queue: string, event: ReceivedEvent, row: FailedEventRow) => {
     const consumer = byName.get(queue);
     if (!consumer) throw new Error(`no consumer is called ${queue} any more`);
     await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
-  });
+  };
+  return new WorkQueue({ ...context, bus }, failedEventsQueue(context, takeAgain));
 }
 
 type EventMessage = ReceivedMessage & { event: ReceivedEvent };

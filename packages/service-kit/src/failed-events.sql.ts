@@ -1,15 +1,24 @@
 import type { MessageContent, ReceivedMessage } from './consume-loop.ts';
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
+import type { DueTable } from './due-work/due-rows.ts';
+import type { Claim, DueRow } from './due-work/due-work.ts';
 
 /** The account of what is no event. */
 export const noAccount = '00000000-0000-0000-0000-000000000000';
 
-export interface FailedEventRow extends MessageContent {
-  account_id: string;
+/** Events that wait for their next try, as a queue. */
+export const waitingEvents: DueTable = {
+  name: 'failed_events',
+  key: { account_id: 'uuid', id: 'uuid' },
+  due: 'due_at',
+  attempts: 'tries',
+  where: (sql) => sql`dead_at is null`,
+};
+
+export interface FailedEventRow extends DueRow, MessageContent {
   id: string;
   queue: string;
   reason: string;
-  tries: number;
   first_at: Date;
 }
 
@@ -53,35 +62,33 @@ function storableHeaders(headers: Record<string, string>): Record<string, string
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [storable(name), storable(value)]));
 }
 
-/**
- * Takes the longest due failed event until `leaseUntil`, and counts the try: one that ends the process ends with its last try too.
- * Undefined where none is due.
- */
-export async function claimFailedEvent(sql: Sql, now: Date, leaseUntil: Date): Promise<FailedEventRow | undefined> {
-  const [row] = await sql<FailedEventRow[]>`
-    update failed_events set tries = tries + 1, due_at = ${leaseUntil}
-    where (account_id, id) = (
-      select account_id, id from failed_events
-      where dead_at is null and due_at <= ${now} order by due_at limit 1 for update skip locked)
-    returning account_id, id, queue, subject, headers, bytes, reason, tries, first_at`;
-  return row;
+/** Claims what `due` selects, and counts the try: one that ends the process ends with its last try too. */
+export async function claimFailedEvents(sql: Database, { due, leasedUntil }: Claim): Promise<FailedEventRow[]> {
+  return await sql<FailedEventRow[]>`
+    update failed_events f set tries = f.tries + 1, due_at = ${leasedUntil}
+    from (${due}) as due where f.account_id = due.account_id and f.id = due.id
+    returning f.account_id, f.id, f.queue, f.subject, f.headers, f.bytes, f.reason, f.tries as attempts, f.first_at, null as trace`;
 }
 
 export async function deleteFailedEvent(tx: Sql, { account_id, id }: FailedEventRow): Promise<void> {
   await tx`delete from failed_events where account_id = ${account_id} and id = ${id}`;
 }
 
-/** Notes a try that failed; where it was the last, the event is dead. */
-export async function noteFailedTry(
+/** Notes tries that failed; an event without a next one is dead. */
+export async function noteFailedTries(
   sql: Sql,
-  { account_id, id }: FailedEventRow,
-  { reason, tries, dueAt }: FailedTry,
+  failures: readonly (FailedTry & { row: FailedEventRow })[],
   now: Date,
 ): Promise<void> {
   await sql`
-    update failed_events set reason = ${reason}, tries = ${tries}, due_at = ${dueAt},
-      dead_at = case when ${dueAt}::timestamptz is null then ${now}::timestamptz end
-    where account_id = ${account_id} and id = ${id}`;
+    update failed_events f set reason = failed.reason, tries = failed.tries, due_at = failed.due_at,
+      dead_at = case when failed.due_at is null then ${now}::timestamptz end
+    from unnest(
+      ${failures.map(({ row }) => row.account_id)}::uuid[], ${failures.map(({ row }) => row.id)}::uuid[],
+      ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
+      ${failures.map(({ dueAt }) => dueAt?.toISOString() ?? null)}::text[]::timestamptz[]
+    ) as failed (account_id, id, reason, tries, due_at)
+    where f.account_id = failed.account_id and f.id = failed.id`;
 }
 
 /** Deletes what has been dead since before `before`, at most `limit`; returns how many. */

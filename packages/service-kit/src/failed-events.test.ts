@@ -74,7 +74,7 @@ async function withConsumer(
     eventsCommitted: () => undefined,
   };
   const running = startConsumer(bus, consumer, work);
-  const retries = startRetries([consumer], work);
+  const retries = startRetries(bus, [consumer], work);
   try {
     await test((ms) => {
       nowMs += ms;
@@ -331,6 +331,30 @@ describe('an event that a consumer cannot take', () => {
       expect(JSON.parse(dead.bytes.toString())).toEqual(event);
     });
   }, 90_000);
+});
+
+describe('events that failed', () => {
+  it('are taken again by account: thousands of one that fail each time delay no other', async () => {
+    const kind = 'often.failed';
+    const others = envelope(kind, { n: 1 });
+    const take = ({ data }: ReceivedEvent<{ n: number }>) => {
+      if (data.n < 0) throw new Error('cannot be taken');
+    };
+    const failing = envelope(kind, { n: -1 });
+    const insert = (event: object, account: string, count: number) => sql`
+      insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, due_at)
+      select ${account}, ${kind}, ${`${prefix}.event.internal.cdp.${kind}`}, ${kind}, '{}',
+        convert_to(${JSON.stringify(event)}, 'UTF8'), 'test', 1, now() - interval '1 minute' from generate_series(1, ${count})`;
+    await insert(failing, failing.account, 5_000);
+    await insert(others, others.account, 1);
+    await withConsumer(kind, each(take), async () => {
+      const left = async () => await failedOf(kind);
+      await waitFor('the other account’s', async () =>
+        (await left()).every(({ account_id }) => account_id === failing.account),
+      );
+      expect(await left()).toHaveLength(5_000);
+    });
+  });
 });
 
 describe('an event that the bus does not carry', () => {

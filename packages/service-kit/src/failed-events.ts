@@ -1,16 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ReceivedEvent, type ReceivedMessage, readEvent } from './consume-loop.ts';
-import { claimFailedEvent, type FailedEventRow, insertFailedEvents, noteFailedTry } from './failed-events.sql.ts';
+import type { DueWork, Ended } from './due-work/due-work.ts';
+import {
+  claimFailedEvents,
+  type FailedEventRow,
+  type FailedTry,
+  insertFailedEvents,
+  noteFailedTries,
+  waitingEvents,
+} from './failed-events.sql.ts';
 import { failedTry, maxEventTries } from './failed-try.ts';
 import type { WorkContext } from './jobs.ts';
 import { meter } from './telemetry.ts';
-import { WakeLoop } from './wake-loop.ts';
 
-/** Poll interval: events here have waited already. */
-const pollMs = 1_000;
-/** After so many tries that fail the loop rests until it looks again. */
-const maxFailuresInARound = 10;
-/** Lease: time until an event is tried again whose process died. */
-const leaseMs = 30_000;
+/** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
+const pauseMs = 100;
 
 const dead = meter.createCounter('events.dead', {
   description: 'Messages that no consumer could take or the bus would not carry, by queue.',
@@ -57,38 +61,47 @@ export async function setAside(
   for (const { message } of failures) message.acknowledge();
 }
 
-/**
- * Takes failed events again, one after the other, until stopped: those that can be taken as fast as it goes, those that fail again ten a
- * second at most, so that thousands of them cost the others nothing.
- */
-export function retryFailedEvents(context: WorkContext<unknown>, takeAgain: TakeAgain): WakeLoop {
-  const { sql, log, clock } = context;
-  let failures = 0;
-  const retryOne = async (): Promise<boolean> => {
-    const now = clock();
-    const row = await claimFailedEvent(sql, now, new Date(now.getTime() + leaseMs));
-    if (!row) return false;
-    try {
-      if (row.tries > maxEventTries) throw new Error('the process ended while it took this event');
-      const event = readEvent(row);
-      if (!event) throw new Error('the bytes are no event');
-      await takeAgain(row.queue, event, row);
-      return true;
-    } catch (error) {
-      await noteFailure(context, row, error);
-      return ++failures % maxFailuresInARound !== 0;
-    }
+/** The queue of events that are taken again: one of an account at a time, those that fail ten a second at most. */
+export function failedEventsQueue(
+  context: WorkContext<unknown>,
+  takeAgain: TakeAgain,
+): DueWork<FailedEventRow, FailedTry | undefined> {
+  return {
+    queue: 'failed-events',
+    table: waitingEvents,
+    concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
+    retries: { leaseMs: 30_000, backoff: { firstMs: 2_000, longestMs: 300_000 } },
+    everyMs: 1_000,
+    stopMs: 5_000,
+    claim: claimFailedEvents,
+    async run(row, signal) {
+      try {
+        if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
+        const event = readEvent(row);
+        if (!event) throw new Error('the bytes are no event');
+        await takeAgain(row.queue, event, row);
+        return undefined;
+      } catch (error) {
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+        return failedTry(error, row.attempts, row.first_at, context.clock());
+      }
+    },
+    settle: (ended) => noteFailures(context, ended),
   };
-  return new WakeLoop('failed-events', { everyMs: pollMs, slowestRetryMs: pollMs, log }, retryOne);
 }
 
-async function noteFailure({ sql, log, clock }: WorkContext<unknown>, row: FailedEventRow, error: unknown) {
-  const now = clock();
-  const next = failedTry(error, row.tries, row.first_at, now);
-  await noteFailedTry(sql, row, next, now);
-  const { queue } = row;
-  failed.add(1, { queue });
-  if (next.dueAt) return;
-  dead.add(1, { queue });
-  log.error({ err: error, queue, account: row.account_id, subject: row.subject }, 'an event is dead: every try failed');
+async function noteFailures(
+  { sql, log, clock }: WorkContext<unknown>,
+  ended: readonly Ended<FailedEventRow, FailedTry | undefined>[],
+): Promise<void> {
+  const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
+  if (failures.length === 0) return;
+  await noteFailedTries(sql, failures, clock());
+  for (const { row, reason, dueAt } of failures) {
+    const { queue, account_id: account, subject } = row;
+    failed.add(1, { queue });
+    if (dueAt) continue;
+    dead.add(1, { queue });
+    log.error({ reason, queue, account, subject }, 'an event is dead: every try failed');
+  }
 }

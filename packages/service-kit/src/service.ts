@@ -164,7 +164,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   endWithEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), work);
   const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
-  const retries = startRetries(definition.consumers ?? [], work);
+  const retries = startRetries(bus, definition.consumers ?? [], work);
   const patientSql = openPatientDatabase(definition.jobs ?? [], config.DATABASE_URL, definition.name) ?? sql;
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs ? { ...work, sql: patientSql } : work),

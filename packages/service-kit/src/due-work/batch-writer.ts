@@ -1,4 +1,4 @@
-import { isRefusedData } from '../database.ts';
+import { isDatabaseUnavailable, isTemporaryFailure } from '../database.ts';
 import type { Logger } from '../logging.ts';
 import { WakeLoop } from '../wake-loop.ts';
 
@@ -16,13 +16,13 @@ export interface BatchWriterOptions<Item> {
   together?(items: readonly Item[]): number;
   /** Writes items, all or none of them. */
   write(items: readonly Item[]): Promise<void>;
-  /** Called with one item that the database will never take. */
+  /** Called with one item whose write fails alone, for another reason than the state of the database. */
   refused(item: Item, error: unknown): void;
 }
 
 /**
  * Writes what is added in sets: all that came since the last transaction in one, so that many share a commit. What cannot be written now
- * is kept and written later, in its order; an item that the database will never take keeps no other from being written.
+ * is kept and written later, in its order; an item that cannot be written at all keeps no other from being written.
  */
 export class BatchWriter<Item> {
   readonly #options: BatchWriterOptions<Item>;
@@ -61,7 +61,7 @@ export class BatchWriter<Item> {
         this.#waiting = this.#waiting.slice(batch.length);
         most = maxBatch;
       } catch (error) {
-        if (!isRefusedData(error)) throw error;
+        if (isDatabaseUnavailable(error) || isTemporaryFailure(error)) throw error;
         most = Math.ceil(batch.length / 2);
         if (batch.length > 1) continue;
         this.#waiting = this.#waiting.slice(1);

@@ -191,12 +191,32 @@ describe('due rows', () => {
     );
   });
 
-  it('of which the database refuses the result keep no others from being written', async () => {
+  it('of which the database refuses the result keep no others from being written, and run again after their backoff', async () => {
     await add(20);
     await add(1, 'too long');
     start(async ({ body }) => (body === 'quick' ? 'done' : 'x'.repeat(30)));
+    const refused = () => rows().then((all) => all.find(({ body }) => body === 'too long'));
     await waitFor('the others', async () => (await rows()).filter(({ result }) => result === 'done').length === 20);
-    expect((await rows()).find(({ body }) => body === 'too long')).toMatchObject({ result: null, attempts: 1 });
+    await waitFor('its backoff', async () => (await refused())!.due_at!.getTime() === nowMs + 1_000);
+    expect(await refused()).toMatchObject({ result: null, attempts: 1 });
+  });
+
+  it('of which the result cannot be written, whatever the reason, are given up like those whose run failed', async () => {
+    await add(20);
+    await add(1, 'unwritable');
+    const giveUp = () => 'given up';
+    const settle: DueWork<Errand, string>['settle'] = async (ended) => {
+      if (ended.some(({ result }) => result === 'unwritable')) throw new TypeError('no result of that kind');
+      await sql`
+        update errands e set due_at = null, result = done.result
+        from unnest(${ended.map(({ row }) => row.id)}::uuid[], ${ended.map(({ result }) => result)}::text[]) as done (id, result)
+        where e.id = done.id`;
+    };
+    start(async ({ body }) => body, { giveUp, settle });
+    await allDone();
+    expect((await rows()).filter(({ result }) => result === 'given up').map(({ body }) => body)).toEqual([
+      'unwritable',
+    ]);
   });
 });
 

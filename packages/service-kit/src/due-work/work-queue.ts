@@ -48,7 +48,7 @@ const gauges = {
 };
 
 type Outcome<Result> =
-  | { kind: 'done'; result: Result }
+  | { kind: 'done'; result: Result; isLast?: boolean }
   | { kind: 'again'; dueAt: Date; counts: boolean }
   | { kind: 'lost' };
 
@@ -99,7 +99,10 @@ export class WorkQueue<Row extends DueRow, Result> {
       log,
       maxBatch,
       write: (ended) => this.#write(ended),
-      refused: ([{ row }], error) => log.error({ err: error, row: this.#keyOf(row) }, 'a result cannot be stored'),
+      refused: ([run, outcome], error) => {
+        log.error({ err: error, row: this.#keyOf(run.row) }, 'a result cannot be stored');
+        if (outcome.kind === 'done' && !outcome.isLast) this.#settleLater(run, this.#failed(run.row, error));
+      },
     });
     const pace = { everyMs, slowestRetryMs, log, ...(gatherMs === undefined ? {} : { gatherMs }) };
     this.#look = new WakeLoop(queue, pace, () => this.#claim());
@@ -202,12 +205,16 @@ export class WorkQueue<Row extends DueRow, Result> {
     const end: RunEnd = outcome.kind === 'done' ? (endOf?.(outcome.result) ?? 'responded') : 'other';
     this.#slots.end(run.lane, run.isSlow, end);
     attempts.add(1, { queue: this.#work.queue, outcome: outcome.kind });
-    if (outcome.kind !== 'lost') this.#writer.add([run, outcome]);
+    this.#settleLater(run, outcome);
     this.#look.wake();
   }
 
+  #settleLater(run: Run<Row>, outcome: Outcome<Result>): void {
+    if (outcome.kind !== 'lost') this.#writer.add([run, outcome]);
+  }
+
   async #outcomeOf({ row, stop: { signal } }: Run<Row>): Promise<Outcome<Result>> {
-    const { queue, run, giveUp, retries, counts } = this.#work;
+    const { queue, run, retries } = this.#work;
     const { clock } = this.#foundation;
     try {
       const result = await inSpan(queue, { parent: row.trace ?? undefined }, () => run(row, signal));
@@ -216,13 +223,19 @@ export class WorkQueue<Row extends DueRow, Result> {
     } catch (error) {
       if (signal.reason instanceof LeaseLost) return { kind: 'lost' };
       if (signal.reason instanceof Stopped && retries) return { kind: 'again', dueAt: clock(), counts: false };
-      const result = giveUp?.(row, error);
-      this.#note(row, error, result === undefined && retries !== null);
-      if (result !== undefined) return { kind: 'done', result };
-      if (!retries) return { kind: 'lost' };
-      const dueAt = new Date(clock().getTime() + backoffMs(retries.backoff, row.attempts));
-      return { kind: 'again', dueAt, counts: counts?.(error) ?? true };
+      return this.#failed(row, error);
     }
+  }
+
+  /** Returns what follows from a run that failed, or whose result cannot be stored. */
+  #failed(row: Row, error: unknown): Outcome<Result> {
+    const { giveUp, retries, counts } = this.#work;
+    const result = giveUp?.(row, error);
+    this.#note(row, error, result === undefined && retries !== null);
+    if (result !== undefined) return { kind: 'done', result, isLast: true };
+    if (!retries) return { kind: 'lost' };
+    const dueAt = new Date(this.#foundation.clock().getTime() + backoffMs(retries.backoff, row.attempts));
+    return { kind: 'again', dueAt, counts: counts?.(error) ?? true };
   }
 
   #note(row: Row, error: unknown, isAgain: boolean): void {
