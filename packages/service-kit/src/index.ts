@@ -6,6 +6,7 @@ export * from './changed-values.ts';
 export * from './config.ts';
 export type { ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';
+export { countWithin } from './count-within.ts';
 export * from './database.ts';
 export * from './deadline-watch.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';

@@ -107,6 +107,21 @@ describe('the list of free times', () => {
     expect(seen).toEqual(whole);
   });
 
+  it('has pages of a few megabytes at most, however many teammates with however long names', async () => {
+    const names = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal', 'ida', 'jon'];
+    const staff = Object.fromEntries(names.map((name) => [name, {}]));
+    const desk = await openDesk(platform, { staff, bookingType: { slot_interval_minutes: 5 } });
+    const sql = platform.database('calendar');
+    await sql`update members set name = repeat('n', 400) where account_id = ${desk.account.id}`;
+    const window = { from: '2026-03-26', to: '2026-04-20' };
+    const first = await read(desk, window);
+    expect(first.body).toMatchObject({ has_more: true, next: first.body.data.at(-1).starts_at });
+    expect(first.text.length).toBeLessThan(2.2 * 1024 * 1024);
+    const second = await read(desk, { ...window, starting_after: first.body.next, limit: 1 });
+    const after = Date.parse(second.body.data[0].starts_at) - Date.parse(first.body.next);
+    expect(after).toBe(5 * 60_000);
+  });
+
   it('leaves out what is taken, and counts an excluded appointment as free', async () => {
     const desk = await openDesk(platform, { staff: open(['09:00', '10:00']) });
     const window = { from: '2026-03-26', to: '2026-03-27' };

@@ -1,7 +1,16 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { dayMs, firstInstantOf, formatInstant, instantOf, localAt } from '@customer-platform/service-kit';
+import {
+  countWithin,
+  dayMs,
+  firstInstantOf,
+  formatInstant,
+  instantOf,
+  localAt,
+  maxPageBytes,
+} from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { freeStarts } from './free-starts.ts';
+import { type FreeStart, freeStarts } from './free-starts.ts';
+import type { OfferedTeammate } from './offer.sql.ts';
 import { loadOffer } from './offer.ts';
 
 const defaultDays = 7;
@@ -38,16 +47,22 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
     const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: candidates };
     const starts = freeStarts({ ...rules, from: after, to: to.getTime(), limit: limit + 1 });
     const timezone = query.timezone ?? account.timezone;
-    const data = starts.slice(0, limit).map(({ startsAt, endsAt, staff }) => ({
+    const count = countWithin(starts.map(bytesOf), { items: limit, bytes: maxPageBytes });
+    const data = starts.slice(0, count).map(({ startsAt, endsAt, staff }) => ({
       starts_at: formatInstant(new Date(startsAt), timezone),
       ends_at: formatInstant(new Date(endsAt), timezone),
       staff: staff.map(({ name, email }) => ({ name, email })),
     }));
-    const has_more = starts.length > limit;
+    const has_more = starts.length > count;
     const { id, name } = bookingType;
     return { booking_type: { id, name }, timezone, data, has_more, next: has_more ? data.at(-1)!.starts_at : null };
   },
 });
+
+/** Returns about how many bytes a start takes: with many teammates a thousand of them are tens of megabytes. */
+function bytesOf({ staff }: FreeStart<OfferedTeammate>): number {
+  return staff.reduce((sum, { name, email }) => sum + name.length + email.length + 24, 80);
+}
 
 /** Returns the requested window; a date stands for its first instant, and seven days after a date is a date again. */
 function windowOf(query: { from?: string | undefined; to?: string | undefined }, zone: string, now: Date) {
