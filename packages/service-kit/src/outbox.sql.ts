@@ -1,4 +1,5 @@
 import type { Sql } from './database.ts';
+import { type Fragment, nextLanes } from './due-work/due-rows.ts';
 import type { FailedTry } from './failed-events.sql.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
@@ -22,15 +23,40 @@ export interface StoredRow extends OutboxRow {
 
 /** Locks the oldest events that are due, at most `rows` and about `bytes` of them, until the transaction ends. */
 export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<StoredRow[]> {
+  return await lockedRows(
+    tx,
+    tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now()
+      order by sequence limit ${rows} for update skip locked`,
+    bytes,
+  );
+}
+
+/** Locks the oldest events of each of these accounts, in the same way: reads nothing of others, however much they have. */
+export async function lockOutboxOf(tx: Sql, accountIds: readonly string[], rows: number, bytes: number) {
+  const each = Math.max(1, Math.floor(rows / accountIds.length));
+  return await lockedRows(
+    tx,
+    tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
+        select account_id, sequence, octet_length(envelope) as size from outbox where account_id = account.id and due_at <= now()
+        order by sequence limit ${each} for update skip locked) as due`,
+    bytes,
+  );
+}
+
+async function lockedRows(tx: Sql, due: Fragment, bytes: number): Promise<StoredRow[]> {
   return await tx<StoredRow[]>`
-    with due as (
-      select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now()
-      order by sequence limit ${rows} for update skip locked
-    ), sized as (
+    with due as (${due}), sized as (
       select account_id, sequence, sum(size) over (order by sequence) - size as bytes_before from due
     )
     select o.sequence, o.account_id, o.id, o.kind, o.audience, o.envelope, o.trace, o.tries, o.rounds, o.created_at
     from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;
+}
+
+/** Returns up to 200 accounts after `last`, by id, that have events waiting. */
+export async function nextAccounts(tx: Sql, last: string | undefined): Promise<string[]> {
+  const table = { name: 'outbox', key: {}, due: 'due_at', attempts: 'tries' };
+  const lanes = await nextLanes(tx, table, last === undefined ? undefined : { account_id: last });
+  return lanes.map(({ account_id }) => account_id);
 }
 
 /** Moves events that the bus has to those that were published. */

@@ -8,6 +8,7 @@ import {
 } from '@customer-platform/contracts/core';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
+import { AccountPace } from './account-pace.ts';
 import type { Bus } from './bus.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import { failedTry } from './failed-try.ts';
@@ -15,8 +16,10 @@ import type { Logger } from './logging.ts';
 import {
   buryEvent,
   lockOutbox,
+  lockOutboxOf,
   measureOutbox,
   movePublished,
+  nextAccounts,
   type OutboxRow,
   postponeEvent,
   type StoredRow,
@@ -34,6 +37,12 @@ const batchBytes = 8_388_608;
 const maxEnvelopeBytes = 921_600;
 /** Poll interval: finds what a process left that died after its commit. */
 const pollMs = 1_000;
+
+/**
+ * Events of one account that go to the bus in a second: below what consumers take, so that those of others never wait behind what one
+ * account changes at once, neither here nor in the stream.
+ */
+const perAccountASecond = 2_000;
 
 /** Time that commits are gathered before their events are carried: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
@@ -132,14 +141,18 @@ interface Refusal {
 
 /**
  * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
- * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. A row that the bus
- * will not carry is tried again later, ten times in all, and is dead then; the others go on.
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account with more than
+ * 2,000 events in a second waits, and nobody behind it. A row that the bus will not carry is tried again later, ten times in all, and is
+ * dead then; the others go on.
  */
 export class OutboxRelay {
   readonly #sql: Database;
   readonly #bus: Bus;
   readonly #log: Logger;
   readonly #loop: WakeLoop;
+  readonly #pace = new AccountPace(perAccountASecond);
+  #lastAccount: string | undefined;
+  #resume: NodeJS.Timeout | undefined;
 
   /** Starts relaying. */
   constructor(sql: Database, bus: Bus, log: Logger) {
@@ -170,14 +183,16 @@ export class OutboxRelay {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    clearTimeout(this.#resume);
   }
 
   /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
   async #publishBatch(): Promise<boolean> {
     if (!this.#bus.isConnected()) return false;
+    const waiting = this.#pace.waiting();
     return await inTransaction(this.#sql, async (tx) => {
-      const rows = await lockOutbox(tx, batchSize, batchBytes);
-      if (rows.length === 0) return false;
+      const { rows, hasMore } = waiting.length > 0 ? await this.#lockOfOthers(tx, waiting) : await lockOldest(tx);
+      if (rows.length === 0) return hasMore;
       const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
       const refusals = rows.flatMap((row, index): Refusal[] => {
         const result = results[index]!;
@@ -192,9 +207,22 @@ export class OutboxRelay {
         rows.filter((row) => !refused.has(row)),
       );
       for (const { row, error } of refusals) await this.#setAside(tx, row, error);
+      for (const { account_id } of rows) this.#pace.spend(account_id, 1);
       // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
-      return isFull(rows);
+      return hasMore;
     });
+  }
+
+  /** Locks events of accounts that do not wait, 200 accounts at a time in turn; sees to it that those that do go on. */
+  async #lockOfOthers(tx: Sql, waiting: readonly string[]): Promise<Batch> {
+    clearTimeout(this.#resume);
+    this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
+    const accounts = await nextAccounts(tx, this.#lastAccount);
+    this.#lastAccount = accounts.at(-1);
+    const others = [...new Set(accounts).difference(new Set(waiting))];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, batchSize, batchBytes) : [];
+    // Behind the last account the next look begins with the first.
+    return { rows, hasMore: rows.length > 0 || accounts.length > 0 };
   }
 
   async #setAside(tx: Sql, row: StoredRow, error: unknown): Promise<void> {
@@ -224,9 +252,16 @@ export class OutboxRelay {
   }
 }
 
-/** Returns whether a batch is as large as one may be, so that more may be waiting. */
-function isFull(rows: readonly StoredRow[]): boolean {
-  return rows.length === batchSize || rows.reduce((sum, row) => sum + Buffer.byteLength(row.envelope), 0) >= batchBytes;
+interface Batch {
+  rows: StoredRow[];
+  /** More may be waiting. */
+  hasMore: boolean;
+}
+
+async function lockOldest(tx: Sql): Promise<Batch> {
+  const rows = await lockOutbox(tx, batchSize, batchBytes);
+  const bytes = rows.reduce((sum, row) => sum + Buffer.byteLength(row.envelope), 0);
+  return { rows, hasMore: rows.length === batchSize || bytes >= batchBytes };
 }
 
 /** JetStream's code for a message that is larger than the stream takes. */
