@@ -18,7 +18,7 @@ const maxConcurrentRequests = 1_000;
 /** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
 const connectionRatio = 2;
 /** Time that a request waits for one of the connections that its account may have. */
-const connectionWaitMs = 5_000;
+const connectionWaitMs = 15_000;
 
 const duration = meter.createHistogram('http.server.request.duration', {
   unit: 's',

@@ -56,11 +56,12 @@ describe('20 messages at once', () => {
       if (sum!.held > budget) over.push(sum!.held);
     };
     await writeMany(desk, 20);
-    await waitFor('each to be asked of the AI or refused', async () => {
+    const isEachAskedOrRefused = async () => {
       await look();
       const failed = (await desk.plans()).filter(({ status }) => status === 'failed').length;
       return ai.requests.length > 0 && failed + ai.requests.length === 20;
-    });
+    };
+    await waitFor('each to be asked of the AI or refused', isEachAskedOrRefused, 60_000);
     // A prompt has the previous messages, so that later calls reserve more than the first.
     const calls = ai.requests.length;
     expect([2, 3]).toContain(calls);
