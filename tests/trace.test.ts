@@ -102,7 +102,8 @@ it('exports the metrics that the operators watch', async () => {
     'outbox.oldest_age',
     'consumer.pending',
     'webhooks.deliveries',
-    'webhooks.oldest_due_age',
+    'queue.ready',
+    'queue.lag',
     'webhooks.tries',
   ];
   await waitFor(`the metrics ${watched.join(', ')}`, () => watched.every((name) => metrics.has(name)), 15_000).catch(

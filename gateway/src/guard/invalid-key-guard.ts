@@ -13,6 +13,14 @@ const renewMs = 5_000;
 /** Accounts whose valid keys make an address a shared one. */
 const sharedFrom = 3;
 
+const gauges = {
+  'gateway.addresses.blocked': { description: 'Client addresses that are refused for too many invalid keys.' },
+  'gateway.addresses.shared': {
+    description:
+      'Those of them from which valid keys of several accounts come: a proxy that TRUSTED_PROXIES does not name?',
+  },
+};
+
 /** A valid key: its owner, and the address and time, on the monotonic clock, of its last request. */
 interface SeenKey {
   ownerId: string;
@@ -47,23 +55,11 @@ export class InvalidKeyGuard {
 
   start(): void {
     this.#blocked.start();
-    const gauges = [
-      meter.createObservableGauge('gateway.addresses.blocked', {
-        description: 'Client addresses that are refused for too many invalid keys.',
-      }),
-      meter.createObservableGauge('gateway.addresses.shared', {
-        description:
-          'Those of them from which valid keys of several accounts come: a proxy that TRUSTED_PROXIES does not name?',
-      }),
-    ] as const;
-    meter.addBatchObservableCallback(
-      (result) => {
-        const blocks = this.list();
-        result.observe(gauges[0], blocks.length);
-        result.observe(gauges[1], blocks.filter(({ accounts }) => accounts.size >= sharedFrom).length);
-      },
-      [...gauges],
-    );
+    meter.observe(gauges, (observe) => {
+      const blocks = this.list();
+      observe('gateway.addresses.blocked', blocks.length);
+      observe('gateway.addresses.shared', blocks.filter(({ accounts }) => accounts.size >= sharedFrom).length);
+    });
   }
 
   /** Returns the block of an address, undefined if it is not blocked. */

@@ -163,16 +163,12 @@ function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventM
 }
 
 function gaugePending(consumer: string, pending: () => Promise<number>): () => void {
-  const lag = meter.createObservableGauge('consumer.pending', {
-    description: 'Events that a consumer has not finished.',
-  });
-  const observe = async (result: { observe(value: number, attributes: Record<string, string>): void }) => {
+  const gauges = { 'consumer.pending': { description: 'Events that a consumer has not finished.' } };
+  return meter.observe(gauges, async (observe) => {
     // While NATS is unavailable nobody knows.
     const count = await pending().catch(() => undefined);
-    if (count !== undefined) result.observe(count, { consumer });
-  };
-  lag.addCallback(observe);
-  return () => lag.removeCallback(observe);
+    if (count !== undefined) observe('consumer.pending', count, { consumer });
+  });
 }
 
 /** Takes those of the events that were not taken before; their effect, their inbox rows and what `also` writes commit together. */

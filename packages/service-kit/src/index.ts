@@ -13,6 +13,7 @@ export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';
 export type { DueTable } from './due-work/due-rows.ts';
 export * from './due-work/due-work.ts';
+export { type ReportedQueue, reportQueue } from './due-work/queue-report.ts';
 export * from './due-work/work-queue.ts';
 export * from './fair-permits.ts';
 export { addHealth, type Health } from './health.ts';

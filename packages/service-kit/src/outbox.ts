@@ -133,6 +133,11 @@ export async function writeOutboxOf(
   return result.count;
 }
 
+const gauges = {
+  'outbox.pending': { description: 'Events not yet on the bus.' },
+  'outbox.oldest_age': { unit: 's', description: 'Age of the oldest of them.' },
+};
+
 /** A row that the bus would not carry, and why. */
 interface Refusal {
   row: StoredRow;
@@ -151,6 +156,7 @@ export class OutboxRelay {
   readonly #log: Logger;
   readonly #loop: WakeLoop;
   readonly #pace = new AccountPace(perAccountASecond);
+  readonly #stopReport: () => void;
   #lastAccount: string | undefined;
   #resume: NodeJS.Timeout | undefined;
 
@@ -161,19 +167,11 @@ export class OutboxRelay {
     this.#log = log;
     const pace = { everyMs: pollMs, slowestRetryMs: pollMs, gatherMs };
     this.#loop = new WakeLoop('outbox', { ...pace, log }, () => this.#publishBatch());
-    const pending = meter.createObservableGauge('outbox.pending', { description: 'Events not yet on the bus.' });
-    const age = meter.createObservableGauge('outbox.oldest_age', {
-      unit: 's',
-      description: 'Age of the oldest of them.',
+    this.#stopReport = meter.observe(gauges, async (observe) => {
+      const { pending, age } = await measureOutbox(this.#sql);
+      observe('outbox.pending', pending);
+      observe('outbox.oldest_age', age);
     });
-    meter.addBatchObservableCallback(
-      async (result) => {
-        const row = await measureOutbox(this.#sql);
-        result.observe(pending, row.pending);
-        result.observe(age, row.age);
-      },
-      [pending, age],
-    );
   }
 
   /** Says that a transaction with events has committed. */
@@ -184,6 +182,7 @@ export class OutboxRelay {
   async stop(): Promise<void> {
     await this.#loop.stop();
     clearTimeout(this.#resume);
+    this.#stopReport();
   }
 
   /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */

@@ -12,6 +12,7 @@ import type { RequestCount } from './call.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';
+import { type ReportedQueue, reportQueue } from './due-work/queue-report.ts';
 import { addHealth, type Health, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
@@ -58,6 +59,8 @@ interface Startable<Schema extends z.ZodObject, Resources> {
   hooks?: readonly Hook<Resources>[];
   consumers?: readonly Consumer<Resources>[];
   jobs?: readonly Job<Resources>[];
+  /** Queues that jobs work on in batches. */
+  queues?: readonly ReportedQueue[];
   /** Makes what handlers share; `stop` ends what it started, after requests, consumers and jobs have ended. */
   resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & { stop?(): Promise<void> }>;
 }
@@ -169,6 +172,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs ? { ...work, sql: patientSql } : work),
   );
+  const reports = (definition.queues ?? []).map((queue) => reportQueue(work, queue));
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   return {
@@ -177,6 +181,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       isStopping = true;
       await listener.close(config.DRAIN_SECONDS * 1000);
       await Promise.all([...consumers, retries, ...jobs].map((running) => running.stop()));
+      for (const stopReport of reports) stopReport();
       await resources?.stop?.();
       if (patientSql !== sql) await patientSql.end({ timeout: 5 });
       await stop();

@@ -7,7 +7,6 @@ import {
   type Histogram,
   type MetricOptions,
   metrics,
-  type Observable,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -29,7 +28,7 @@ const sdkMeter = () => metrics.getMeter('customer-platform');
 
 /**
  * The process's meter. Counters and histograms may be made when a module loads: they come into being with their first value,
- * since the API has no meter that waits for its SDK, and cost nothing while telemetry is off. Gauges are made after start.
+ * since the API has no meter that waits for its SDK, and cost nothing while telemetry is off.
  */
 export const meter = {
   createCounter(name: string, options: MetricOptions) {
@@ -52,9 +51,22 @@ export const meter = {
       },
     };
   },
-  createObservableGauge: (name: string, options: MetricOptions) => sdkMeter().createObservableGauge(name, options),
-  addBatchObservableCallback: (callback: BatchObservableCallback, gauges: Observable[]) =>
-    sdkMeter().addBatchObservableCallback(callback, gauges),
+  /**
+   * Observes gauges, named by their metrics, each time metrics are collected: `measure` says their values. Returns a function that ends
+   * it. To be called once telemetry has started; does nothing while it is off.
+   */
+  observe<Name extends string>(
+    metricOptions: Record<Name, MetricOptions>,
+    measure: (observe: (name: Name, value: number, attributes?: Attributes) => void) => Promise<void> | void,
+  ): () => void {
+    if (!enabled) return () => undefined;
+    const names = Object.keys(metricOptions) as Name[];
+    const gauges = new Map(names.map((name) => [name, sdkMeter().createObservableGauge(name, metricOptions[name])]));
+    const callback: BatchObservableCallback = (result) =>
+      measure((name, value, attributes) => result.observe(gauges.get(name)!, value, attributes));
+    sdkMeter().addBatchObservableCallback(callback, [...gauges.values()]);
+    return () => sdkMeter().removeBatchObservableCallback(callback, [...gauges.values()]);
+  },
 };
 
 /** Returns whether spans are recorded: hot paths skip their work for telemetry where not. */

@@ -9,7 +9,7 @@ import { handleFindDeliveries } from './deliveries/handle-find-deliveries.ts';
 import { listDeliveries } from './deliveries/list-deliveries.ts';
 import { redeliver } from './deliveries/redeliver.ts';
 import { replayDeliveries } from './deliveries/replay-deliveries.ts';
-import { runReplays } from './deliveries/run-replays.ts';
+import { replays, runReplays } from './deliveries/run-replays.ts';
 import { Dispatcher } from './delivery/dispatcher.ts';
 import { announceDisabled } from './endpoints/announce-disabled.ts';
 import { createEndpoint } from './endpoints/create-endpoint.ts';
@@ -18,7 +18,7 @@ import { getEndpoint } from './endpoints/get-endpoint.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { rotateEndpointSecret } from './endpoints/rotate-endpoint-secret.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
-import { countUnaccounted, oldestDueAgeSeconds } from './events/events.sql.ts';
+import { countUnaccounted } from './events/events.sql.ts';
 import { forgetOldEvents } from './events/forget-old-events.ts';
 import { getEvent } from './events/get-event.ts';
 import { listEventKinds } from './events/list-event-kinds.ts';
@@ -54,6 +54,7 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
   },
   consumers: [onPublicEvent],
   jobs: [announceDisabled, runReplays, forgetOldEvents],
+  queues: [replays],
   resources: makeResources,
 };
 
@@ -83,7 +84,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
   });
-  observe(foundation);
+  const stopReport = reportBalance(foundation);
   return {
     guard,
     secretKeys,
@@ -91,32 +92,29 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     dispatcher,
     eventsCommitted,
     async stop() {
+      stopReport();
       await dispatcher.stop();
       await poster.close();
     },
   };
 }
 
-function observe({ sql, clock }: Foundation<WebhooksConfig>): void {
-  const unaccounted = meter.createObservableGauge('webhooks.unaccounted', {
+const gauges = {
+  'webhooks.unaccounted': {
     description:
       'Deliveries that events of the last minutes should have had and that are in no state: 0, or something is lost.',
+  },
+  'webhooks.deliveries': { description: 'Deliveries of the last minutes, by state.' },
+};
+
+/** Observes the balance of deliveries; returns a function that ends it. */
+function reportBalance({ sql, clock }: Foundation<WebhooksConfig>): () => void {
+  return meter.observe(gauges, async (observe) => {
+    const until = clock().getTime() - balanceLagMs;
+    const balance = await countUnaccounted(sql, new Date(until - balanceWindowMs), new Date(until));
+    observe('webhooks.unaccounted', balance.unaccounted);
+    for (const status of deliveryStatus.options) {
+      observe('webhooks.deliveries', balance.byStatus[status] ?? 0, { status });
+    }
   });
-  const states = meter.createObservableGauge('webhooks.deliveries', {
-    description: 'Deliveries of the last minutes, by state.',
-  });
-  const oldest = meter.createObservableGauge('webhooks.oldest_due_age', {
-    unit: 's',
-    description: 'How long the delivery that is due for longest has been.',
-  });
-  meter.addBatchObservableCallback(
-    async (result) => {
-      const until = clock().getTime() - balanceLagMs;
-      const balance = await countUnaccounted(sql, new Date(until - balanceWindowMs), new Date(until));
-      result.observe(unaccounted, balance.unaccounted);
-      for (const status of deliveryStatus.options) result.observe(states, balance.byStatus[status] ?? 0, { status });
-      result.observe(oldest, await oldestDueAgeSeconds(sql, clock()));
-    },
-    [unaccounted, states, oldest],
-  );
 }

@@ -2,18 +2,22 @@ import type { PendingQuery, Row } from 'postgres';
 import type { Database, Sql } from '../database.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
 
-/** Table of a queue's rows. Its column `due` holds when a row is to be run, or until when a process has it; null: never. */
-export interface DueTable {
+/** Rows of a queue: its table, and the column that holds when a row is due, or until when a process has it; null: never. */
+export interface QueueRows {
   name: string;
+  due: string;
+  /** Condition that a row of this queue meets beside being due. */
+  where?(sql: Sql): Fragment;
+}
+
+/** Table of a queue that the engine runs. */
+export interface DueTable extends QueueRows {
   /** The columns of its primary key with their types; rows are read with the same names. */
   key: Readonly<Record<string, 'uuid' | 'bigint' | 'smallint'>>;
   /** Lanes are the channels of accounts, in the column `channel`; otherwise an account is one lane. */
   hasChannels?: boolean;
-  due: string;
   /** The column that counts attempts. */
   attempts: string;
-  /** Condition that a row of this queue meets beside being due. */
-  where?(sql: Sql): Fragment;
 }
 
 export type Fragment = PendingQuery<Row[]>;
@@ -143,29 +147,11 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
     where ${isSame(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
 }
 
-/** Depth of a queue. */
-export interface QueueDepth {
-  /** Rows that are due. */
-  ready: number;
-  /** Rows that are due later or run somewhere. */
-  later: number;
-  oldest_due_at: Date | null;
-}
-
-export async function measureQueue(sql: Sql, table: DueTable, now: Date): Promise<QueueDepth> {
-  const due = sql(table.due);
-  const [depth] = await sql<QueueDepth[]>`
-    select count(*) filter (where ${due} <= ${now})::float8 as ready, count(*) filter (where ${due} > ${now})::float8 as later,
-      min(${due}) as oldest_due_at
-    from ${sql(table.name)} where ${due} is not null ${filter(sql, table)}`;
-  return depth!;
-}
-
 function laneColumns({ hasChannels }: DueTable): string[] {
   return hasChannels ? ['account_id', 'channel'] : ['account_id'];
 }
 
-function filter(sql: Sql, table: DueTable): Fragment {
+export function filter(sql: Sql, table: QueueRows): Fragment {
   return table.where ? sql`and ${table.where(sql)}` : sql``;
 }
 

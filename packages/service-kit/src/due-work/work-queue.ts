@@ -7,9 +7,10 @@ import { WakeLoop } from '../wake-loop.ts';
 import { waitUntil } from '../with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { dueRows, type Fragment, type LeasedRow, measureQueue, nextLanes, putBack, renewLeases } from './due-rows.ts';
+import { dueRows, type Fragment, type LeasedRow, nextLanes, putBack, renewLeases } from './due-rows.ts';
 import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
 import { FairSlots, type Lane, type Room } from './fair-slots.ts';
+import { reportQueue } from './queue-report.ts';
 
 /** Resources of its process that a queue needs. */
 export interface WorkFoundation {
@@ -38,15 +39,6 @@ const logEvery = 100;
 const attempts = meter.createCounter('queue.attempts', {
   description: 'Attempts of queued work, by queue and outcome: done, retried, lost.',
 });
-const gauges = {
-  ready: meter.createObservableGauge('queue.ready', { description: 'Rows that are due, by queue.' }),
-  waiting: meter.createObservableGauge('queue.waiting', {
-    description: 'Rows that are due later or run in another process.',
-  }),
-  running: meter.createObservableGauge('queue.running', { description: 'Rows that run in this process.' }),
-  lag: meter.createObservableGauge('queue.lag', { unit: 's', description: 'Age of the oldest row that is due.' }),
-};
-
 type Outcome<Result> =
   | { kind: 'done'; result: Result; isLast?: boolean }
   | { kind: 'again'; dueAt: Date; counts: boolean }
@@ -76,6 +68,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: WakeLoop;
   readonly #leases: WakeLoop | undefined;
+  readonly #stopReport: () => void;
   #lastLane: Lane | undefined;
   #lanesAt = 0;
   #claimedAt = 0;
@@ -111,15 +104,8 @@ export class WorkQueue<Row extends DueRow, Result> {
       const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
       this.#leases = new WakeLoop(`${queue}: leases`, renewal, () => this.#renew(leaseMs));
     }
-    meter.addBatchObservableCallback(async (result) => {
-      const now = foundation.clock();
-      const { ready, later, oldest_due_at } = await measureQueue(foundation.sql, work.table, now);
-      result.observe(gauges.ready, ready, { queue });
-      result.observe(gauges.waiting, retries ? later - this.#slots.running : later, { queue });
-      result.observe(gauges.running, this.#slots.running, { queue });
-      const lagMs = oldest_due_at === null ? 0 : now.getTime() - oldest_due_at.getTime();
-      result.observe(gauges.lag, Math.max(0, lagMs) / 1000, { queue });
-    }, Object.values(gauges));
+    const running = () => this.#slots.running;
+    this.#stopReport = reportQueue(foundation, { queue, rows: work.table, running, hasLeases: retries !== null });
   }
 
   /** Rows that run in this process. */
@@ -144,6 +130,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#slow.stop();
     await this.#leases?.stop();
     await this.#writer.stop();
+    this.#stopReport();
   }
 
   /** Claims what there is room for; returns whether more may be due. */

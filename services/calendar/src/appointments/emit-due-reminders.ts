@@ -1,10 +1,12 @@
 import { reminderDue } from '@customer-platform/contracts/calendar';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import type { Job } from '@customer-platform/service-kit';
+import type { Job, ReportedQueue } from '@customer-platform/service-kit';
 import { toAppointmentWithHistory } from './appointment.ts';
 import { takeDueReminders } from './due-reminders.sql.ts';
 
 const batchSize = 200;
+
+export const reminders: ReportedQueue = { queue: 'reminders', rows: { name: 'reminders', due: 'due_at' } };
 
 /**
  * Emits the due reminders; another service sends the messages. Those of an account that has Calendar switched off are

@@ -1,6 +1,12 @@
 import { audienceFailed, audienceReady } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { isDatabaseUnavailable, isTemporaryFailure, type Job, type WorkCall } from '@customer-platform/service-kit';
+import {
+  isDatabaseUnavailable,
+  isTemporaryFailure,
+  type Job,
+  type ReportedQueue,
+  type WorkCall,
+} from '@customer-platform/service-kit';
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -16,6 +22,8 @@ import { refreshMembership, takeAccount } from './refresh-membership.ts';
 
 const timeoutMs = 300_000;
 const candidates = 20;
+
+export const audiences: ReportedQueue = { queue: 'audiences', rows: { name: 'audiences', due: 'due_at' } };
 
 /** A failed attempt: counted in its own transaction, because the one that it failed in is rolled back. */
 interface Failure {

@@ -1,8 +1,10 @@
-import type { Job, Sql } from '@customer-platform/service-kit';
+import type { Job, ReportedQueue, Sql } from '@customer-platform/service-kit';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { nextNight } from '../contacts/next-night.ts';
 import { claimRun, deleteRun, endRun } from './duplicate-runs.sql.ts';
 import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
+
+export const duplicates: ReportedQueue = { queue: 'duplicates', rows: { name: 'duplicate_runs', due: 'due_at' } };
 
 /** Pause of an account after a failed run, so that it holds up no other. */
 const restMs = 3_600_000;

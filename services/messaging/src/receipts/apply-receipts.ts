@@ -1,4 +1,4 @@
-import type { Job } from '@customer-platform/service-kit';
+import type { Job, ReportedQueue } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeReceipt } from '../messages/message-state.ts';
@@ -8,6 +8,8 @@ const batchSize = 200;
 /** Milliseconds after which a receipt of an unknown message is dropped. */
 const keptMs = 24 * 3_600_000;
 const firstWaitMs = 1_000;
+
+export const receipts: ReportedQueue = { queue: 'receipts', rows: { name: 'arrived_receipts', due: 'due_at' } };
 
 /** Applies received receipts, each under the lock of its message. */
 export const applyReceipts: Job<MessagingResources> = {

@@ -1,4 +1,4 @@
-import type { Job } from '@customer-platform/service-kit';
+import type { Job, ReportedQueue } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
@@ -7,6 +7,8 @@ import { selectDueFallbacks, selectLostTries } from './claims.sql.ts';
 const batchSize = 200;
 /** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
 const lostAfterMs = 45_000;
+
+export const fallbacks: ReportedQueue = { queue: 'fallbacks', rows: { name: 'attempts', due: 'falls_back_at' } };
 
 /** Goes on with the next channel where nobody was reached in time. */
 export const fallBack: Job<MessagingResources> = {

@@ -1,4 +1,4 @@
-import type { Job, WorkCall } from '@customer-platform/service-kit';
+import type { Job, ReportedQueue, WorkCall } from '@customer-platform/service-kit';
 import { makeDue } from '../delivery/dispatch.sql.ts';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
@@ -9,6 +9,11 @@ const batch = 100;
 /** While so many deliveries of the endpoint are due a replay adds none: it never gets ahead of what the endpoint takes. */
 const maxDue = 200;
 const restMs = 500;
+
+export const replays: ReportedQueue = {
+  queue: 'replays',
+  rows: { name: 'replays', due: 'rests_until', where: (sql) => sql`status = 'running'` },
+};
 
 /**
  * Goes on with one replay a round: makes its next deliveries due, with the place noted in the same transaction. It fails

@@ -7,7 +7,9 @@ import {
   DeadlineWatch,
   type Logger,
   meter,
+  type ReportedQueue,
   type RunEnd,
+  reportQueue,
   type Timed,
   WakeLoop,
   waitUntil,
@@ -56,6 +58,11 @@ const unreadableRestMs = 60_000;
 /** The same of a queue whose account is suspended, once that is over. */
 const suspendedRestMs = 1000;
 
+const deliveries: ReportedQueue = {
+  queue: 'deliveries',
+  rows: { name: 'deliveries', due: 'next_try_at', where: (sql) => sql`status = 'pending'` },
+};
+
 const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
 type RunningTry = Timed & { accountId: string; isSlow: boolean };
@@ -79,6 +86,7 @@ export class Dispatcher {
   readonly #writer: OutcomeWriter;
   readonly #look: WakeLoop;
   readonly #upkeep: WakeLoop;
+  readonly #stopReport: () => void;
   #isDueForLook = true;
   #lookedAt = 0;
   #isStopping = false;
@@ -97,6 +105,7 @@ export class Dispatcher {
     this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
     this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
+    this.#stopReport = reportQueue(options, { ...deliveries, running: () => this.#slots.running });
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
       return undefined;
@@ -117,6 +126,7 @@ export class Dispatcher {
     this.#running.stop();
     await this.#writer.stop();
     await this.#queues.giveBackAll();
+    this.#stopReport();
   }
 
   async #lookAndFetch(): Promise<undefined> {

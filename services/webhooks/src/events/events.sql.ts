@@ -125,16 +125,3 @@ export async function countUnaccounted(
   const counted = Object.values(byStatus).reduce((sum, count) => sum + count, 0);
   return { unaccounted: expected - counted, byStatus };
 }
-
-/** How long the delivery that is due for longest has been due, in seconds; 0 where none is. Looks at 1,000 queues at most. */
-export async function oldestDueAgeSeconds(sql: Sql, now: Date): Promise<number> {
-  const [row] = await sql<{ oldest: Date | null }[]>`
-    select min(d.next_try_at) as oldest
-    from (select account_id, endpoint_id from queues where due_at <= ${now} order by due_at limit 1000) as q
-    cross join lateral (
-      select next_try_at from deliveries
-      where account_id = q.account_id and endpoint_id = q.endpoint_id and status = 'pending' and next_try_at <= ${now}
-      order by next_try_at limit 1
-    ) as d`;
-  return row?.oldest ? Math.max(0, (now.getTime() - row.oldest.getTime()) / 1000) : 0;
-}
