@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Accounts that are remembered: one that is forgotten begins anew. */
+/** Accounts that are remembered: one that is forgotten begins again. */
 const maxAccounts = 10_000;
 
 interface Budget {

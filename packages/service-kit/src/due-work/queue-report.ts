@@ -15,7 +15,7 @@ export interface ReportedQueue {
   rows: QueueRows;
   /** Rows that run in this process; none unless given. */
   running?(): number;
-  /** Whether a row that runs is due later, at the end of its lease. */
+  /** A row that runs is due later, at the end of its lease. */
   hasLeases?: boolean;
 }
 
