@@ -1,31 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type Msg, type MsgHdrs, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
+import { headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
-import { ConsumeLoop, type ReceivedMessage, traceOf } from './consume-loop.ts';
-import { serviceUnavailable } from './database.ts';
+import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import type { Logger } from './logging.ts';
-import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
-import { waitUntil, withTimeout } from './with-timeout.ts';
+import { type RequestHandler, RequestReply, subscribe } from './request-reply.ts';
+import type { TraceHeaders } from './telemetry.ts';
 
 /** Retention of the stream: a service that was down for less misses no event. */
 const retentionMs = 7 * 24 * 3_600_000;
 /** Window in which the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
-/** Default timeout of an internal request. */
-const defaultRequestTimeoutMs = 5_000;
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
 const ackWaitMs = 10_000;
 /** Timeout for the stream to store an event. */
 const publishTimeoutMs = 5_000;
-
-/** Time that `close` waits for the replies to requests that were taken. */
-const finishMs = 5_000;
-
-/** Status of the server's reply to a request that nobody is subscribed to. */
-const noResponders = 503;
 
 /** Time that a start waits for NATS. */
 const startWaitMs = 2_000;
@@ -67,11 +57,8 @@ export class Bus {
   readonly #prefix: string;
   readonly #service: string;
   readonly #log: Logger;
-  readonly #requestTimeoutMs: number;
+  readonly #requests: RequestReply;
   #jetstream: JetStreamClient | undefined;
-  /** Subscriptions of `handle` on the present connection, and requests that they took and have no reply yet. */
-  #handlers: Subscription[] = [];
-  #handling = 0;
   #streamEnsured: Promise<void> | undefined;
 
   /**
@@ -88,13 +75,13 @@ export class Bus {
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
-    this.#requestTimeoutMs = requestTimeoutMs ?? defaultRequestTimeoutMs;
     this.#connection = new BusConnection(urls, files, service, log);
     this.#connection.onConnection((connection) => {
       this.#jetstream = jetstream(connection);
       this.#streamEnsured = undefined;
-      this.#handlers = [];
     });
+    const asker = { prefix, service, log, timeoutMs: requestTimeoutMs };
+    this.#requests = new RequestReply(this.#connection, asker);
   }
 
   isConnected(): boolean {
@@ -177,92 +164,18 @@ export class Bus {
   }
 
   /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
-  async ask<Request extends InternalRequest>(
+  ask<Request extends InternalRequest>(
     request: Request,
     accountId: string,
     input: z.input<Request['input']>,
-    timeoutMs = this.#requestTimeoutMs,
+    timeoutMs?: number,
   ): Promise<z.output<Request['reply']>> {
-    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
-    return await inSpan(`ask ${request.key}`, { kind: SpanKind.CLIENT }, async () => {
-      const headers = newHeaders();
-      for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
-      const message = await this.#request(subject, JSON.stringify({ account_id: accountId, input }), {
-        headers,
-        timeoutMs,
-      }).catch((cause: unknown) => {
-        throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
-      });
-      if (message.headers?.get('Failed'))
-        throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
-      return request.reply.parse(message.json()) as z.output<Request['reply']>;
-    });
-  }
-
-  /**
-   * Publishes a request and returns the reply. Whoever replies may write to every reply inbox of this service: only the one who was asked
-   * knows which. The client's own `request` reads a reply's headers where one that cannot be read ends the whole connection's reader.
-   */
-  async #request(subject: string, payload: string, options: { headers: MsgHdrs; timeoutMs: number }): Promise<Msg> {
-    const connection = this.#connection.current;
-    const reply = replyInbox(this.#service);
-    const { promise, resolve, reject } = Promise.withResolvers<Msg>();
-    const callback = (error: Error | null, message: Msg) => (error ? reject(error) : resolve(message));
-    const subscription = connection.subscribe(reply, { max: 1, callback });
-    try {
-      connection.publish(subject, payload, { reply, headers: options.headers });
-      const message = await withTimeout(options.timeoutMs, promise);
-      if (message.headers?.code === noResponders) throw new Error('nobody is subscribed to the request');
-      return message;
-    } finally {
-      subscription.unsubscribe();
-    }
+    return this.#requests.ask(request, accountId, input, timeoutMs);
   }
 
   /** Handles an internal request; the processes of one service share the work. */
-  handle<Request extends InternalRequest>(
-    request: Request,
-    handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
-  ): void {
-    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
-    const take = (message: Msg) => {
-      // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
-      if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle);
-      else this.#log.warn({ subject }, 'a request without an inbox is ignored');
-    };
-    this.#subscribe(subject, take, this.#service);
-  }
-
-  /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
-  async #finishRequests(): Promise<void> {
-    let isDrained = false;
-    // One whose connection is lost meanwhile has nothing to drain.
-    void Promise.allSettled(this.#handlers.map((handler) => handler.drain())).then(() => {
-      isDrained = true;
-    });
-    await waitUntil(() => isDrained && this.#handling === 0, finishMs);
-  }
-
-  async #handleOne<Request extends InternalRequest>(
-    request: Request,
-    message: Msg,
-    handle: (accountId: string, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
-  ): Promise<void> {
-    this.#handling++;
-    try {
-      await inSpan(`handle ${request.key}`, { kind: SpanKind.SERVER, parent: traceOf(message.headers) }, async () => {
-        const { account_id, input } = message.json<{ account_id: string; input: unknown }>();
-        const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>);
-        message.respond(JSON.stringify(reply));
-      });
-    } catch (error) {
-      this.#log.error({ err: error, request: request.key }, 'an internal request failed');
-      const headers = newHeaders();
-      headers.set('Failed', 'true');
-      message.respond('', { headers });
-    } finally {
-      this.#handling--;
-    }
+  handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
+    this.#requests.handle(request, handle);
   }
 
   /**
@@ -272,7 +185,9 @@ export class Bus {
   follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
     const subject = `${this.#prefix}.event.${event.audience}.${event.service}.${event.kind}`;
     this.#connection.onBack(missed);
-    this.#subscribe(subject, (message) => hear(String(message.json<{ account?: unknown } | null>()?.account)));
+    subscribe(this.#connection, this.#log, subject, (message) =>
+      hear(String(message.json<{ account?: unknown } | null>()?.account)),
+    );
   }
 
   /** Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. */
@@ -283,36 +198,12 @@ export class Bus {
 
   /** Hears what `announce` says. */
   listen(topic: string, hear: (payload: string) => void): void {
-    this.#subscribe(`${this.#prefix}.news.${topic}`, (message) => hear(message.string()));
-  }
-
-  /** Subscribes on every connection. What a message makes `take` throw ends nothing: it is logged. */
-  #subscribe(subject: string, take: (message: Msg) => void, queue?: string): void {
-    const callback = (error: Error | null, message: Msg) => {
-      try {
-        if (error) throw error;
-        // What JetStream delivers to a subject of somebody's choice keeps the subject that it was published under.
-        if (message.subject !== subject) throw new Error(`a message published to ${message.subject}`);
-        take(message);
-      } catch (cause) {
-        this.#log.error({ err: cause, subject }, 'a message of the bus could not be taken');
-      }
-    };
-    const options = queue === undefined ? { callback } : { callback, queue };
-    this.#connection.onConnection((connection) => {
-      const subscription = connection.subscribe(subject, options);
-      if (queue !== undefined) this.#handlers.push(subscription);
-    });
+    subscribe(this.#connection, this.#log, `${this.#prefix}.news.${topic}`, (message) => hear(message.string()));
   }
 
   /** Finishes the requests it took, sends what is under way and closes. */
   async close(): Promise<void> {
-    if (this.isConnected()) await this.#finishRequests();
+    if (this.isConnected()) await this.#requests.finish();
     await this.#connection.close();
   }
 }
-
-/** A subject for the reply to one request, which only the one who is asked knows. */
-const replyInbox = (service: string) => `_INBOX.${service}.reply.${randomUUID()}`;
-
-const isReplyInbox = (subject: string | undefined) => /^_INBOX\.[\w-]+\.reply\.[\w-]+$/.test(subject ?? '');

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type { InternalRequest } from '@customer-platform/contracts/core';
+import { type Msg, type MsgHdrs, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
+import type { z } from 'zod';
+import type { BusConnection } from './bus-connection.ts';
+import { traceOf } from './consume-loop.ts';
+import { serviceUnavailable } from './database.ts';
+import type { Logger } from './logging.ts';
+import { inSpan, SpanKind, traceHeaders } from './telemetry.ts';
+import { waitUntil, withTimeout } from './with-timeout.ts';
+
+/** Default timeout of an internal request. */
+const defaultRequestTimeoutMs = 5_000;
+/** Time that `close` waits for the replies to requests that were taken. */
+const finishMs = 5_000;
+
+/** Status of the server's reply to a request that nobody is subscribed to. */
+const noResponders = 503;
+
+/** Handles one internal request, for an account. */
+export type RequestHandler<Request extends InternalRequest> = (
+  accountId: string,
+  input: z.output<Request['input']>,
+) => Promise<z.input<Request['reply']>>;
+
+/** Requests between services over NATS, and their replies. */
+export class RequestReply {
+  readonly #connection: BusConnection;
+  readonly #prefix: string;
+  readonly #service: string;
+  readonly #log: Logger;
+  readonly #timeoutMs: number;
+  /** Subscriptions of `handle` on the present connection, and requests that they took and have no reply yet. */
+  #handlers: Subscription[] = [];
+  #handling = 0;
+
+  constructor(
+    connection: BusConnection,
+    asker: { prefix: string; service: string; log: Logger; timeoutMs: number | undefined },
+  ) {
+    this.#connection = connection;
+    this.#prefix = asker.prefix;
+    this.#service = asker.service;
+    this.#log = asker.log;
+    this.#timeoutMs = asker.timeoutMs ?? defaultRequestTimeoutMs;
+    connection.onConnection(() => {
+      this.#handlers = [];
+    });
+  }
+
+  /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
+  async ask<Request extends InternalRequest>(
+    request: Request,
+    accountId: string,
+    input: z.input<Request['input']>,
+    timeoutMs = this.#timeoutMs,
+  ): Promise<z.output<Request['reply']>> {
+    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
+    return await inSpan(`ask ${request.key}`, { kind: SpanKind.CLIENT }, async () => {
+      const headers = newHeaders();
+      for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
+      const message = await this.#request(subject, JSON.stringify({ account_id: accountId, input }), {
+        headers,
+        timeoutMs,
+      }).catch((cause: unknown) => {
+        throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
+      });
+      if (message.headers?.get('Failed'))
+        throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
+      return request.reply.parse(message.json()) as z.output<Request['reply']>;
+    });
+  }
+
+  /**
+   * Publishes a request and returns the reply. Whoever replies may write to every reply inbox of this service: only the one who was asked
+   * knows which. The client's own `request` reads a reply's headers where one that cannot be read ends the whole connection's reader.
+   */
+  async #request(subject: string, payload: string, options: { headers: MsgHdrs; timeoutMs: number }): Promise<Msg> {
+    const connection = this.#connection.current;
+    const reply = replyInbox(this.#service);
+    const { promise, resolve, reject } = Promise.withResolvers<Msg>();
+    const callback = (error: Error | null, message: Msg) => (error ? reject(error) : resolve(message));
+    const subscription = connection.subscribe(reply, { max: 1, callback });
+    try {
+      connection.publish(subject, payload, { reply, headers: options.headers });
+      const message = await withTimeout(options.timeoutMs, promise);
+      if (message.headers?.code === noResponders) throw new Error('nobody is subscribed to the request');
+      return message;
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  /** Handles an internal request; the processes of one service share the work. */
+  handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
+    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
+    const take = (message: Msg) => {
+      // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
+      if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle);
+      else this.#log.warn({ subject }, 'a request without an inbox is ignored');
+    };
+    subscribe(this.#connection, this.#log, subject, take, {
+      queue: this.#service,
+      subscribed: (subscription) => this.#handlers.push(subscription),
+    });
+  }
+
+  /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
+  async finish(): Promise<void> {
+    let isDrained = false;
+    // One whose connection is lost meanwhile has nothing to drain.
+    void Promise.allSettled(this.#handlers.map((handler) => handler.drain())).then(() => {
+      isDrained = true;
+    });
+    await waitUntil(() => isDrained && this.#handling === 0, finishMs);
+  }
+
+  async #handleOne<Request extends InternalRequest>(
+    request: Request,
+    message: Msg,
+    handle: RequestHandler<Request>,
+  ): Promise<void> {
+    this.#handling++;
+    try {
+      await inSpan(`handle ${request.key}`, { kind: SpanKind.SERVER, parent: traceOf(message.headers) }, async () => {
+        const { account_id, input } = message.json<{ account_id: string; input: unknown }>();
+        const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>);
+        message.respond(JSON.stringify(reply));
+      });
+    } catch (error) {
+      this.#log.error({ err: error, request: request.key }, 'an internal request failed');
+      const headers = newHeaders();
+      headers.set('Failed', 'true');
+      message.respond('', { headers });
+    } finally {
+      this.#handling--;
+    }
+  }
+}
+
+/** A subject for the reply to one request, which only the one who is asked knows. */
+const replyInbox = (service: string) => `_INBOX.${service}.reply.${randomUUID()}`;
+
+const isReplyInbox = (subject: string | undefined) => /^_INBOX\.[\w-]+\.reply\.[\w-]+$/.test(subject ?? '');
+
+/** Subscribes on every connection. What a message makes `take` throw ends nothing: it is logged. */
+export function subscribe(
+  connection: BusConnection,
+  log: Logger,
+  subject: string,
+  take: (message: Msg) => void,
+  shared?: { queue: string; subscribed(subscription: Subscription): void },
+): void {
+  const callback = (error: Error | null, message: Msg) => {
+    try {
+      if (error) throw error;
+      // What JetStream delivers to a subject of somebody's choice keeps the subject that it was published under.
+      if (message.subject !== subject) throw new Error(`a message published to ${message.subject}`);
+      take(message);
+    } catch (cause) {
+      log.error({ err: cause, subject }, 'a message of the bus could not be taken');
+    }
+  };
+  const options = shared ? { callback, queue: shared.queue } : { callback };
+  connection.onConnection((current) => {
+    const subscription = current.subscribe(subject, options);
+    shared?.subscribed(subscription);
+  });
+}
