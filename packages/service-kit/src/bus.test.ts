@@ -57,6 +57,9 @@ it('a request that was taken has its reply, also from a process that is about to
     taken.resolve();
     return await opened.promise;
   });
+  const knock = internalRequest('knock', 'cdp', z.object({}), z.object({}));
+  ending.handle(knock, async () => ({}));
+  await waitFor('it to be subscribed', async () => await bus.ask(knock, 'account', {}));
   const reply = bus.ask(openDoors, 'account', {}, 60_000);
   await taken.promise;
   const closing = ending.close();

@@ -185,9 +185,10 @@ export class Bus {
   follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
     const subject = `${this.#prefix}.event.${event.audience}.${event.service}.${event.kind}`;
     this.#connection.onBack(missed);
-    subscribe(this.#connection, this.#log, subject, (message) =>
-      hear(String(message.json<{ account?: unknown } | null>()?.account)),
-    );
+    subscribe(this.#connection, this.#log, {
+      subject,
+      take: (message) => hear(String(message.json<{ account?: unknown } | null>()?.account)),
+    });
   }
 
   /** Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. */
@@ -198,7 +199,10 @@ export class Bus {
 
   /** Hears what `announce` says. */
   listen(topic: string, hear: (payload: string) => void): void {
-    subscribe(this.#connection, this.#log, `${this.#prefix}.news.${topic}`, (message) => hear(message.string()));
+    subscribe(this.#connection, this.#log, {
+      subject: `${this.#prefix}.news.${topic}`,
+      take: (message) => hear(message.string()),
+    });
   }
 
   /** Finishes the requests it took, sends what is under way and closes. */

@@ -99,10 +99,8 @@ export class RequestReply {
       if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle);
       else this.#log.warn({ subject }, 'a request without an inbox is ignored');
     };
-    subscribe(this.#connection, this.#log, subject, take, {
-      queue: this.#service,
-      subscribed: (subscription) => this.#handlers.push(subscription),
-    });
+    const listener = { subject, take, queue: this.#service };
+    subscribe(this.#connection, this.#log, listener, (subscription) => this.#handlers.push(subscription));
   }
 
   /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
@@ -143,13 +141,20 @@ const replyInbox = (service: string) => `_INBOX.${service}.reply.${randomUUID()}
 
 const isReplyInbox = (subject: string | undefined) => /^_INBOX\.[\w-]+\.reply\.[\w-]+$/.test(subject ?? '');
 
-/** Subscribes on every connection. What a message makes `take` throw ends nothing: it is logged. */
+export interface Listener {
+  subject: string;
+  /** Ends nothing by throwing: that is logged. */
+  take(message: Msg): void;
+  /** The processes that subscribe with one share the messages. */
+  queue?: string;
+}
+
+/** Subscribes on every connection; `subscribed` gets each subscription. */
 export function subscribe(
   connection: BusConnection,
   log: Logger,
-  subject: string,
-  take: (message: Msg) => void,
-  shared?: { queue: string; subscribed(subscription: Subscription): void },
+  { subject, take, queue }: Listener,
+  subscribed: (subscription: Subscription) => void = () => undefined,
 ): void {
   const callback = (error: Error | null, message: Msg) => {
     try {
@@ -161,9 +166,6 @@ export function subscribe(
       log.error({ err: cause, subject }, 'a message of the bus could not be taken');
     }
   };
-  const options = shared ? { callback, queue: shared.queue } : { callback };
-  connection.onConnection((current) => {
-    const subscription = current.subscribe(subject, options);
-    shared?.subscribed(subscription);
-  });
+  const options = queue === undefined ? { callback } : { callback, queue };
+  connection.onConnection((current) => subscribed(current.subscribe(subject, options)));
 }
