@@ -9,7 +9,7 @@ export interface KnownContact extends ContactSummary {
 }
 
 /** Returns the contact that an id resolves to; undefined if the copy does not have it. */
-export async function knownContact(tx: Sql, accountId: string, id: string): Promise<KnownContact | undefined> {
+export async function knownContact(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<KnownContact[]>`select * from (${contactNamed(tx, tx`${accountId}`, tx`${id}`)}) as contact`;
   return row;
 }
@@ -50,7 +50,7 @@ export interface ContactChange extends ContactSummary {
  * Upserts contacts that are newer than the copy, in one statement. From then on a merged contact, and all that were merged into
  * it before, resolve to the last survivor; a deleted contact cannot be named any more, and rows that name it go on to show it.
  */
-export async function keepContacts(tx: Sql, changes: readonly ContactChange[]): Promise<void> {
+export async function keepContacts(tx: Sql, changes: readonly ContactChange[]) {
   const texts = (name: keyof ContactChange) =>
     changes.map(({ [name]: value }) => (value === null ? null : String(value)));
   await lockCopies(tx, changes);
@@ -70,7 +70,7 @@ export async function keepContacts(tx: Sql, changes: readonly ContactChange[]): 
 }
 
 /** Points merged contacts to the last survivor: theirs may have been merged itself, before or in the same batch. */
-async function followSurvivors(tx: Sql, merged: readonly ContactChange[]): Promise<void> {
+async function followSurvivors(tx: Sql, merged: readonly ContactChange[]) {
   const accounts = merged.map(({ account_id }) => account_id);
   const ids = merged.map(({ id }) => id);
   await tx`
@@ -90,7 +90,7 @@ async function followSurvivors(tx: Sql, merged: readonly ContactChange[]): Promi
  * Inserts the owner's reply about an id; rows that events wrote already are newer and stay. The contact in the reply may have
  * been merged since.
  */
-export async function insertAskedContact(tx: Sql, accountId: string, id: string, reply: ContactSummary): Promise<void> {
+export async function insertAskedContact(tx: Sql, accountId: string, id: string, reply: ContactSummary) {
   await lockCopies(tx, [{ account_id: accountId }]);
   await tx`
     insert into contacts (account_id, id, name, phone, merged_into, sequence)
@@ -101,10 +101,7 @@ export async function insertAskedContact(tx: Sql, accountId: string, id: string,
 }
 
 /** Inserts contacts from another service's event if the copy does not have them: its own rows are newer, or will be. */
-export async function keepGivenContacts(
-  tx: Sql,
-  contacts: readonly (ContactSummary & { account_id: string })[],
-): Promise<void> {
+export async function keepGivenContacts(tx: Sql, contacts: readonly (ContactSummary & { account_id: string })[]) {
   await lockCopies(tx, contacts);
   await tx`
     insert into contacts (account_id, id, name, phone, sequence)
@@ -116,7 +113,7 @@ export async function keepGivenContacts(
 }
 
 /** Locks the copies of these accounts until the transaction ends; taken before any row lock, in one order, to avoid deadlocks. */
-async function lockCopies(tx: Sql, changed: readonly { account_id: string }[]): Promise<void> {
+async function lockCopies(tx: Sql, changed: readonly { account_id: string }[]) {
   await tx`
     select pg_advisory_xact_lock(key) from (
       select distinct hashtextextended('contact copies ' || id, 2) as key from unnest(${changed.map(({ account_id }) => account_id)}::text[]) as account (id)

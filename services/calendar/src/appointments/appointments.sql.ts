@@ -56,11 +56,7 @@ export const history = (tx: Sql) => tx`
    from appointment_history h where h.account_id = a.account_id and h.appointment_id = a.id) as history`;
 
 /** Returns an appointment, undefined if the account has none with this id. */
-export async function selectAppointment(
-  tx: Sql,
-  accountId: string,
-  id: string,
-): Promise<AppointmentRowWithHistory | undefined> {
+export async function selectAppointment(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<(AppointmentRow & { history: JsonHistory })[]>`
     select ${columns(tx)}, ${history(tx)} from appointments a ${joins(tx)}
     where a.account_id = ${accountId} and a.id = ${id}`;
@@ -75,11 +71,7 @@ export function datedHistory(rows: JsonHistory): HistoryRow[] {
 }
 
 /** Locks the appointment against other changes, then reads it under the lock. */
-export async function lockAppointment(
-  tx: Sql,
-  accountId: string,
-  id: string,
-): Promise<AppointmentRowWithHistory | undefined> {
+export async function lockAppointment(tx: Sql, accountId: string, id: string) {
   const lock = tx`select 1 from appointments where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectAppointment(tx, accountId, id));
 }
@@ -105,7 +97,7 @@ export async function listAppointmentRows(
   filter: AppointmentFilter,
   last: Pick<AppointmentRow, 'id' | 'starts_at'> | null,
   limit: number,
-): Promise<AppointmentRow[]> {
+) {
   const { from, to, status, contactId, staffId, bookingTypeId } = filter;
   return await tx<AppointmentRow[]>`
     select ${columns(tx)} from (
@@ -123,11 +115,7 @@ export async function listAppointmentRows(
 }
 
 /** Returns the position of an appointment in the list, undefined if the account has none with this id. */
-export async function selectCursor(
-  tx: Sql,
-  accountId: string,
-  id: string,
-): Promise<Pick<AppointmentRow, 'id' | 'starts_at'> | undefined> {
+export async function selectCursor(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<Pick<AppointmentRow, 'id' | 'starts_at'>[]>`
     select id, starts_at from appointments where account_id = ${accountId} and id = ${id}`;
   return row;
@@ -170,7 +158,7 @@ export async function insertAppointment(
 }
 
 /** Locks teammates in id order, like everything that moves an appointment, to avoid deadlocks. */
-export async function lockTeammates(tx: Sql, accountId: string, emails: string[]): Promise<void> {
+export async function lockTeammates(tx: Sql, accountId: string, emails: string[]) {
   await tx`
     select 1 from staff where account_id = ${accountId} and email = any(${emails}::text[]) order by id for no key update`;
 }
@@ -216,7 +204,7 @@ export async function changeStatusRow(
   id: string,
   status: AppointmentStatus,
   entry: HistoryRow,
-): Promise<void> {
+) {
   const holdsTime = status === 'requested' || status === 'confirmed';
   await tx`
     with noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
@@ -233,7 +221,7 @@ export async function editAppointment(
   { mode, location, meeting_link, notes }: Pick<AppointmentRow, 'mode' | 'location' | 'meeting_link' | 'notes'>,
   entry: HistoryRow | undefined,
   now: Date,
-): Promise<void> {
+) {
   const edited = tx`
     update appointments set mode = ${mode}, location = ${location}, meeting_link = ${meeting_link}, notes = ${notes},
       updated_at = ${now} where account_id = ${accountId} and id = ${id}`;

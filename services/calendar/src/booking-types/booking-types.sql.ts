@@ -19,7 +19,7 @@ const staffIds = (tx: Sql, accountId: string, { staff, default_staff }: BookingT
   (select id from staff where account_id = ${accountId} and email = ${default_staff})`;
 
 /** Returns a booking type, undefined if the account has none with this id. */
-export async function selectBookingType(tx: Sql, accountId: string, id: number): Promise<BookingType | undefined> {
+export async function selectBookingType(tx: Sql, accountId: string, id: number) {
   const [row] = await tx<BookingType[]>`
     select ${columns(tx)} from booking_types b where b.account_id = ${accountId} and b.id = ${id}`;
   return row;
@@ -29,24 +29,14 @@ export async function selectBookingType(tx: Sql, accountId: string, id: number):
  * Locks the booking type against other changes, then reads it. `deletion` also waits for its bookings in progress, and
  * they wait for it; `change` does not block them.
  */
-export async function lockBookingType(
-  tx: Sql,
-  accountId: string,
-  id: number,
-  reason: 'change' | 'deletion',
-): Promise<BookingType | undefined> {
+export async function lockBookingType(tx: Sql, accountId: string, id: number, reason: 'change' | 'deletion') {
   const strength = reason === 'deletion' ? tx`for update` : tx`for no key update`;
   const lock = tx`select 1 from booking_types where account_id = ${accountId} and id = ${id} ${strength}`;
   return await readUnderLock(lock, () => selectBookingType(tx, accountId, id));
 }
 
 /** Lists booking types newest first, after the one with id `beforeId`. */
-export async function listBookingTypeRows(
-  tx: Sql,
-  accountId: string,
-  beforeId: number | null,
-  limit: number,
-): Promise<BookingType[]> {
+export async function listBookingTypeRows(tx: Sql, accountId: string, beforeId: number | null, limit: number) {
   return await tx<BookingType[]>`
     select ${columns(tx)} from booking_types b
     where b.account_id = ${accountId} and (${beforeId}::bigint is null or b.id < ${beforeId}::bigint)
@@ -68,12 +58,7 @@ export async function insertBookingType(tx: Sql, accountId: string, values: Book
 }
 
 /** Replaces all values of a booking type; emails as for insertBookingType. */
-export async function updateBookingTypeRow(
-  tx: Sql,
-  accountId: string,
-  id: number,
-  values: BookingTypeValues,
-): Promise<void> {
+export async function updateBookingTypeRow(tx: Sql, accountId: string, id: number, values: BookingTypeValues) {
   const { name, active, duration_minutes, prep_minutes, slot_interval_minutes, min_notice_minutes, window_days } =
     values;
   await tx`
@@ -86,7 +71,7 @@ export async function updateBookingTypeRow(
 }
 
 /** Returns those of the emails that belong to teammates who are in the team. */
-export async function selectTeammates(tx: Sql, accountId: string, emails: string[]): Promise<Set<string>> {
+export async function selectTeammates(tx: Sql, accountId: string, emails: string[]) {
   const rows = await tx<{ email: string }[]>`
     select s.email from staff s join members m on m.account_id = s.account_id and m.email = s.email
     where s.account_id = ${accountId} and s.email = any(${emails}::text[]) and m.active`;
@@ -98,7 +83,7 @@ export async function selectTeammates(tx: Sql, accountId: string, emails: string
  * deletion: bookings that were in progress have ended and are seen here, and later ones find it switched off or gone,
  * by foreign key.
  */
-export async function removeBookingType(tx: Sql, accountId: string, id: number): Promise<void> {
+export async function removeBookingType(tx: Sql, accountId: string, id: number) {
   const used = tx`exists (select 1 from appointments where account_id = ${accountId} and booking_type_id = ${id})`;
   await tx`
     with switched_off as (

@@ -11,12 +11,12 @@ export async function holdDeal(tx: Sql, accountId: string, id: string): Promise<
 }
 
 /** Records that the account has this deal; a known deletion stays. */
-export async function insertDeal(tx: Sql, accountId: string, id: string): Promise<void> {
+export async function insertDeal(tx: Sql, accountId: string, id: string) {
   await tx`insert into deals (account_id, id, deleted) values (${accountId}, ${id}, false) on conflict do nothing`;
 }
 
 /** Marks a deal as deleted and removes it from its appointments; no appointment can belong to it afterwards. */
-export async function removeDeal(tx: Sql, accountId: string, id: string): Promise<void> {
+export async function removeDeal(tx: Sql, accountId: string, id: string) {
   // Two statements: the second sees the bookings that the first one waited for.
   const marked = tx`
     insert into deals (account_id, id, deleted) values (${accountId}, ${id}, true)

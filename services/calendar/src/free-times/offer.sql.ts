@@ -70,7 +70,7 @@ const overridesNear = (tx: Sql) => tx`
  * Returns everything that decides about starts in a window, in one statement whatever the number of days, teammates and
  * appointments: of these only what can overlap the window is read, by index.
  */
-export async function selectOffer(tx: Sql, request: OfferRequest): Promise<OfferRow> {
+export async function selectOffer(tx: Sql, request: OfferRequest) {
   const { accountId, bookingTypeId, from, to, staff = null, contact = null, exclude = null } = request;
   const [row] = await tx<OfferRow[]>`
     with excluded as (

@@ -36,12 +36,12 @@ export async function selectSettings(tx: Sql, accountId: string): Promise<Settin
 }
 
 /** Serializes changes of an account's settings, also if it has no row yet. */
-export async function lockSettings(tx: Sql, accountId: string): Promise<void> {
+export async function lockSettings(tx: Sql, accountId: string) {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`settings ${accountId}`}, 0))`;
 }
 
 /** Replaces the account's settings as a whole. */
-export async function upsertSettings(tx: Sql, accountId: string, settings: Settings): Promise<void> {
+export async function upsertSettings(tx: Sql, accountId: string, settings: Settings) {
   const { enabled, mode, location, confirmation, reminders } = settings;
   await tx`
     insert into settings (account_id, enabled, mode, location, confirmation_enabled, confirmation_channel, reminders)

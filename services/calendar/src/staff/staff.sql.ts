@@ -22,7 +22,7 @@ const columns = (tx: Sql) => tx`
   s.id, m.name, s.email, s.active, m.active as member_active, s.hours, s.overrides, s.location, s.meeting_link`;
 
 /** Returns a staff profile, undefined if nobody with this email takes bookings. */
-export async function selectStaff(tx: Sql, accountId: string, email: string): Promise<StaffRow | undefined> {
+export async function selectStaff(tx: Sql, accountId: string, email: string) {
   const [row] = await tx<StaffRow[]>`
     select ${columns(tx)} from staff s join members m on m.account_id = s.account_id and m.email = s.email
     where s.account_id = ${accountId} and s.email = ${email}`;
@@ -30,18 +30,13 @@ export async function selectStaff(tx: Sql, accountId: string, email: string): Pr
 }
 
 /** Locks the profile against other changes, then reads it. */
-export async function lockStaff(tx: Sql, accountId: string, email: string): Promise<StaffRow | undefined> {
+export async function lockStaff(tx: Sql, accountId: string, email: string) {
   const lock = tx`select 1 from staff where account_id = ${accountId} and email = ${email} for update`;
   return await readUnderLock(lock, () => selectStaff(tx, accountId, email));
 }
 
 /** Lists staff profiles newest first, after the one with id `beforeId`. */
-export async function listStaffRows(
-  tx: Sql,
-  accountId: string,
-  beforeId: number | null,
-  limit: number,
-): Promise<StaffRow[]> {
+export async function listStaffRows(tx: Sql, accountId: string, beforeId: number | null, limit: number) {
   return await tx<StaffRow[]>`
     select ${columns(tx)} from staff s join members m on m.account_id = s.account_id and m.email = s.email
     where s.account_id = ${accountId} and (${beforeId}::bigint is null or s.id < ${beforeId}::bigint)
@@ -59,7 +54,7 @@ export async function insertStaff(tx: Sql, accountId: string, email: string, pro
 }
 
 /** Replaces a staff profile as a whole. */
-export async function updateStaffRow(tx: Sql, accountId: string, id: number, profile: Profile): Promise<void> {
+export async function updateStaffRow(tx: Sql, accountId: string, id: number, profile: Profile) {
   const { active, hours, overrides, location, meeting_link } = profile;
   await tx`
     update staff set active = ${active}, hours = ${tx.json(hours as never)}, overrides = ${tx.json(overrides)},
@@ -75,14 +70,14 @@ export interface MemberCopy {
 }
 
 /** Returns a member, undefined if the copy does not have this email. */
-export async function selectMember(tx: Sql, accountId: string, email: string): Promise<MemberCopy | undefined> {
+export async function selectMember(tx: Sql, accountId: string, email: string) {
   const [row] = await tx<MemberCopy[]>`
     select email, name, active from members where account_id = ${accountId} and email = ${email}`;
   return row;
 }
 
 /** Stores the member as of the event with this sequence; an older event changes nothing. */
-export async function upsertMember(tx: Sql, accountId: string, member: MemberCopy, sequence: number): Promise<void> {
+export async function upsertMember(tx: Sql, accountId: string, member: MemberCopy, sequence: number) {
   await tx`
     insert into members as known (account_id, email, name, active, sequence)
     values (${accountId}, ${member.email}, ${member.name}, ${member.active}, ${sequence})

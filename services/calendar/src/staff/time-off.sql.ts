@@ -9,12 +9,7 @@ export interface TimeOffRow {
 }
 
 /** Returns the inserted time off. `starts_at` must be before `ends_at`. */
-export async function insertTimeOff(
-  tx: Sql,
-  accountId: string,
-  staffId: number,
-  timeOff: Omit<TimeOffRow, 'id'>,
-): Promise<TimeOffRow> {
+export async function insertTimeOff(tx: Sql, accountId: string, staffId: number, timeOff: Omit<TimeOffRow, 'id'>) {
   const [row] = await tx<TimeOffRow[]>`
     insert into time_off (account_id, staff_id, starts_at, ends_at, reason)
     values (${accountId}, ${staffId}, ${timeOff.starts_at}, ${timeOff.ends_at}, ${timeOff.reason})
@@ -23,12 +18,7 @@ export async function insertTimeOff(
 }
 
 /** Returns time off, undefined if this teammate has none with this id. */
-export async function selectTimeOff(
-  tx: Sql,
-  accountId: string,
-  staffId: number,
-  id: string,
-): Promise<TimeOffRow | undefined> {
+export async function selectTimeOff(tx: Sql, accountId: string, staffId: number, id: string) {
   const [row] = await tx<TimeOffRow[]>`
     select id, starts_at, ends_at, reason from time_off
     where account_id = ${accountId} and staff_id = ${staffId} and id = ${id}`;
@@ -42,7 +32,7 @@ export async function listTimeOffRows(
   staffId: number,
   last: TimeOffRow | null,
   limit: number,
-): Promise<TimeOffRow[]> {
+) {
   const after = last ? tx`and (starts_at, id) < (${last.starts_at}, ${last.id})` : tx``;
   return await tx<TimeOffRow[]>`
     select id, starts_at, ends_at, reason from time_off

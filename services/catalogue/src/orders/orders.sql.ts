@@ -12,14 +12,14 @@ const columns = (tx: Sql) => tx`
    from order_lines l where l.account_id = o.account_id and l.order_id = o.id) as items`;
 
 /** Returns an order, or undefined if the account has none with this id. */
-export async function selectOrder(tx: Sql, accountId: string, id: string): Promise<OrderRow | undefined> {
+export async function selectOrder(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<OrderRow[]>`
     select ${columns(tx)} from orders o ${joinContact(tx, 'o')} where o.account_id = ${accountId} and o.id = ${id}`;
   return row;
 }
 
 /** Locks the order for update, then reads it. Returns undefined if the account has none with this id. */
-export async function lockOrder(tx: Sql, accountId: string, id: string): Promise<OrderRow | undefined> {
+export async function lockOrder(tx: Sql, accountId: string, id: string) {
   const lock = tx`select 1 from orders where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectOrder(tx, accountId, id));
 }
@@ -48,7 +48,7 @@ export async function listOrderRows(
   { status, source, contactId }: OrderFilter,
   last: string | undefined,
   limit: number,
-): Promise<OrderRow[]> {
+) {
   const page = tx`
     select * from orders o
     where o.account_id = ${accountId}
@@ -71,12 +71,7 @@ export interface OrderBasis {
 }
 
 /** Reads contact and products in one statement. */
-export async function selectOrderBasis(
-  tx: Sql,
-  accountId: string,
-  contactId: string,
-  skus: string[],
-): Promise<OrderBasis> {
+export async function selectOrderBasis(tx: Sql, accountId: string, contactId: string, skus: string[]) {
   const [row] = await tx<BasisRow[]>`
     select ${contactColumns(tx)}, coalesce(survivor.deleted, c.deleted) as contact_deleted,
       (select coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'price_minor', p.price_minor,
@@ -99,11 +94,7 @@ interface BasisRow {
 }
 
 /** Inserts an order with its lines and the account's next number, in one statement. Returns its id and number. */
-export async function insertOrder(
-  tx: Sql,
-  accountId: string,
-  row: Omit<OrderRow, 'id' | 'number'>,
-): Promise<Pick<OrderRow, 'id' | 'number'>> {
+export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow, 'id' | 'number'>) {
   const column = (name: keyof OrderLine) => row.items.map((line) => line[name]) as string[];
   const [made] = await tx<Pick<OrderRow, 'id' | 'number'>[]>`
     with taken as (
@@ -129,13 +120,7 @@ export async function insertOrder(
   return made!;
 }
 
-export async function updateOrderStatus(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  status: OrderStatus,
-  now: Date,
-): Promise<void> {
+export async function updateOrderStatus(tx: Sql, accountId: string, id: string, status: OrderStatus, now: Date) {
   await tx`
     update orders set status = ${status}, updated_at = ${now} where account_id = ${accountId} and id = ${id}`;
 }

@@ -26,13 +26,7 @@ export interface PendingMessage extends DueRow {
 }
 
 /** Queues a message to the contact of an order; it is sent once this transaction commits. */
-export async function insertPendingMessage(
-  tx: Sql,
-  accountId: string,
-  orderId: string,
-  body: string,
-  now: Date,
-): Promise<void> {
+export async function insertPendingMessage(tx: Sql, accountId: string, orderId: string, body: string, now: Date) {
   const trace = activeTrace();
   await tx`
     insert into pending_messages (account_id, order_id, body, trace, due_at)
@@ -40,7 +34,7 @@ export async function insertPendingMessage(
 }
 
 /** Claims messages that are due. */
-export async function claimPendingMessages(sql: Sql, { due, leasedUntil }: Claim): Promise<PendingMessage[]> {
+export async function claimPendingMessages(sql: Sql, { due, leasedUntil }: Claim) {
   return await sql<PendingMessage[]>`
     with due as (${due}), claimed as (
       update pending_messages p set due_at = ${leasedUntil}, tries = p.tries + 1
@@ -52,7 +46,7 @@ export async function claimPendingMessages(sql: Sql, { due, leasedUntil }: Claim
 }
 
 /** Deletes messages that messaging accepted. */
-export async function deletePendingMessages(sql: Sql, taken: readonly PendingMessage[]): Promise<void> {
+export async function deletePendingMessages(sql: Sql, taken: readonly PendingMessage[]) {
   await sql`
     delete from pending_messages where (account_id, id) in (
       select * from unnest(${taken.map((message) => message.account_id)}::uuid[], ${taken.map((message) => message.id)}::uuid[]))`;

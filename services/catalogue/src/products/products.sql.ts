@@ -7,12 +7,7 @@ export type ProductValues = Omit<Product, 'id'>;
 const columns = (tx: Sql) => tx`id, sku, name, price_minor, currency, active`;
 
 /** Returns a product, or undefined if the account has none with this id. `lock` locks it until the transaction ends. */
-export async function findProduct(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  lock: 'lock' | 'read' = 'read',
-): Promise<Product | undefined> {
+export async function findProduct(tx: Sql, accountId: string, id: string, lock: 'lock' | 'read' = 'read') {
   const [row] = await tx<Product[]>`
     select ${columns(tx)} from products where account_id = ${accountId} and id = ${id}
     ${lock === 'lock' ? tx`for update` : tx``}`;
@@ -20,12 +15,7 @@ export async function findProduct(
 }
 
 /** Returns products newest first, after the product `last`. */
-export async function listProductRows(
-  tx: Sql,
-  accountId: string,
-  last: string | undefined,
-  limit: number,
-): Promise<Product[]> {
+export async function listProductRows(tx: Sql, accountId: string, last: string | undefined, limit: number) {
   return await tx<Product[]>`
     select ${columns(tx)} from products
     where account_id = ${accountId} ${last === undefined ? tx`` : tx`and id < ${last}`}
@@ -33,7 +23,7 @@ export async function listProductRows(
 }
 
 /** Inserts a product. Returns undefined if another product of the account has its SKU. */
-export async function insertProduct(tx: Sql, accountId: string, values: ProductValues): Promise<Product | undefined> {
+export async function insertProduct(tx: Sql, accountId: string, values: ProductValues) {
   const { sku, name, price_minor, currency, active } = values;
   const [row] = await tx<Product[]>`
     insert into products (account_id, sku, name, price_minor, currency, active)
@@ -62,6 +52,6 @@ export async function updateProductRow(
   }
 }
 
-export async function deleteProductRow(tx: Sql, accountId: string, id: string): Promise<void> {
+export async function deleteProductRow(tx: Sql, accountId: string, id: string) {
   await tx`delete from products where account_id = ${accountId} and id = ${id}`;
 }

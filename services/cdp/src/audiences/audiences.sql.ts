@@ -33,7 +33,7 @@ export async function insertAudience(
   accountId: string,
   { name, description, rules }: AudienceValues,
   now: Date,
-): Promise<AudienceRow | undefined> {
+) {
   const [row] = await tx<AudienceRow[]>`
     insert into audiences (account_id, name, description, rules, event_names, rules_at, status, due_at, building_since,
       created_at, updated_at)
@@ -48,12 +48,7 @@ export async function insertAudience(
  * Returns an audience, undefined if the account has none with this id. With `lock` the row is locked until the
  * transaction ends.
  */
-export async function selectAudience(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  lock: 'lock' | 'read' = 'read',
-): Promise<AudienceRow | undefined> {
+export async function selectAudience(tx: Sql, accountId: string, id: string, lock: 'lock' | 'read' = 'read') {
   const [row] = await tx<AudienceRow[]>`
     select ${columns(tx)} from audiences where account_id = ${accountId} and id = ${id}
     ${lock === 'lock' ? tx`for update` : tx``}`;
@@ -61,12 +56,7 @@ export async function selectAudience(
 }
 
 /** Lists audiences newest first, after the audience `last`. */
-export async function listAudienceRows(
-  tx: Sql,
-  accountId: string,
-  last: string | undefined,
-  limit: number,
-): Promise<AudienceRow[]> {
+export async function listAudienceRows(tx: Sql, accountId: string, last: string | undefined, limit: number) {
   return await tx<AudienceRow[]>`
     select ${columns(tx)} from audiences
     where account_id = ${accountId} ${last === undefined ? tx`` : tx`and id < ${last}`}
@@ -83,7 +73,7 @@ export async function updateAudienceRow(
   id: string,
   { name, description, rules }: Omit<AudienceValues, 'rules'> & { rules: AudienceRules | undefined },
   now: Date,
-): Promise<AudienceRow | undefined> {
+) {
   const rebuild = tx`
     , version = version + 1, rules_at = ${now}, status = 'building', error = '', building_since = ${now}, attempts = 0, due_at = ${due(tx, now)}`;
   try {
@@ -100,7 +90,7 @@ export async function updateAudienceRow(
 }
 
 /** Requests a refresh of the whole audience: after the run in progress, if there is one. */
-export async function askForRefresh(tx: Sql, accountId: string, id: string, now: Date): Promise<AudienceRow> {
+export async function askForRefresh(tx: Sql, accountId: string, id: string, now: Date) {
   const [row] = await tx<AudienceRow[]>`
     update audiences set status = 'building', error = '', due_at = ${due(tx, now)},
       building_since = case when status = 'building' then building_since else ${now} end,
@@ -115,7 +105,7 @@ const due = (tx: Sql, now: Date) => tx`
   greatest(${now}::timestamptz, least(due_at, ${now}::timestamptz) + interval '1 millisecond')`;
 
 /** Deletes an audience with its members. Call it with the audience locked. */
-export async function deleteAudienceRow(tx: Sql, accountId: string, id: string): Promise<void> {
+export async function deleteAudienceRow(tx: Sql, accountId: string, id: string) {
   await tx`
     with reevaluations as (delete from audience_flips where account_id = ${accountId} and audience_id = ${id}),
       members as (delete from audience_members where account_id = ${accountId} and audience_id = ${id}),

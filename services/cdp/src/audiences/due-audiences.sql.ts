@@ -14,7 +14,7 @@ export async function selectDueAccounts(tx: Sql, now: Date, limit: number): Prom
 }
 
 /** Returns the audience of an account that is due the longest. */
-export async function selectDueAudience(tx: Sql, accountId: string, now: Date): Promise<DueAudience | undefined> {
+export async function selectDueAudience(tx: Sql, accountId: string, now: Date) {
   const [row] = await tx<DueAudience[]>`
     select id, version, rules, status, due_at from audiences
     where account_id = ${accountId} and due_at <= ${now} order by due_at limit 1`;
@@ -22,7 +22,7 @@ export async function selectDueAudience(tx: Sql, accountId: string, now: Date): 
 }
 
 /** Clears all due refreshes of an account. */
-export async function dropDue(tx: Sql, accountId: string): Promise<void> {
+export async function dropDue(tx: Sql, accountId: string) {
   await tx`update audiences set due_at = null where account_id = ${accountId} and due_at is not null`;
 }
 
@@ -36,7 +36,7 @@ const afterNewRulesMs = 20_000;
  * Ends a whole run for `taken`, and counts the members again. If a refresh was requested meanwhile, the audience is
  * building again. Call it with the audience locked.
  */
-export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience, now: Date): Promise<AudienceRow> {
+export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience, now: Date) {
   const again = tx`coalesce(due_at > ${taken.due_at}, false)`;
   const once = tx`rules_at + make_interval(secs => ${afterNewRulesMs / 1_000})`;
   const [row] = await tx<AudienceRow[]>`
@@ -60,7 +60,7 @@ export async function countFailure(
   { id, version }: Pick<AudienceRow, 'id' | 'version'>,
   error: string,
   now: Date,
-): Promise<AudienceRow | undefined> {
+) {
   const [row] = await tx<AudienceRow[]>`
     update audiences set attempts = attempts + 1,
       status = case when attempts > 0 then 'failed' else status end,

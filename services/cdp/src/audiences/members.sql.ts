@@ -14,13 +14,7 @@ export interface MemberRow {
  * Under its own id first: a merged contact left when it was merged, and is found where its pages ended; later, at the
  * position of the surviving contact.
  */
-export async function selectPosition(
-  tx: Sql,
-  accountId: string,
-  audienceId: string,
-  contactId: string,
-  now: Date,
-): Promise<Pick<MemberRow, 'id' | 'entered_at'> | undefined> {
+export async function selectPosition(tx: Sql, accountId: string, audienceId: string, contactId: string, now: Date) {
   const [row] = await tx<Pick<MemberRow, 'id' | 'entered_at'>[]>`
     with named (id, is_survivor) as (
       select ${contactId}::uuid, false
@@ -46,7 +40,7 @@ export async function listMemberRows(
   audienceId: string,
   last: Pick<MemberRow, 'id' | 'entered_at'> | null,
   limit: number,
-): Promise<MemberRow[]> {
+) {
   return await tx<MemberRow[]>`
     select m.contact_id as id, coalesce(c.name, '') as name, coalesce(c.phone, '') as phone, m.entered_at from (
       select account_id, contact_id, entered_at from audience_members

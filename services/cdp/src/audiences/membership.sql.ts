@@ -25,7 +25,7 @@ export async function runCompiled<Row extends object>(tx: Sql, text: string, val
  * Sets planner settings of this transaction. Without nested loops nothing is read once per contact, however wrong the
  * planner's row estimate; lookups by key need them.
  */
-export async function setPlanning(tx: Sql, settings: { nestedLoops: boolean; timeoutMs: number }): Promise<void> {
+export async function setPlanning(tx: Sql, settings: { nestedLoops: boolean; timeoutMs: number }) {
   await tx`
     select set_config('enable_nestloop', ${settings.nestedLoops ? 'on' : 'off'}, true), set_config('jit', 'off', true),
       set_config('work_mem', '64MB', true), set_config('statement_timeout', ${String(settings.timeoutMs)}, true)`;
@@ -50,7 +50,7 @@ export async function writeChanges(tx: Sql, scope: Scope, target: Target): Promi
 }
 
 /** Schedules the re-evaluation of each contact for the next instant at which time alone can change its membership. */
-export async function writeReevaluations(tx: Sql, scope: Scope, target: Target): Promise<void> {
+export async function writeReevaluations(tx: Sql, scope: Scope, target: Target) {
   const reevaluations = compileReevaluations(target.rules, scope);
   if (!reevaluations) {
     const only = scope.contactIds ? tx`and contact_id = any(${[...scope.contactIds]}::uuid[])` : tx``;
@@ -89,7 +89,7 @@ export async function lockCurrent(tx: Sql, accountId: string, targets: readonly 
 /**
  * Drops outdated changes: of audiences that are not `current`, of members that others moved, of contacts that are gone.
  */
-export async function dropOvertakenChanges(tx: Sql, accountId: string, current: readonly Target[]): Promise<void> {
+export async function dropOvertakenChanges(tx: Sql, accountId: string, current: readonly Target[]) {
   await tx`
     delete from audience_changes ch where ch.account_id = ${accountId} and (
       ch.audience_id <> all(${current.map(({ id }) => id)}::uuid[])
@@ -103,7 +103,7 @@ export async function dropOvertakenChanges(tx: Sql, accountId: string, current: 
  * Applies the changes: members who stay keep their entered_at, those who enter get `now`, and the positions of those
  * who leave are kept for a day.
  */
-export async function applyChanges(tx: Sql, accountId: string, now: Date): Promise<void> {
+export async function applyChanges(tx: Sql, accountId: string, now: Date) {
   await tx`
     with gone as (
       delete from audience_members m using audience_changes ch
@@ -125,7 +125,7 @@ export const movedContacts = (tx: Sql, accountId: string, entered: boolean): Ret
   where ch.account_id = ${accountId} and ch.entered = ${entered}`;
 
 /** Records the refresh of the audiences and their number of members, and deletes the applied changes. */
-export async function finishChanges(tx: Sql, accountId: string, current: readonly Target[], now: Date): Promise<void> {
+export async function finishChanges(tx: Sql, accountId: string, current: readonly Target[], now: Date) {
   await tx`
     with moved as (
       delete from audience_changes where account_id = ${accountId} returning audience_id, entered

@@ -19,7 +19,7 @@ export async function insertConsent(
   accountId: string,
   contactId: string,
   { channel, purpose, state, source, at, created_at }: Omit<ConsentRow, 'id'>,
-): Promise<ConsentRow> {
+) {
   const [row] = await tx<ConsentRow[]>`
     with counted as (
       insert into consent_states as known (account_id, contact_id, channel, purpose, state, at)
@@ -48,7 +48,7 @@ export async function selectConsents(
   contactId: string,
   after: string | undefined,
   limit: number,
-): Promise<ConsentRow[]> {
+) {
   return await sql<ConsentRow[]>`
     select ${columns(sql)} from consents
     where account_id = ${accountId} and contact_id = ${contactId}

@@ -40,11 +40,7 @@ const record = (sql: Sql) => sql`
  * Records events of an account's contacts in one statement: a known id changes nothing. Returns the number recorded,
  * and the indexes in `events` of those whose contact does not exist.
  */
-export async function insertEvents(
-  tx: Sql,
-  accountId: string,
-  events: readonly GivenEvent[],
-): Promise<{ recorded: number; unknown: number[] }> {
+export async function insertEvents(tx: Sql, accountId: string, events: readonly GivenEvent[]) {
   const [row] = await tx<{ recorded: number; unknown: number[] }[]>`
     with resolved as materialized (
       select ${accountId}::uuid as account_id, given.*, coalesce(
@@ -66,7 +62,7 @@ export interface DomainEvent extends EventValues {
 }
 
 /** Records the platform's events of existing contacts, in one statement. */
-export async function insertDomainEvents(tx: Sql, events: readonly DomainEvent[]): Promise<void> {
+export async function insertDomainEvents(tx: Sql, events: readonly DomainEvent[]) {
   const ids = events.map(({ contact }) => (typeof contact === 'string' ? contact : null));
   const numbers = events.map(({ contact }) => (typeof contact === 'number' ? contact : null));
   await tx`

@@ -31,7 +31,7 @@ export async function insertContact(
   account: { id: string; timezone: string },
   values: ContactValues,
   now: Date,
-): Promise<ContactRow> {
+) {
   const [row] = await sql<ContactRow[]>`
     with next as (
       insert into contact_numbers as known (account_id, last) values (${account.id}, 1)
@@ -98,12 +98,7 @@ export const oldestByExternalId = (sql: Sql, accountId: ReturnType<Sql>, externa
  * id. Until the transaction ends no other one can look up the same address, so that two never both add it. Call it
  * under `holdIdentities`: the contact is then neither merged nor deleted before the transaction ends.
  */
-export async function findOldestByAddress(
-  tx: Sql,
-  accountId: string,
-  column: 'phone' | 'email',
-  address: string,
-): Promise<ContactRow | undefined> {
+export async function findOldestByAddress(tx: Sql, accountId: string, column: 'phone' | 'email', address: string) {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`${column} ${accountId} ${address}`}, 2))`;
   const [row] = await tx<ContactRow[]>`
     select ${columns(tx)} from contacts
@@ -123,13 +118,7 @@ const oldestBy = (
      and e.merged_into is not null order by e.id limit 1))`;
 
 /** Sets all values of a contact. */
-export async function updateContactRow(
-  sql: Sql,
-  accountId: string,
-  id: string,
-  values: ContactValues,
-  now: Date,
-): Promise<ContactRow> {
+export async function updateContactRow(sql: Sql, accountId: string, id: string, values: ContactValues, now: Date) {
   const [row] = await sql<ContactRow[]>`
     with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)})
     update contacts set external_id = ${values.external_id}, name = ${values.name}, phone = ${values.phone},
@@ -140,7 +129,7 @@ export async function updateContactRow(
 }
 
 /** Deletes a contact with all its data, and the contacts that were merged into it. */
-export async function deleteContactRow(sql: Sql, accountId: string, id: string): Promise<void> {
+export async function deleteContactRow(sql: Sql, accountId: string, id: string) {
   const ids = sql`select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
   await sql`
     with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)}),

@@ -9,7 +9,7 @@ const identities = (sql: Sql, accountId: string) => sql`hashtextextended('identi
 const pairs = (sql: Sql, accountId: string) => sql`hashtextextended('pairs ' || ${accountId}::text, 2)`;
 
 /** Prevents merges and deletions of these accounts' contacts: for writes under a contact's id. */
-export async function holdIdentities(tx: Sql, accountIds: readonly string[]): Promise<void> {
+export async function holdIdentities(tx: Sql, accountIds: readonly string[]) {
   await tx`
     select pg_advisory_xact_lock_shared(key) from (
       select distinct hashtextextended('identities ' || id, 2) as key from unnest(${accountIds}::text[]) as account (id)
@@ -20,7 +20,7 @@ export async function holdIdentities(tx: Sql, accountIds: readonly string[]): Pr
  * Locks an account for a merge or a deletion: waits for all who hold its identities, and keeps its pairs from changing
  * otherwise.
  */
-export async function lockIdentities(tx: Sql, accountId: string): Promise<void> {
+export async function lockIdentities(tx: Sql, accountId: string) {
   await tx`select pg_advisory_xact_lock_shared(${pairs(tx, accountId)}), pg_advisory_xact_lock(${identities(tx, accountId)})`;
 }
 
@@ -28,6 +28,6 @@ export async function lockIdentities(tx: Sql, accountId: string): Promise<void> 
  * Locks an account for a new set of pairs: no contact is merged or deleted meanwhile, and earlier merges and deletions
  * are visible.
  */
-export async function lockPairs(tx: Sql, accountId: string): Promise<void> {
+export async function lockPairs(tx: Sql, accountId: string) {
   await tx`select pg_advisory_xact_lock(${pairs(tx, accountId)})`;
 }

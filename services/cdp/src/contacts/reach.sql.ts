@@ -11,13 +11,7 @@ export interface Reach {
  * Returns the address of a contact on a channel, and its consent that counts for a purpose there; those of the
  * surviving contact, if merged.
  */
-export async function findReach(
-  sql: Sql,
-  accountId: string,
-  contactId: string,
-  channel: Channel,
-  purpose: string,
-): Promise<Reach | undefined> {
+export async function findReach(sql: Sql, accountId: string, contactId: string, channel: Channel, purpose: string) {
   const [row] = await sql<Reach[]>`
     select ${channel === 'email' ? sql`c.email` : sql`c.phone`} as address, s.state as consent
     from contacts c

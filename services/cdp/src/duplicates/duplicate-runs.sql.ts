@@ -7,7 +7,7 @@ export interface DueRun {
 }
 
 /** Requests a run now; one that is in progress is followed by another. */
-export async function askForRun(tx: Sql, accountId: string, now: Date): Promise<void> {
+export async function askForRun(tx: Sql, accountId: string, now: Date) {
   await tx`
     insert into duplicate_runs (account_id, due_at) values (${accountId}, ${now})
     on conflict (account_id) do update set due_at = excluded.due_at`;
@@ -33,11 +33,11 @@ export async function claimRun(tx: Sql, now: Date, resting: readonly string[]): 
 }
 
 /** Schedules the next run of the account, unless one was requested since the run was claimed. */
-export async function endRun(tx: Sql, run: DueRun, next: Date): Promise<void> {
+export async function endRun(tx: Sql, run: DueRun, next: Date) {
   await tx`
     update duplicate_runs set due_at = ${next} where account_id = ${run.account_id} and due_at = ${run.due_at}`;
 }
 
-export async function deleteRun(tx: Sql, accountId: string): Promise<void> {
+export async function deleteRun(tx: Sql, accountId: string) {
   await tx`delete from duplicate_runs where account_id = ${accountId}`;
 }

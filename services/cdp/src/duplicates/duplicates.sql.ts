@@ -28,7 +28,7 @@ const contactsOfPair = (sql: Sql) => sql`
  * Returns a pair, locked until the transaction ends; undefined if the account has none with this id. Call it with
  * identities held.
  */
-export async function lockDuplicate(tx: Sql, accountId: string, id: number): Promise<DuplicateRow | undefined> {
+export async function lockDuplicate(tx: Sql, accountId: string, id: number) {
   const [row] = await tx<DuplicateRow[]>`
     select ${columns(tx)} from duplicates d ${contactsOfPair(tx)}
     where d.account_id = ${accountId} and d.id = ${id} for update of d`;
@@ -48,7 +48,7 @@ export async function selectOpenDuplicates(
   reason: DuplicateReason | undefined,
   after: number | undefined,
   limit: number,
-): Promise<DuplicateRow[]> {
+) {
   return await sql<DuplicateRow[]>`
     select ${columns(sql)} from (
       select * from duplicates
@@ -61,11 +61,6 @@ export async function selectOpenDuplicates(
 }
 
 /** Sets the decision about a pair. */
-export async function decideDuplicate(
-  tx: Sql,
-  accountId: string,
-  id: number,
-  status: 'dismissed' | 'merged',
-): Promise<void> {
+export async function decideDuplicate(tx: Sql, accountId: string, id: number, status: 'dismissed' | 'merged') {
   await tx`update duplicates set status = ${status} where account_id = ${accountId} and id = ${id}`;
 }

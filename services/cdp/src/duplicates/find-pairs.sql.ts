@@ -32,7 +32,7 @@ const shareable = (sql: Sql, accountId: string) => {
  * Writes to `found_pairs`, for this transaction, the pairs of an account's contacts that share something, each with its
  * strongest reason. Locks nothing: the long part of a run ends before anyone waits for it.
  */
-export async function selectPairs(tx: Sql, accountId: string): Promise<void> {
+export async function selectPairs(tx: Sql, accountId: string) {
   await tx`set local work_mem = '64MB'`;
   await tx`
     create temporary table found_pairs (
@@ -56,7 +56,7 @@ export async function selectPairs(tx: Sql, accountId: string): Promise<void> {
  * Replaces the account's open pairs by `found_pairs`. Dismissed pairs come back for a stronger reason only, merged ones
  * stay. Call it under `lockPairs`.
  */
-export async function replaceOpenPairs(tx: Sql, accountId: string): Promise<void> {
+export async function replaceOpenPairs(tx: Sql, accountId: string) {
   const isPerson = (id: ReturnType<Sql>) => tx`
     select from contacts c where c.account_id = ${accountId} and c.id = ${id} and c.merged_into is null`;
   await tx`

@@ -3,7 +3,7 @@ import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
 
 /** Returns contacts, locked in id order until the transaction ends. */
-export async function lockContacts(tx: Sql, accountId: string, ids: readonly string[]): Promise<ContactRow[]> {
+export async function lockContacts(tx: Sql, accountId: string, ids: readonly string[]) {
   return await tx<ContactRow[]>`
     select ${columns(tx)} from contacts where account_id = ${accountId} and id = any(${ids}::uuid[])
     order by id for update`;
@@ -13,13 +13,7 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
  * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
  * that were merged into it before. Call it under `lockIdentities`, with their own pair decided.
  */
-export async function moveToSurvivor(
-  tx: Sql,
-  accountId: string,
-  mergedId: string,
-  survivorId: string,
-  now: Date,
-): Promise<void> {
+export async function moveToSurvivor(tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) {
   const statements = [
     tx`
       update contacts set merged_into = ${survivorId}

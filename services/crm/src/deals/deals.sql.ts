@@ -32,14 +32,14 @@ const joins = (tx: Sql) => tx`
   ${joinContact(tx, 'd')}`;
 
 /** Returns a deal, or undefined if the account has none with this id. */
-export async function selectDeal(tx: Sql, accountId: string, id: string): Promise<DealRow | undefined> {
+export async function selectDeal(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<DealRow[]>`
     select ${columns(tx)} from deals d ${joins(tx)} where d.account_id = ${accountId} and d.id = ${id}`;
   return row;
 }
 
 /** Locks the deal for update, then reads it. Returns undefined if the account has none with this id. */
-export async function lockDeal(tx: Sql, accountId: string, id: string): Promise<DealRow | undefined> {
+export async function lockDeal(tx: Sql, accountId: string, id: string) {
   const lock = tx`select 1 from deals where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectDeal(tx, accountId, id));
 }
@@ -63,7 +63,7 @@ export async function listDealRows(
   filter: DealFilter,
   lastId: string | undefined,
   limit: number,
-): Promise<DealRow[]> {
+) {
   const { scope, status, contactId } = filter;
   const page = (further: Fragment) => tx`
     select * from deals d
@@ -85,12 +85,7 @@ export async function listDealRows(
 type Fragment = ReturnType<Sql>;
 
 /** Returns the newest open deal of a contact (the surviving contact, if merged) in these pipelines, or undefined. */
-export async function selectOpenDeal(
-  tx: Sql,
-  accountId: string,
-  contactId: string,
-  pipelines: number[],
-): Promise<DealRow | undefined> {
+export async function selectOpenDeal(tx: Sql, accountId: string, contactId: string, pipelines: number[]) {
   const [row] = await tx<DealRow[]>`
     select ${columns(tx)} from deals d ${joins(tx)}
     where d.account_id = ${accountId} and d.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))
@@ -106,7 +101,7 @@ export async function isProcessed(tx: Sql, accountId: string, key: string): Prom
 }
 
 /** Marks the request with this idempotency key as processed. */
-export async function insertProcessedKey(tx: Sql, accountId: string, key: string, now: Date): Promise<void> {
+export async function insertProcessedKey(tx: Sql, accountId: string, key: string, now: Date) {
   await tx`insert into taken_keys (account_id, key, at) values (${accountId}, ${key}, ${now})`;
 }
 
@@ -117,11 +112,7 @@ export async function hasDeal(tx: Sql, accountId: string, id: string): Promise<b
 }
 
 /** Inserts a deal with the account's next number. Returns its id and number. */
-export async function insertDeal(
-  tx: Sql,
-  accountId: string,
-  row: Omit<DealRow, 'id' | 'number'>,
-): Promise<Pick<DealRow, 'id' | 'number'>> {
+export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 'id' | 'number'>) {
   const [added] = await tx<Pick<DealRow, 'id' | 'number'>[]>`
     with next as (
       insert into deal_numbers as known (account_id, last) values (${accountId}, 1)
@@ -138,7 +129,7 @@ export async function insertDeal(
 }
 
 /** Writes every mutable column of a deal. */
-export async function updateDealRow(tx: Sql, accountId: string, row: DealRow): Promise<void> {
+export async function updateDealRow(tx: Sql, accountId: string, row: DealRow) {
   await tx`
     update deals set title = ${row.title}, stage_id = ${row.stage_id}, status = ${row.status},
       value_minor = ${row.value_minor}, currency = ${row.currency}, contact_id = ${row.contact_id}, notes = ${row.notes},
@@ -146,6 +137,6 @@ export async function updateDealRow(tx: Sql, accountId: string, row: DealRow): P
     where account_id = ${accountId} and id = ${row.id}`;
 }
 
-export async function deleteDealRow(tx: Sql, accountId: string, id: string): Promise<void> {
+export async function deleteDealRow(tx: Sql, accountId: string, id: string) {
   await tx`delete from deals where account_id = ${accountId} and id = ${id}`;
 }

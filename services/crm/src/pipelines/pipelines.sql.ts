@@ -7,25 +7,20 @@ const columns = (tx: Sql) => tx`
    from stages s where s.account_id = p.account_id and s.pipeline_id = p.id) as stages`;
 
 /** Returns a pipeline with its stages, or undefined if the account has none with this id. */
-export async function selectPipeline(tx: Sql, accountId: string, id: number): Promise<Pipeline | undefined> {
+export async function selectPipeline(tx: Sql, accountId: string, id: number) {
   const [row] = await tx<Pipeline[]>`
     select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id = ${id}`;
   return row;
 }
 
 /** Locks the pipeline's row, which every change of its stages locks too, then reads it. Returns undefined if there is none. */
-export async function lockPipeline(tx: Sql, accountId: string, id: number): Promise<Pipeline | undefined> {
+export async function lockPipeline(tx: Sql, accountId: string, id: number) {
   const lock = tx`select 1 from pipelines where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectPipeline(tx, accountId, id));
 }
 
 /** Returns pipelines oldest first, after the one with id `afterId`. */
-export async function listPipelineRows(
-  tx: Sql,
-  accountId: string,
-  afterId: number,
-  limit: number,
-): Promise<Pipeline[]> {
+export async function listPipelineRows(tx: Sql, accountId: string, afterId: number, limit: number) {
   return await tx<Pipeline[]>`
     select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id > ${afterId}
     order by p.id limit ${limit}`;
@@ -45,7 +40,7 @@ export async function insertPipeline(tx: Sql, accountId: string, name: string, s
  * Creates the account's default pipeline, unless it was created before. One statement: of concurrent calls one creates it and the
  * others wait for it.
  */
-export async function ensureDefaultPipeline(tx: Sql, accountId: string): Promise<void> {
+export async function ensureDefaultPipeline(tx: Sql, accountId: string) {
   await tx`
     with opened as (
       insert into openings (account_id) values (${accountId}) on conflict do nothing returning account_id
@@ -74,7 +69,7 @@ export async function updatePipelineRow(
   id: number,
   name: string,
   stages: readonly PlannedStage[],
-): Promise<void> {
+) {
   const ids = stages.map((stage) => stage.id);
   const names = stages.map((stage) => stage.name);
   await tx`
@@ -111,7 +106,7 @@ export async function stageWithDeals(tx: Sql, accountId: string, ids: number[]):
 }
 
 /** Deletes a pipeline and its stages, which must have no deals. */
-export async function deletePipelineRow(tx: Sql, accountId: string, id: number): Promise<void> {
+export async function deletePipelineRow(tx: Sql, accountId: string, id: number) {
   const emptied = tx`delete from stages where account_id = ${accountId} and pipeline_id = ${id}`.execute();
   const removed = tx`delete from pipelines where account_id = ${accountId} and id = ${id}`.execute();
   await Promise.all([emptied, removed]);
@@ -133,7 +128,7 @@ export async function lockStage(
   tx: Sql,
   accountId: string,
   { pipeline, stage }: { pipeline?: number | undefined; stage?: number | undefined },
-): Promise<StageRef | undefined> {
+) {
   const [row] = await tx<StageRef[]>`
     select p.id as pipeline_id, p.name as pipeline_name, s.id as stage_id, s.name as stage_name
     from pipelines p join stages s on s.account_id = p.account_id and s.pipeline_id = p.id

@@ -38,12 +38,7 @@ const columns = (sql: Sql) => sql`
 const withEvent = (sql: Sql) => sql`join events v on v.account_id = d.account_id and v.id = d.event_id`;
 
 /** Reads a delivery to an endpoint, with its event and its tries. */
-export async function findDelivery(
-  sql: Sql,
-  accountId: string,
-  endpointId: string,
-  id: string,
-): Promise<DeliveryRow | undefined> {
+export async function findDelivery(sql: Sql, accountId: string, endpointId: string, id: string) {
   const [row] = await sql<DeliveryRow[]>`
     select ${columns(sql)} from deliveries d ${withEvent(sql)}
     where d.account_id = ${accountId} and d.id = ${id} and d.endpoint_id = ${endpointId}`;
@@ -51,12 +46,7 @@ export async function findDelivery(
 }
 
 /** Where a delivery stands in the list of its endpoint; undefined where it is not in it. */
-export async function findCursor(
-  sql: Sql,
-  accountId: string,
-  endpointId: string,
-  id: string,
-): Promise<{ id: string; created_at: Date } | undefined> {
+export async function findCursor(sql: Sql, accountId: string, endpointId: string, id: string) {
   const [row] = await sql<{ id: string; created_at: Date }[]>`
     select id, created_at from deliveries where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}`;
   return row;
@@ -70,7 +60,7 @@ export async function selectDeliveries(
   filter: { status: string | undefined; event: string | undefined },
   after: { id: string; created_at: Date } | undefined,
   limit: number,
-): Promise<DeliveryRow[]> {
+) {
   const { status, event } = filter;
   return await sql<DeliveryRow[]>`
     select ${columns(sql)} from deliveries d ${withEvent(sql)}
@@ -92,12 +82,7 @@ export interface ToldRow {
 }
 
 /** Reads the deliveries of events, oldest first, whether or not their endpoints are still there. */
-export async function selectDeliveriesOf(
-  sql: Sql,
-  accountId: string,
-  eventIds: readonly string[],
-  limit: number,
-): Promise<ToldRow[]> {
+export async function selectDeliveriesOf(sql: Sql, accountId: string, eventIds: readonly string[], limit: number) {
   return await sql<ToldRow[]>`
     select d.id as delivery, d.endpoint_id as endpoint, d.event, d.status, coalesce(t.at, d.created_at) as at, d.response_status
     from deliveries d
@@ -113,7 +98,7 @@ export async function insertDelivery(
   endpoint: { id: string; url: string; active: boolean },
   event: OutboxRow,
   now: Date,
-): Promise<DeliveryRow> {
+) {
   const status = endpoint.active ? 'pending' : 'skipped';
   const reason = endpoint.active ? null : 'endpoint_disabled';
   const [row] = await tx<{ id: string }[]>`
@@ -128,7 +113,7 @@ export async function insertDelivery(
  * Makes deliveries due now, those that are due already without losing their place, and begins their retry schedule again; a try
  * under way no longer decides about them.
  */
-export async function restartDeliveries(tx: Sql, accountId: string, ids: string[], now: Date): Promise<void> {
+export async function restartDeliveries(tx: Sql, accountId: string, ids: string[], now: Date) {
   await tx`
     update deliveries set status = 'pending', reason = null, run = run + 1, step = 0, is_manual = true,
       next_try_at = least(next_try_at, ${now}::timestamptz)

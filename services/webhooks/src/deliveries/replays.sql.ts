@@ -29,7 +29,7 @@ const inPeriod = (sql: Sql, period: Period) => sql`
   ${period.includes_delivered ? sql`` : sql`and (status in ('failed', 'skipped') or (status = 'pending' and step > 0))`}`;
 
 /** Begins a replay and counts what it is about. One about nothing is completed at once. */
-export async function insertReplay(tx: Sql, period: Period, now: Date): Promise<ReplayRow> {
+export async function insertReplay(tx: Sql, period: Period, now: Date) {
   const { account_id, endpoint_id, since, until, includes_delivered } = period;
   const [row] = await tx<ReplayRow[]>`
     with matched as (select count(*)::int as count from deliveries where ${inPeriod(tx, period)})
@@ -41,19 +41,14 @@ export async function insertReplay(tx: Sql, period: Period, now: Date): Promise<
 }
 
 /** Reads a replay of an endpoint. */
-export async function findReplay(
-  sql: Sql,
-  accountId: string,
-  endpointId: string,
-  id: string,
-): Promise<ReplayRow | undefined> {
+export async function findReplay(sql: Sql, accountId: string, endpointId: string, id: string) {
   const [row] = await sql<ReplayRow[]>`
     select ${columns(sql)} from replays where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}`;
   return row;
 }
 
 /** Takes the running replay that has rested for longest; it is this transaction's until it ends. */
-export async function takeReplay(tx: Sql, now: Date): Promise<ReplayRow | undefined> {
+export async function takeReplay(tx: Sql, now: Date) {
   const [row] = await tx<ReplayRow[]>`
     select ${columns(tx)} from replays where status = 'running' and rests_until <= ${now}
     order by rests_until limit 1 for update skip locked`;
@@ -61,12 +56,7 @@ export async function takeReplay(tx: Sql, now: Date): Promise<ReplayRow | undefi
 }
 
 /** The next deliveries of a replay, oldest first, at most `limit`; `is_begun` says that its first try is due or under way. */
-export async function nextOfReplay(
-  tx: Sql,
-  replay: ReplayRow,
-  now: Date,
-  limit: number,
-): Promise<{ id: string; created_at: Date; is_begun: boolean }[]> {
+export async function nextOfReplay(tx: Sql, replay: ReplayRow, now: Date, limit: number) {
   const { cursor_at, cursor_id } = replay;
   return await tx<{ id: string; created_at: Date; is_begun: boolean }[]>`
     select id, created_at, status = 'pending' and step = 0 and next_try_at <= ${now} as is_begun from deliveries
@@ -80,7 +70,7 @@ export async function updateReplay(
   replay: ReplayRow,
   progress: Pick<ReplayRow, 'status' | 'done' | 'cursor_at' | 'cursor_id'>,
   restsUntil: Date,
-): Promise<void> {
+) {
   const { status, done, cursor_at, cursor_id } = progress;
   await tx`
     update replays set status = ${status}, done = ${done}, cursor_at = ${cursor_at}, cursor_id = ${cursor_id},
@@ -89,13 +79,7 @@ export async function updateReplay(
 }
 
 /** How many deliveries of an endpoint are due, counted up to `limit`. */
-export async function countDue(
-  tx: Sql,
-  accountId: string,
-  endpointId: string,
-  now: Date,
-  limit: number,
-): Promise<number> {
+export async function countDue(tx: Sql, accountId: string, endpointId: string, now: Date, limit: number) {
   const [row] = await tx<{ count: number }[]>`
     select count(*)::int as count from (
       select from deliveries

@@ -170,7 +170,7 @@ export async function noteNextDue(
   sql: Sql,
   owner: string,
   queues: (QueueKey & { version: number; laterAt: Date | null })[],
-): Promise<void> {
+) {
   await sql`
     with seen as (
       select q.account_id, q.endpoint_id, s.due_at from queues q
@@ -197,11 +197,7 @@ export async function renewLeases(sql: Sql, owner: string): Promise<QueueKey[]> 
 }
 
 /** Gives leases back; a queue with `dueAt` has more to do and goes behind those that wait. */
-export async function releaseQueues(
-  sql: Sql,
-  owner: string,
-  queues: (QueueKey & { dueAt: Date | null })[],
-): Promise<void> {
+export async function releaseQueues(sql: Sql, owner: string, queues: (QueueKey & { dueAt: Date | null })[]) {
   await sql`
     with mine as (
       select q.account_id, q.endpoint_id, r.due_at from queues q
@@ -218,7 +214,7 @@ export async function releaseQueues(
  * Says that queues have something due at `dueAt`: goes with whatever makes it so, in one transaction. Rows are locked in the
  * order endpoint, queue, delivery everywhere, so call it before the deliveries are written.
  */
-export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date): Promise<void> {
+export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date) {
   await tx`
     insert into queues (account_id, endpoint_id, due_at)
     select distinct account_id, endpoint_id, ${dueAt}::timestamptz
@@ -232,7 +228,7 @@ export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date): Promise<v
  * Says that an endpoint itself changed: its address, its secret, whether it is on or there at all. What any process has
  * fetched for it is dropped and read again, 100 ms later at most. Goes with the change, in one transaction.
  */
-export async function noteEndpointChanged(tx: Sql, key: QueueKey, now: Date): Promise<void> {
+export async function noteEndpointChanged(tx: Sql, key: QueueKey, now: Date) {
   await tx`
     insert into queues (account_id, endpoint_id, due_at, endpoint_version)
     values (${key.accountId}, ${key.endpointId}, ${now}, 1)
@@ -257,7 +253,7 @@ export async function endPending(sql: Sql, key: QueueKey, reason: EndReason, lim
  * Removes the queue of an endpoint that is gone, unless something came into it since it was read or another process has it. It may
  * have been given back meanwhile: nobody would look at it again.
  */
-export async function deleteQueue(sql: Sql, owner: string, queue: DueQueue): Promise<void> {
+export async function deleteQueue(sql: Sql, owner: string, queue: DueQueue) {
   await sql`
     delete from queues where account_id = ${queue.accountId} and endpoint_id = ${queue.endpointId}
       and (owner = ${owner} or owner is null) and version = ${queue.version}`;

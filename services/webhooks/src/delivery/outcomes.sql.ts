@@ -9,7 +9,7 @@ export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; 
  * Writes since when endpoints have only failed, and switches off those that are to be, noting what is to be told of it. What
  * an address answered says nothing of the one that an endpoint has been given since.
  */
-export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date): Promise<void> {
+export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date) {
   await tx`
     with changed as (
       update endpoints e set failing_since = n.failing_since,
@@ -34,7 +34,7 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date
  * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
  * under way, looks passed it over. Queues are locked before deliveries, as everywhere: no circle of waiting can come about.
  */
-export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], now: Date): Promise<void> {
+export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], now: Date) {
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
   await tx`
     with outcome as (

@@ -18,7 +18,7 @@ export type EndpointValues = Pick<EndpointRow, 'url' | 'description' | 'events' 
 const columns = (sql: Sql) => sql`id, url, description, events, active, disabled_reason, created_at, updated_at`;
 
 /** Keeps other registrations of the account out until the transaction ends, counts its endpoints and names the next one. */
-export async function prepareEndpoint(tx: Sql, accountId: string): Promise<{ count: number; id: string }> {
+export async function prepareEndpoint(tx: Sql, accountId: string) {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`endpoints ${accountId}`}, 0))`;
   const [row] = await tx<{ count: number; id: string }[]>`
     select count(*)::int as count, uuidv7() as id from endpoints where account_id = ${accountId}`;
@@ -33,7 +33,7 @@ export async function insertEndpoint(
   values: EndpointValues,
   secret: Buffer,
   now: Date,
-): Promise<EndpointRow> {
+) {
   const [row] = await tx<EndpointRow[]>`
     insert into endpoints (account_id, id, url, description, events, active, secret, created_at, updated_at)
     values (${accountId}, ${id}, ${values.url}, ${values.description}, ${values.events}::text[], ${values.active}, ${secret},
@@ -43,12 +43,7 @@ export async function insertEndpoint(
 }
 
 /** Reads an endpoint; in a write, `lock` keeps it until the transaction ends. */
-export async function findEndpoint(
-  sql: Sql,
-  accountId: string,
-  id: string,
-  lock: 'lock' | 'read' = 'read',
-): Promise<EndpointRow | undefined> {
+export async function findEndpoint(sql: Sql, accountId: string, id: string, lock: 'lock' | 'read' = 'read') {
   const [row] = await sql<EndpointRow[]>`
     select ${columns(sql)} from endpoints where account_id = ${accountId} and id = ${id}
     ${lock === 'lock' ? sql`for update` : sql``}`;
@@ -56,12 +51,7 @@ export async function findEndpoint(
 }
 
 /** Reads endpoints, newest first, after the one named. */
-export async function selectEndpoints(
-  sql: Sql,
-  accountId: string,
-  after: string | undefined,
-  limit: number,
-): Promise<EndpointRow[]> {
+export async function selectEndpoints(sql: Sql, accountId: string, after: string | undefined, limit: number) {
   return await sql<EndpointRow[]>`
     select ${columns(sql)} from endpoints
     where account_id = ${accountId} ${after === undefined ? sql`` : sql`and id < ${after}`}
@@ -69,13 +59,7 @@ export async function selectEndpoints(
 }
 
 /** Writes what a caller sets. Switching on or off by hand clears why the platform had switched it off. */
-export async function updateEndpointRow(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  values: EndpointValues,
-  now: Date,
-): Promise<EndpointRow> {
+export async function updateEndpointRow(tx: Sql, accountId: string, id: string, values: EndpointValues, now: Date) {
   const [row] = await tx<EndpointRow[]>`
     update endpoints e set url = ${values.url}, description = ${values.description}, events = ${values.events}::text[],
       active = ${values.active}, updated_at = ${now},
@@ -87,16 +71,12 @@ export async function updateEndpointRow(
 }
 
 /** Deletes an endpoint. */
-export async function deleteEndpointRow(tx: Sql, accountId: string, id: string): Promise<void> {
+export async function deleteEndpointRow(tx: Sql, accountId: string, id: string) {
   await tx`delete from endpoints where account_id = ${accountId} and id = ${id}`;
 }
 
 /** Reads the secrets of an endpoint that this transaction has locked. */
-export async function readSecrets(
-  tx: Sql,
-  accountId: string,
-  id: string,
-): Promise<{ secret: Uint8Array; previous_secrets: PreviousSecret[] }> {
+export async function readSecrets(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<{ secret: Uint8Array; previous_secrets: PreviousSecret[] }[]>`
     select secret, previous_secrets from endpoints where account_id = ${accountId} and id = ${id}`;
   return row!;
@@ -110,7 +90,7 @@ export async function replaceSecret(
   secret: Buffer,
   previous: PreviousSecret[],
   now: Date,
-): Promise<void> {
+) {
   await tx`
     update endpoints set secret = ${secret}, previous_secrets = ${tx.json(previous)}, updated_at = ${now}
     where account_id = ${accountId} and id = ${id}`;
@@ -120,7 +100,7 @@ export async function replaceSecret(
 export type Announcement = EndpointRow & { account_id: string; announcement: string; disabled_reason: string };
 
 /** Reads at most `limit` announcements, oldest first; they are this transaction's. */
-export async function lockAnnouncements(tx: Sql, limit: number): Promise<Announcement[]> {
+export async function lockAnnouncements(tx: Sql, limit: number) {
   return await tx<Announcement[]>`
     select account_id, id as announcement, endpoint_id as id, url, description, events, false as active, disabled_reason,
       created_at, updated_at
@@ -128,6 +108,6 @@ export async function lockAnnouncements(tx: Sql, limit: number): Promise<Announc
 }
 
 /** Removes announcements that were made. */
-export async function deleteAnnouncements(tx: Sql, announcements: string[]): Promise<void> {
+export async function deleteAnnouncements(tx: Sql, announcements: string[]) {
   await tx`delete from announcements where id = any(${announcements}::uuid[])`;
 }

@@ -16,7 +16,7 @@ const filtersOf = (sql: Sql, type: string) => {
  * Takes events in one statement: those not known yet, a delivery of each for every endpoint of its account whose filter
  * takes it (skipped where the endpoint is off), and the queues of those endpoints. An event that is known changes nothing.
  */
-export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date): Promise<void> {
+export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
   await tx`
     with incoming as (
       select * from unnest(
@@ -45,7 +45,7 @@ export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: D
 }
 
 /** Adds one event that has `matched` deliveries. */
-export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, now: Date): Promise<void> {
+export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, now: Date) {
   const trace = event.trace && tx.json(event.trace as JsonValue);
   await tx`
     insert into events (account_id, id, type, envelope, trace, matched, taken_at)
@@ -63,7 +63,7 @@ export interface SizedEventRow extends EventRow {
 }
 
 /** Reads an event that is not older than `oldest`. */
-export async function findEvent(sql: Sql, accountId: string, id: string, oldest: Date): Promise<EventRow | undefined> {
+export async function findEvent(sql: Sql, accountId: string, id: string, oldest: Date) {
   const [row] = await sql<EventRow[]>`
     select id, envelope from events where account_id = ${accountId} and id = ${id} and taken_at > ${oldest}`;
   return row;
@@ -75,7 +75,7 @@ export async function selectEvents(
   accountId: string,
   filter: { type: string | undefined; after: string | undefined; oldest: Date },
   limit: number,
-): Promise<SizedEventRow[]> {
+) {
   const { type, after, oldest } = filter;
   return await sql<SizedEventRow[]>`
     with page as (
