@@ -4,10 +4,7 @@ import { brokenConstraint, readUnderLock, type Sql } from '@customer-platform/se
 import type { Reminder } from './reminders.ts';
 
 /** An appointment with what it shows of its contact (the surviving contact, if merged) and its teammate. */
-export interface AppointmentRow {
-  id: string;
-  title: string;
-  status: AppointmentStatus;
+export interface AppointmentRow extends Pick<Appointment, CommonColumn> {
   booking_type_id: number;
   contact_id: string;
   contact_name: string;
@@ -18,27 +15,18 @@ export interface AppointmentRow {
   blocked_from: Date;
   starts_at: Date;
   ends_at: Date;
-  mode: Appointment['mode'];
-  location: string;
-  meeting_link: string;
-  notes: string;
-  source: Appointment['source'];
   deal_id: string | null;
   created_at: Date;
   updated_at: Date;
 }
 
+type CommonColumn = 'id' | 'title' | 'status' | 'mode' | 'location' | 'meeting_link' | 'notes' | 'source';
+
 /** An entry of the history of an appointment. */
-export interface HistoryRow {
-  kind: HistoryEntry['kind'];
-  summary: string;
-  at: Date;
-}
+export type HistoryRow = Omit<HistoryEntry, 'at'> & { at: Date };
 
 /** An appointment with its history, oldest first. */
-export interface AppointmentRowWithHistory extends AppointmentRow {
-  history: HistoryRow[];
-}
+export type AppointmentRowWithHistory = AppointmentRow & { history: HistoryRow[] };
 
 export const columns = (tx: Sql) => tx`
   a.id, a.title, a.status, a.booking_type_id, a.staff_id, a.blocked_from, a.starts_at, a.ends_at, a.mode, a.location,
@@ -133,14 +121,10 @@ export async function insertAppointment(
   entry: HistoryRow,
   reminders: readonly Reminder[],
 ): Promise<{ id: string } | 'taken' | 'type_gone'> {
+  const { contact_name, contact_phone, staff_name, staff_email, ...values } = row;
   const booked = tx<{ id: string }[]>`
     with booked as (
-      insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
-        ends_at, mode, location, meeting_link, notes, source, deal_id, created_at, updated_at)
-      values (${accountId}, ${row.booking_type_id}, ${row.title}, ${row.status}, ${row.contact_id}, ${row.staff_id},
-        ${row.blocked_from}, ${row.starts_at}, ${row.ends_at}, ${row.mode}, ${row.location}, ${row.meeting_link},
-        ${row.notes}, ${row.source}, ${row.deal_id}, ${row.created_at}, ${row.updated_at})
-      on conflict do nothing returning id
+      insert into appointments ${tx({ account_id: accountId, ...values })} on conflict do nothing returning id
     ), noted as (
       insert into appointment_history (account_id, appointment_id, kind, summary, at)
       select ${accountId}, id, ${entry.kind}, ${entry.summary}, ${entry.at} from booked
@@ -163,18 +147,15 @@ export async function lockTeammates(tx: Sql, accountId: string, emails: string[]
     select 1 from staff where account_id = ${accountId} and email = any(${emails}::text[]) order by id for no key update`;
 }
 
-/** Target of a move: the teammate and the times. */
-export type Move = Pick<AppointmentRow, 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>;
-
 /**
- * Moves an appointment with its history entry and reminders. Returns false if another appointment holds the time, which
+ * Moves an appointment to the teammate and the times of `move`, with its history entry and reminders. Returns false if another appointment holds the time, which
  * ends the transaction.
  */
 export async function moveAppointment(
   tx: Sql,
   accountId: string,
   id: string,
-  move: Move,
+  move: Pick<AppointmentRow, 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>,
   entry: HistoryRow,
   reminders: readonly Reminder[],
 ): Promise<boolean> {
@@ -233,9 +214,4 @@ const insertEntry = (tx: Sql, accountId: string, id: string, { kind, summary, at
   values (${accountId}, ${id}, ${kind}, ${summary}, ${at})`;
 
 const reminderRows = (tx: Sql, reminders: readonly Reminder[]) => tx`
-  jsonb_to_recordset(${tx.json(reminders.map(jsonReminder))}::jsonb)
-    as due (channel text, minutes_before integer, due_at timestamptz)`;
-
-function jsonReminder({ channel, minutesBefore, dueAt }: Reminder) {
-  return { channel, minutes_before: minutesBefore, due_at: dueAt.toISOString() };
-}
+  jsonb_to_recordset(${tx.json(reminders)}::jsonb) as due (channel text, minutes_before integer, due_at timestamptz)`;

@@ -1,23 +1,33 @@
 import type { AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
-import type { Sql } from '@customer-platform/service-kit';
+import { ApiError, type Operation } from '@customer-platform/contracts/core';
+import type { HandlerCall } from '@customer-platform/service-kit';
 import { changeOf } from './appointment.ts';
-import { type AppointmentRowWithHistory, changeStatusRow } from './appointments.sql.ts';
+import { type AppointmentRow, type AppointmentRowWithHistory, changeStatusRow } from './appointments.sql.ts';
+
+type StatusCall = Pick<
+  HandlerCall<Operation, AppointmentRowWithHistory, undefined>,
+  'account' | 'tx' | 'found' | 'now'
+>;
 
 /**
  * Changes the status of a locked appointment with a history entry that includes `note`. Returns the appointment after
  * it, and the data of the change's event.
  */
 export async function changeStatus(
-  tx: Sql,
-  account: { id: string; timezone: string },
-  found: AppointmentRowWithHistory,
+  { account, tx, found, now }: StatusCall,
   status: AppointmentStatus & HistoryEntry['kind'],
   note: string,
-  now: Date,
 ) {
   const summary = `Status changed from ${found.status} to ${status}${note === '' ? '' : `: ${note}`}`;
   const entry = { kind: status, summary, at: now };
   await changeStatusRow(tx, account.id, found.id, status, entry);
   const after = { ...found, status, updated_at: now, history: [...found.history, entry] };
   return { after, change: changeOf(found, after, account.timezone) };
+}
+
+/** Throws invalid_state unless the appointment has one of these statuses; `change` says what only such a one can be. */
+export function checkStatus({ status }: AppointmentRow, allowed: readonly AppointmentStatus[], change: string): void {
+  if (allowed.includes(status)) return;
+  const rule = `only a ${allowed.join(' or ')} one can be ${change}`;
+  throw new ApiError('invalid_state', `The appointment is ${status}; ${rule}`);
 }

@@ -2,12 +2,8 @@ import type { BookingType, Settings } from '@customer-platform/contracts/calenda
 
 const minuteMs = 60_000;
 
-/** A reminder of a contact that is due at `dueAt`. */
-export interface Reminder {
-  channel: Settings['confirmation']['channel'];
-  minutesBefore: number;
-  dueAt: Date;
-}
+/** A reminder of a contact that is due at `due_at`. */
+export type Reminder = Settings['reminders'][number] & { due_at: Date };
 
 /**
  * Returns the reminders of an appointment booked or moved at `now`: those of the booking type, or the account's if it
@@ -20,9 +16,8 @@ export function remindersOf(
   settings: Settings,
 ): Reminder[] {
   const reminders = bookingType.reminders.length > 0 ? bookingType.reminders : settings.reminders;
-  const dated = reminders.map(({ minutes_before, channel }): Reminder => {
-    const dueAt = new Date(startsAt.getTime() - minutes_before * minuteMs);
-    return { channel, minutesBefore: minutes_before, dueAt };
+  const dated = reminders.map(({ channel, minutes_before }) => {
+    return { channel, minutes_before, due_at: new Date(startsAt.getTime() - minutes_before * minuteMs) };
   });
-  return dated.filter(({ dueAt }) => dueAt > now);
+  return dated.filter(({ due_at }) => due_at > now);
 }

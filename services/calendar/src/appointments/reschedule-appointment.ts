@@ -5,6 +5,7 @@ import { loadOffer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
 import { changeOf, toAppointment } from './appointment.ts';
 import { type AppointmentRow, lockAppointment, lockTeammates, moveAppointment } from './appointments.sql.ts';
+import { checkStatus } from './change-status.ts';
 import { checkHistorySize } from './history-size.ts';
 import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
@@ -12,12 +13,7 @@ import { slotTakenMessage } from './slot-taken.ts';
 export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
   async handle({ account, tx, body, found, now, emit, fail }) {
-    if (found.status !== 'requested' && found.status !== 'confirmed') {
-      return fail(
-        'invalid_state',
-        `The appointment is ${found.status}; only a requested or confirmed one can be moved`,
-      );
-    }
+    checkStatus(found, ['requested', 'confirmed'], 'moved');
     const { starts_at, staff = found.staff_email } = body;
     const startsAt = starts_at.getTime();
     if (startsAt === found.starts_at.getTime() && staff === found.staff_email)

@@ -1,13 +1,17 @@
-import type { Refusal } from '../free-times/free-starts.ts';
+import type { BlockedReason } from '@customer-platform/contracts/calendar';
 import type { OfferedType } from '../free-times/offer.sql.ts';
 
 /**
  * Returns the reason for a refused start, in words; `refusals` holds those of each teammate who could have taken it.
  */
-export function slotTakenMessage(refusals: readonly Refusal[][], bookingType: OfferedType, timezone: string): string {
+export function slotTakenMessage(
+  refusals: readonly BlockedReason[][],
+  bookingType: OfferedType,
+  timezone: string,
+): string {
   const notice = bookingType.min_notice_minutes;
   const grid = `a multiple of ${bookingType.slot_interval_minutes} minutes from midnight in ${timezone}`;
-  const sentences: Record<Refusal, string> = {
+  const sentences: Record<BlockedReason, string> = {
     off_grid: `starts_at is off the grid: it must be ${grid}`,
     too_soon: `starts_at is too soon: it must be ${notice === 0 ? 'later than now' : `at least ${notice} minutes from now`}`,
     too_far: `starts_at is too far ahead: it must be at most ${bookingType.window_days} × 24 hours from now`,
@@ -17,7 +21,7 @@ export function slotTakenMessage(refusals: readonly Refusal[][], bookingType: Of
     taken: 'The time is no longer free',
   };
   const named = refusals.flat();
-  const order: Refusal[] = ['off_grid', 'too_soon', 'too_far', 'taken', 'time_off', 'outside_hours', 'inactive'];
+  const order: BlockedReason[] = ['off_grid', 'too_soon', 'too_far', 'taken', 'time_off', 'outside_hours', 'inactive'];
   const reason = order.find((refusal) => named.includes(refusal)) ?? (refusals.length === 0 ? 'inactive' : 'taken');
   return `${sentences[reason]}; see the free times of the booking type`;
 }

@@ -12,11 +12,17 @@ const columns = (tx: Sql) => tx`
    join staff s on s.account_id = b.account_id and s.id = listed.id) as staff,
   (select s.email from staff s where s.account_id = b.account_id and s.id = b.default_staff_id) as default_staff`;
 
-/** Selects `staff` and `default_staff` as ids; emails of no teammate are left out. */
-const staffIds = (tx: Sql, accountId: string, { staff, default_staff }: BookingTypeValues) => tx`
-  array(select s.id from unnest(${staff}::text[]) with ordinality as listed (email, position)
-        join staff s on s.account_id = ${accountId} and s.email = listed.email order by listed.position),
-  (select id from staff where account_id = ${accountId} and email = ${default_staff})`;
+/** The values of a booking type by column: of teammates the ids; emails of no teammate are left out. */
+function columnsOf(tx: Sql, accountId: string, { staff, default_staff, reminders, ...values }: BookingTypeValues) {
+  return {
+    ...values,
+    reminders: tx.json(reminders),
+    staff_ids: tx`
+      array(select s.id from unnest(${staff}::text[]) with ordinality as listed (email, position)
+            join staff s on s.account_id = ${accountId} and s.email = listed.email order by listed.position)`,
+    default_staff_id: tx`(select id from staff where account_id = ${accountId} and email = ${default_staff})`,
+  };
+}
 
 /** Returns a booking type, undefined if the account has none with this id. */
 export async function selectBookingType(tx: Sql, accountId: string, id: number) {
@@ -45,29 +51,15 @@ export async function listBookingTypeRows(tx: Sql, accountId: string, beforeId: 
 
 /** Returns the new id. Every email of `staff` and `default_staff` must be known to be a teammate. */
 export async function insertBookingType(tx: Sql, accountId: string, values: BookingTypeValues): Promise<number> {
-  const { name, active, duration_minutes, prep_minutes, slot_interval_minutes, min_notice_minutes, window_days } =
-    values;
   const [row] = await tx<{ id: number }[]>`
-    insert into booking_types (account_id, staff_ids, default_staff_id, name, active, duration_minutes, prep_minutes,
-      slot_interval_minutes, min_notice_minutes, window_days, mode, location, meeting_link, reminders)
-    select ${accountId}::uuid, ${staffIds(tx, accountId, values)}, ${name}, ${active}::boolean, ${duration_minutes}::integer,
-      ${prep_minutes}::integer, ${slot_interval_minutes}::integer, ${min_notice_minutes}::integer, ${window_days}::integer,
-      ${values.mode}, ${values.location}, ${values.meeting_link}, ${tx.json(values.reminders)}::jsonb
-    returning id`;
+    insert into booking_types ${tx({ account_id: accountId, ...columnsOf(tx, accountId, values) })} returning id`;
   return row!.id;
 }
 
 /** Replaces all values of a booking type; emails as for insertBookingType. */
-export async function updateBookingTypeRow(tx: Sql, accountId: string, id: number, values: BookingTypeValues) {
-  const { name, active, duration_minutes, prep_minutes, slot_interval_minutes, min_notice_minutes, window_days } =
-    values;
+export async function updateBookingTypeRow(tx: Sql, accountId: string, { id, ...values }: BookingType) {
   await tx`
-    update booking_types set (staff_ids, default_staff_id) = (select ${staffIds(tx, accountId, values)}),
-      name = ${name}, active = ${active}, duration_minutes = ${duration_minutes}, prep_minutes = ${prep_minutes},
-      slot_interval_minutes = ${slot_interval_minutes}, min_notice_minutes = ${min_notice_minutes},
-      window_days = ${window_days}, mode = ${values.mode}, location = ${values.location},
-      meeting_link = ${values.meeting_link}, reminders = ${tx.json(values.reminders)}
-    where account_id = ${accountId} and id = ${id}`;
+    update booking_types set ${tx(columnsOf(tx, accountId, values))} where account_id = ${accountId} and id = ${id}`;
 }
 
 /** Returns those of the emails that belong to teammates who are in the team. */

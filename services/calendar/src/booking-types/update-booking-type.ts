@@ -15,7 +15,7 @@ export const updateBookingType = implement(contract.updateBookingType, {
       default_staff: default_staff === '' ? null : default_staff,
     };
     await checkStaff(tx, account, changed, { known: found.staff, isDefaultGiven: body.default_staff !== undefined });
-    await updateBookingTypeRow(tx, account.id, found.id, changed);
+    await updateBookingTypeRow(tx, account.id, changed);
     return changed;
   },
 });

@@ -1,15 +1,13 @@
+import type { BlockedReason, BookingType } from '@customer-platform/contracts/calendar';
 import { dayMs } from '@customer-platform/service-kit';
 import { instantOfExistingMinute, type LocalDay, localDays, minuteMs } from './local-day.ts';
 import { type Hours, openRanges, type TimeRange } from './open-hours.ts';
 
 /** The parts of a booking type that decide when it can start; units as the names say. */
-export type BookableType = {
-  duration_minutes: number;
-  prep_minutes: number;
-  slot_interval_minutes: number;
-  min_notice_minutes: number;
-  window_days: number;
-};
+export type BookableType = Pick<
+  BookingType,
+  'duration_minutes' | 'prep_minutes' | 'slot_interval_minutes' | 'min_notice_minutes' | 'window_days'
+>;
 
 /** A teammate who may be booked. `taken` holds [blocked_from, ends_at) of what they have booked, `timeOff` their absences. */
 export type Candidate<Id> = Hours & {
@@ -18,10 +16,6 @@ export type Candidate<Id> = Hours & {
   taken: readonly TimeRange[];
   timeOff: readonly TimeRange[];
 };
-
-/** Reasons why a teammate cannot take a start, in the order in which they are given. */
-export const refusals = ['inactive', 'off_grid', 'too_soon', 'too_far', 'outside_hours', 'time_off', 'taken'] as const;
-export type Refusal = (typeof refusals)[number];
 
 export type FreeStart<Id> = { startsAt: number; endsAt: number; staff: Id[] };
 
@@ -56,13 +50,13 @@ export function freeStarts<Id>(
   return found;
 }
 
-/** Returns all reasons why this teammate cannot take this start (epoch milliseconds); empty if it is free. */
-export function refusalsOf<Id>(start: Rules & { candidate: Candidate<Id>; startsAt: number }): Refusal[] {
+/** Returns all reasons why this teammate cannot take this start (epoch milliseconds), in one order; empty if it is free. */
+export function refusalsOf<Id>(start: Rules & { candidate: Candidate<Id>; startsAt: number }): BlockedReason[] {
   const { bookingType, zone, candidate, startsAt } = start;
   const { earliest, latest } = bookableWindow(start);
   const days = localDays(zone, startsAt, startsAt + bookingType.duration_minutes * minuteMs);
   const availability = availabilityOf(candidate, bookingType, days);
-  const reasons: Record<Refusal, boolean> = {
+  const reasons: Record<BlockedReason, boolean> = {
     inactive: !candidate.active,
     off_grid: !gridStarts(days, bookingType.slot_interval_minutes, startsAt, startsAt + 1).includes(startsAt),
     too_soon: startsAt < earliest,
@@ -71,7 +65,7 @@ export function refusalsOf<Id>(start: Rules & { candidate: Candidate<Id>; starts
     time_off: isWithin(availability.timeOff, startsAt),
     taken: isWithin(availability.taken, startsAt),
   };
-  return refusals.filter((reason) => reasons[reason]);
+  return (Object.keys(reasons) as BlockedReason[]).filter((reason) => reasons[reason]);
 }
 
 /**

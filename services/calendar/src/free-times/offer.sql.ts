@@ -1,15 +1,14 @@
 import { contactNamed, type KnownContact } from '@customer-platform/contact-copy';
-import type { BookingType, Settings } from '@customer-platform/contracts/calendar';
+import type { BookingType } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
+import type { SettingsRow } from '../settings/settings.sql.ts';
 import type { LocalRange } from './open-hours.ts';
 
 /** Starts and ends of [start, end) ranges, in milliseconds since 1970. */
 export type RangesMs = [number[], number[]];
 
 /** A booking type with all that decides about starts. */
-export interface OfferedType extends Omit<BookingType, 'id' | 'staff' | 'default_staff'> {
-  id: number;
-}
+export type OfferedType = Omit<BookingType, 'staff' | 'default_staff'>;
 
 /** A teammate as the booking type lists them; `in_team` false: removed from the account's team. */
 export interface OfferedTeammate {
@@ -29,14 +28,7 @@ export interface OfferedTeammate {
 /** The row of an offer: `staff` in the order in which they are tried; null for what does not exist. */
 export interface OfferRow {
   booking_type: OfferedType | null;
-  settings: {
-    enabled: boolean;
-    mode: Settings['mode'];
-    location: string;
-    confirmation_enabled: boolean;
-    confirmation_channel: Settings['confirmation']['channel'];
-    reminders: Settings['reminders'];
-  } | null;
+  settings: SettingsRow | null;
   contact: KnownContact | null;
   excluded: { booking_type_id: number; duration_minutes: number; prep_minutes: number } | null;
   staff: OfferedTeammate[];

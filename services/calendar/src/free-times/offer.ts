@@ -1,16 +1,9 @@
 import type { KnownContact } from '@customer-platform/contact-copy';
 import type { Settings } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
-import { defaultSettings } from '../settings/settings.sql.ts';
+import { settingsOf } from '../settings/settings.sql.ts';
 import type { Candidate } from './free-starts.ts';
-import {
-  type OfferedTeammate,
-  type OfferedType,
-  type OfferRequest,
-  type OfferRow,
-  type RangesMs,
-  selectOffer,
-} from './offer.sql.ts';
+import { type OfferedTeammate, type OfferedType, type OfferRequest, type RangesMs, selectOffer } from './offer.sql.ts';
 import type { TimeRange } from './open-hours.ts';
 
 /** An account's offer of one booking type in a window. */
@@ -49,16 +42,4 @@ function candidateOf(teammate: OfferedTeammate): Candidate<OfferedTeammate> {
 
 function rangesOf([starts, ends]: RangesMs): TimeRange[] {
   return starts.map((startsAt, index) => ({ startsAt, endsAt: ends[index]! }));
-}
-
-function settingsOf(row: OfferRow['settings']): Settings {
-  if (!row) return defaultSettings;
-  const { enabled, mode, location, confirmation_enabled, confirmation_channel, reminders } = row;
-  return {
-    enabled,
-    mode,
-    location,
-    confirmation: { enabled: confirmation_enabled, channel: confirmation_channel },
-    reminders,
-  };
 }

@@ -2,7 +2,7 @@ import type { Settings } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
 
 /** Settings of an account that never changed them. */
-export const defaultSettings: Settings = {
+const defaultSettings: Settings = {
   enabled: true,
   mode: 'online',
   location: '',
@@ -10,13 +10,18 @@ export const defaultSettings: Settings = {
   reminders: [],
 };
 
-interface SettingsRow {
-  enabled: boolean;
-  mode: Settings['mode'];
-  location: string;
+/** The row of an account's settings. */
+export interface SettingsRow extends Omit<Settings, 'confirmation'> {
   confirmation_enabled: boolean;
   confirmation_channel: Settings['confirmation']['channel'];
-  reminders: Settings['reminders'];
+}
+
+/** Returns the settings in an account's row, or the defaults if it has none. */
+export function settingsOf(row: SettingsRow | null | undefined): Settings {
+  if (!row) return defaultSettings;
+  const { enabled, mode, location, confirmation_enabled, confirmation_channel, reminders } = row;
+  const confirmation = { enabled: confirmation_enabled, channel: confirmation_channel };
+  return { enabled, mode, location, confirmation, reminders };
 }
 
 /** Returns the account's settings, or the defaults. */
@@ -24,15 +29,7 @@ export async function selectSettings(tx: Sql, accountId: string): Promise<Settin
   const [row] = await tx<SettingsRow[]>`
     select enabled, mode, location, confirmation_enabled, confirmation_channel, reminders
     from settings where account_id = ${accountId}`;
-  if (!row) return defaultSettings;
-  const { enabled, mode, location, confirmation_enabled, confirmation_channel, reminders } = row;
-  return {
-    enabled,
-    mode,
-    location,
-    confirmation: { enabled: confirmation_enabled, channel: confirmation_channel },
-    reminders,
-  };
+  return settingsOf(row);
 }
 
 /** Serializes changes of an account's settings, also if it has no row yet. */
@@ -42,11 +39,14 @@ export async function lockSettings(tx: Sql, accountId: string) {
 
 /** Replaces the account's settings as a whole. */
 export async function upsertSettings(tx: Sql, accountId: string, settings: Settings) {
-  const { enabled, mode, location, confirmation, reminders } = settings;
+  const { confirmation, reminders, ...others } = settings;
+  const values = {
+    ...others,
+    confirmation_enabled: confirmation.enabled,
+    confirmation_channel: confirmation.channel,
+    reminders: tx.json(reminders),
+  };
   await tx`
-    insert into settings (account_id, enabled, mode, location, confirmation_enabled, confirmation_channel, reminders)
-    values (${accountId}, ${enabled}, ${mode}, ${location}, ${confirmation.enabled}, ${confirmation.channel}, ${tx.json(reminders)})
-    on conflict (account_id) do update set enabled = excluded.enabled, mode = excluded.mode, location = excluded.location,
-      confirmation_enabled = excluded.confirmation_enabled, confirmation_channel = excluded.confirmation_channel,
-      reminders = excluded.reminders`;
+    insert into settings ${tx({ account_id: accountId, ...values })}
+    on conflict (account_id) do update set ${tx(values)}`;
 }

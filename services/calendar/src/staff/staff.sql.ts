@@ -1,3 +1,4 @@
+import type { Member } from '@customer-platform/contracts/accounts';
 import type { Staff } from '@customer-platform/contracts/calendar';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
@@ -5,13 +6,13 @@ import { readUnderLock, type Sql } from '@customer-platform/service-kit';
  * A staff profile with its teammate's name; `active` is its own switch, `member_active` is false once they left the
  * team.
  */
-export interface StaffRow extends Staff {
+interface StaffRow extends Staff {
   id: number;
   member_active: boolean;
 }
 
 /** The values of a staff profile. */
-export type Profile = Omit<Staff, 'name' | 'email'>;
+type Profile = Omit<Staff, 'name' | 'email'>;
 
 /** Returns a staff profile as responses show it: active while switched on and in the team. */
 export function toStaff({ id: _id, member_active, ...staff }: StaffRow): Staff {
@@ -45,29 +46,23 @@ export async function listStaffRows(tx: Sql, accountId: string, beforeId: number
 
 /** Inserts a staff profile; returns false if the member has one already. */
 export async function insertStaff(tx: Sql, accountId: string, email: string, profile: Profile): Promise<boolean> {
-  const { active, hours, overrides, location, meeting_link } = profile;
-  const rows = await tx`
-    insert into staff (account_id, email, active, hours, overrides, location, meeting_link)
-    values (${accountId}, ${email}, ${active}, ${tx.json(hours as never)}, ${tx.json(overrides)}, ${location}, ${meeting_link})
-    on conflict on constraint staff_email do nothing returning id`;
-  return rows.length === 1;
+  const { count } = await tx`
+    insert into staff ${tx({ account_id: accountId, email, ...columnsOf(tx, profile) })}
+    on conflict on constraint staff_email do nothing`;
+  return count === 1;
 }
 
 /** Replaces a staff profile as a whole. */
 export async function updateStaffRow(tx: Sql, accountId: string, id: number, profile: Profile) {
-  const { active, hours, overrides, location, meeting_link } = profile;
-  await tx`
-    update staff set active = ${active}, hours = ${tx.json(hours as never)}, overrides = ${tx.json(overrides)},
-      location = ${location}, meeting_link = ${meeting_link}
-    where account_id = ${accountId} and id = ${id}`;
+  await tx`update staff set ${tx(columnsOf(tx, profile))} where account_id = ${accountId} and id = ${id}`;
+}
+
+function columnsOf(tx: Sql, { active, hours, overrides, location, meeting_link }: Profile) {
+  return { active, hours: tx.json(hours as never), overrides: tx.json(overrides), location, meeting_link };
 }
 
 /** A member of the account's team, as the gateway last said. */
-export interface MemberCopy {
-  email: string;
-  name: string;
-  active: boolean;
-}
+type MemberCopy = Omit<Member, 'id'>;
 
 /** Returns a member, undefined if the copy does not have this email. */
 export async function selectMember(tx: Sql, accountId: string, email: string) {
