@@ -1,17 +1,9 @@
 import * as contract from '@customer-platform/contracts/catalogue';
 import { implement } from '../implement.ts';
 import { changeStatus } from './change-status.ts';
-import { refusalOf, toOrder } from './order.ts';
 import { lockOrder } from './orders.sql.ts';
 
 export const cancelOrder = implement(contract.cancelOrder, {
   find: ({ account, tx, params }) => lockOrder(tx, account.id, params.order_id),
-  async handle({ account, tx, found, now, emit, fail }) {
-    if (found.status === 'cancelled') return toOrder(found, account.timezone);
-    const refusal = refusalOf(found.status, 'cancelled');
-    if (refusal) return fail('invalid_state', refusal);
-    const change = await changeStatus(tx, account, found, 'cancelled', now);
-    emit(contract.orderCancelled, change);
-    return change.order;
-  },
+  handle: (call) => changeStatus(call, 'cancelled', (change) => call.emit(contract.orderCancelled, change)),
 });

@@ -1,17 +1,25 @@
-import type { OrderStatus } from '@customer-platform/contracts/catalogue';
+import type { Order, OrderStatus } from '@customer-platform/contracts/catalogue';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from '@customer-platform/service-kit';
-import { type OrderRow, toOrder } from './order.ts';
+import { type OrderRow, refusalOf, toOrder } from './order.ts';
 import { updateOrderStatus } from './orders.sql.ts';
 
-/** Updates the status of a locked order. Returns its event's data: the order after the update, and its former status. */
+type StatusCall = { account: AccountContext; tx: Sql; found: OrderRow; now: Date };
+
+/**
+ * Updates the status of a locked order, unless it has it already, and calls `changed` with its event's data: the order after the
+ * update, and its former status. Returns the order. Throws invalid_state if this transition is not allowed.
+ */
 export async function changeStatus(
-  tx: Sql,
-  account: { id: string; timezone: string },
-  found: OrderRow,
+  { account, tx, found, now }: StatusCall,
   status: OrderStatus,
-  now: Date,
-) {
+  changed: (change: { order: Order; previous: { status: OrderStatus } }) => unknown,
+): Promise<Order> {
+  if (found.status === status) return toOrder(found, account.timezone);
+  const refusal = refusalOf(found.status, status);
+  if (refusal) throw new ApiError('invalid_state', refusal);
   await updateOrderStatus(tx, account.id, found.id, status, now);
   const order = toOrder({ ...found, status, updated_at: now }, account.timezone);
-  return { order, previous: { status: found.status } };
+  await changed({ order, previous: { status: found.status } });
+  return order;
 }

@@ -1,4 +1,10 @@
-import { contactColumns, idsOfContact, joinContact, type KnownContact } from '@customer-platform/contact-copy';
+import {
+  contactColumns,
+  contactNamed,
+  idsOfContact,
+  joinContact,
+  type KnownContact,
+} from '@customer-platform/contact-copy';
 import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-platform/contracts/catalogue';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { OrderRow } from './order.ts';
@@ -64,33 +70,15 @@ export async function listOrderRows(
     order by o.id desc`;
 }
 
-/** Contact (the surviving contact, if merged) and products by SKU, of which an order is made. */
-export interface OrderBasis {
-  contact: KnownContact | undefined;
-  products: ReadonlyMap<string, Product>;
-}
-
-/** Reads contact and products in one statement. */
+/** Reads contact (the surviving contact, if merged) and products by SKU, of which an order is made, in one statement. */
 export async function selectOrderBasis(tx: Sql, accountId: string, contactId: string, skus: string[]) {
-  const [row] = await tx<BasisRow[]>`
-    select ${contactColumns(tx)}, coalesce(survivor.deleted, c.deleted) as contact_deleted,
-      (select coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'price_minor', p.price_minor,
-         'currency', p.currency, 'active', p.active)), '[]')
-       from products p where p.account_id = ${accountId} and p.sku = any(${skus}::text[])) as products
-    from (select ${accountId}::uuid as account_id, ${contactId}::uuid as contact_id) as named ${joinContact(tx, 'named')}`;
-  const { contact_id: id, contact_name: name, contact_phone: phone, contact_deleted: deleted, products } = row!;
-  return {
-    contact: id === null ? undefined : { id, name, phone, deleted },
-    products: new Map(products.map((product) => [product.sku, product])),
-  };
-}
-
-interface BasisRow {
-  contact_id: string | null;
-  contact_name: string;
-  contact_phone: string;
-  contact_deleted: boolean;
-  products: Product[];
+  const [row] = await tx<{ contact: KnownContact | null; products: Product[] }[]>`
+    select (select to_json(c) from (${contactNamed(tx, tx`${accountId}`, tx`${contactId}`)}) as c) as contact,
+      (select coalesce(json_agg(p), '[]') from (
+         select id, sku, name, price_minor, currency, active from products
+         where account_id = ${accountId} and sku = any(${skus}::text[])) as p) as products`;
+  const { contact, products } = row!;
+  return { contact, products: new Map(products.map((product) => [product.sku, product])) };
 }
 
 /** Inserts an order with its lines and the account's next number, in one statement. Returns its id and number. */

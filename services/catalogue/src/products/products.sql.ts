@@ -2,7 +2,7 @@ import type { Product } from '@customer-platform/contracts/catalogue';
 import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
 
 /** Columns that a write sets. */
-export type ProductValues = Omit<Product, 'id'>;
+type ProductValues = Omit<Product, 'id'>;
 
 const columns = (tx: Sql) => tx`id, sku, name, price_minor, currency, active`;
 
@@ -24,27 +24,17 @@ export async function listProductRows(tx: Sql, accountId: string, last: string |
 
 /** Inserts a product. Returns undefined if another product of the account has its SKU. */
 export async function insertProduct(tx: Sql, accountId: string, values: ProductValues) {
-  const { sku, name, price_minor, currency, active } = values;
   const [row] = await tx<Product[]>`
-    insert into products (account_id, sku, name, price_minor, currency, active)
-    values (${accountId}, ${sku}, ${name}, ${price_minor}, ${currency}, ${active})
+    insert into products ${tx({ account_id: accountId, ...values })}
     on conflict (account_id, sku) do nothing
     returning ${columns(tx)}`;
   return row;
 }
 
 /** Updates all values of a product. Returns false if another product has its SKU; the transaction is then aborted. */
-export async function updateProductRow(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  { sku, name, price_minor, currency, active }: ProductValues,
-): Promise<boolean> {
+export async function updateProductRow(tx: Sql, accountId: string, { id, ...values }: Product): Promise<boolean> {
   try {
-    await tx`
-      update products set sku = ${sku}, name = ${name}, price_minor = ${price_minor}, currency = ${currency},
-        active = ${active}
-      where account_id = ${accountId} and id = ${id}`;
+    await tx`update products set ${tx(values)} where account_id = ${accountId} and id = ${id}`;
     return true;
   } catch (error) {
     if (brokenConstraint(error) === 'products_sku') return false;

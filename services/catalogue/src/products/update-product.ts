@@ -16,7 +16,7 @@ export const updateProduct = implement(contract.updateProduct, {
       active: body.active ?? found.active,
     };
     if (isDeepStrictEqual({ ...found }, after)) return found;
-    if (!(await updateProductRow(tx, account.id, found.id, after))) {
+    if (!(await updateProductRow(tx, account.id, after))) {
       return fail('invalid_request', skuTakenMessage, 'sku');
     }
     return after;
