@@ -6,11 +6,10 @@ import { changeStatus, checkStatus } from './change-status.ts';
 
 export const cancelAppointment = implement(contract.cancelAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
-  async handle(call) {
-    const { account, body, found, emit } = call;
+  async handle({ account, tx, body, found, now, emit }) {
     if (found.status === 'cancelled') return toAppointment(found, account.timezone);
     checkStatus(found, ['requested', 'confirmed'], 'cancelled');
-    const { after, change } = await changeStatus(call, 'cancelled', body.reason);
+    const { after, change } = await changeStatus({ account, tx, found, now }, 'cancelled', body.reason);
     emit(contract.appointmentCancelled, change);
     return toAppointment(after, account.timezone);
   },

@@ -1,13 +1,10 @@
 import type { AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
-import { ApiError, type Operation } from '@customer-platform/contracts/core';
-import type { HandlerCall } from '@customer-platform/service-kit';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import type { Sql } from '@customer-platform/service-kit';
 import { changeOf } from './appointment.ts';
 import { type AppointmentRow, type AppointmentRowWithHistory, changeStatusRow } from './appointments.sql.ts';
 
-type StatusCall = Pick<
-  HandlerCall<Operation, AppointmentRowWithHistory, undefined>,
-  'account' | 'tx' | 'found' | 'now'
->;
+type StatusCall = { account: AccountContext; tx: Sql; found: AppointmentRowWithHistory; now: Date };
 
 /**
  * Changes the status of a locked appointment with a history entry that includes `note`. Returns the appointment after

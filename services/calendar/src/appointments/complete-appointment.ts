@@ -6,10 +6,9 @@ import { changeStatus, checkStatus } from './change-status.ts';
 
 export const completeAppointment = implement(contract.completeAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
-  async handle(call) {
-    const { account, body, found, emit } = call;
+  async handle({ account, tx, body, found, now, emit }) {
     checkStatus(found, ['requested', 'confirmed'], 'completed');
-    const { after, change } = await changeStatus(call, 'completed', body.note);
+    const { after, change } = await changeStatus({ account, tx, found, now }, 'completed', body.note);
     emit(contract.appointmentCompleted, change);
     return toAppointment(after, account.timezone);
   },

@@ -6,11 +6,10 @@ import { changeStatus, checkStatus } from './change-status.ts';
 
 export const confirmAppointment = implement(contract.confirmAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
-  async handle(call) {
-    const { account, found, emit } = call;
+  async handle({ account, tx, found, now, emit }) {
     if (found.status === 'confirmed') return toAppointment(found, account.timezone);
     checkStatus(found, ['requested'], 'confirmed');
-    const { after, change } = await changeStatus(call, 'confirmed', '');
+    const { after, change } = await changeStatus({ account, tx, found, now }, 'confirmed', '');
     emit(contract.appointmentConfirmed, change);
     return toAppointment(after, account.timezone);
   },

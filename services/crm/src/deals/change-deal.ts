@@ -1,19 +1,15 @@
-import type { Deal } from '@customer-platform/contracts/crm';
+import type { AccountContext } from '@customer-platform/contracts/core';
 import { changedValues, type Sql } from '@customer-platform/service-kit';
 import { toDeal } from './deal.ts';
 import { type DealRow, updateDealRow } from './deals.sql.ts';
+
+type DealCall = { account: AccountContext; tx: Sql; found: DealRow; now: Date };
 
 /**
  * Updates a locked deal. Returns its event's data: the deal after the update, and the former values of the fields that changed;
  * undefined if none did, and then nothing is written.
  */
-export async function changeDeal(
-  tx: Sql,
-  account: { id: string; timezone: string },
-  found: DealRow,
-  values: Partial<DealRow>,
-  now: Date,
-): Promise<{ deal: Deal; previous: Partial<Deal> | undefined }> {
+export async function changeDeal({ account, tx, found, now }: DealCall, values: Partial<DealRow>) {
   const former = toDeal(found, account.timezone);
   const after = { ...found, ...values };
   const previous = changedValues(former, toDeal(after, account.timezone));

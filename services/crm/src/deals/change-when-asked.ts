@@ -22,7 +22,7 @@ export async function changeWhenAsked(
     const values = await valuesOf(found, tx, now);
     if (typeof values === 'string') return { refusal: values };
     await insertProcessedKey(tx, accountId, asked.key, now);
-    const { deal, previous } = await changeDeal(tx, account, found, values, now);
+    const { deal, previous } = await changeDeal({ account, tx, found, now }, values);
     if (previous) emit(event, account, { deal, previous });
     return { refusal: null };
   });

@@ -1,21 +1,17 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
-import type { DealStatus } from '@customer-platform/contracts/crm';
+import type { Deal, DealStatus } from '@customer-platform/contracts/crm';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { StageRef } from '../pipelines/pipelines.sql.ts';
 
 /** A deal with its stage, pipeline and contact: the surviving contact, if merged; null if the deal has none. */
-export interface DealRow extends StageRef {
-  id: string;
+export interface DealRow
+  extends StageRef,
+    Pick<Deal, 'id' | 'title' | 'status' | 'value_minor' | 'currency' | 'notes'> {
   /** Sequential within the account, from 1. */
   number: number;
-  title: string;
-  status: DealStatus;
-  value_minor: number;
-  currency: string;
   contact_id: string | null;
   contact_name: string | null;
   contact_phone: string | null;
-  notes: string;
   stage_entered_at: Date;
   closed_at: Date | null;
   created_at: Date;

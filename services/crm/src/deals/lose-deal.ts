@@ -9,7 +9,7 @@ export const loseDeal = implement(contract.loseDeal, {
   async handle({ account, tx, body, found, now, emit, fail }) {
     if (found.status === 'lost') return toDeal(found, account.timezone);
     if (found.status !== 'open') return fail('invalid_state', 'The deal is won; reopen it before you lose it');
-    const change = await changeDeal(tx, account, found, { status: 'lost', closed_at: now }, now);
+    const change = await changeDeal({ account, tx, found, now }, { status: 'lost', closed_at: now });
     emit(contract.dealLost, { ...change, reason: body.reason });
     return change.deal;
   },

@@ -14,7 +14,7 @@ export const moveDeal = implement(contract.moveDeal, {
     if (found.status !== 'open')
       return fail('invalid_state', `The deal is ${found.status}; reopen it before you move it`);
     if (stage.stage_id === found.stage_id) return toDeal(found, account.timezone);
-    const change = await changeDeal(tx, account, found, { ...stage, stage_entered_at: now }, now);
+    const change = await changeDeal({ account, tx, found, now }, { ...stage, stage_entered_at: now });
     emit(contract.dealStageChanged, change);
     return change.deal;
   },

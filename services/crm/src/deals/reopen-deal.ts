@@ -8,7 +8,7 @@ export const reopenDeal = implement(contract.reopenDeal, {
   find: ({ account, tx, params }) => lockDeal(tx, account.id, params.deal_id),
   async handle({ account, tx, found, now, emit }) {
     if (found.status === 'open') return toDeal(found, account.timezone);
-    const change = await changeDeal(tx, account, found, { status: 'open', closed_at: null }, now);
+    const change = await changeDeal({ account, tx, found, now }, { status: 'open', closed_at: null });
     emit(contract.dealReopened, change);
     return change.deal;
   },

@@ -16,7 +16,7 @@ export const updateDeal = implement(contract.updateDeal, {
       notes: body.notes ?? found.notes,
       ...(await contactAfter(call)),
     };
-    const { deal, previous } = await changeDeal(tx, account, found, values, now);
+    const { deal, previous } = await changeDeal({ account, tx, found, now }, values);
     if (previous) emit(contract.dealUpdated, { deal, previous });
     return deal;
   },

@@ -9,7 +9,7 @@ export const winDeal = implement(contract.winDeal, {
   async handle({ account, tx, found, now, emit, fail }) {
     if (found.status === 'won') return toDeal(found, account.timezone);
     if (found.status !== 'open') return fail('invalid_state', 'The deal is lost; reopen it before you win it');
-    const change = await changeDeal(tx, account, found, { status: 'won', closed_at: now }, now);
+    const change = await changeDeal({ account, tx, found, now }, { status: 'won', closed_at: now });
     emit(contract.dealWon, change);
     return change.deal;
   },
