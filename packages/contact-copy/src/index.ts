@@ -8,5 +8,4 @@ export {
   keepGivenContacts,
   knownContact,
 } from './contacts.sql.ts';
-export { learnContact } from './learn-contact.ts';
-export { contactOfAccount } from './name-contact.ts';
+export { contactOfAccount, learnContact } from './name-contact.ts';

@@ -1,13 +1,10 @@
+import { getContactSummary } from '@customer-platform/contracts/cdp';
 import { ApiError } from '@customer-platform/contracts/core';
-import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
-import { type KnownContact, knownContact } from './contacts.sql.ts';
-import { learnContact } from './learn-contact.ts';
+import { inTransaction, type PrefetchCall, type Sql } from '@customer-platform/service-kit';
+import { insertAskedContact, type KnownContact, knownContact } from './contacts.sql.ts';
 
-type NamingCall = {
-  account: { id: string };
-  tx: Sql;
-  prefetch(work: (call: PrefetchCall) => Promise<void>): void;
-};
+type Account = { account: { id: string } };
+type NamingCall = Account & { tx: Sql; prefetch(work: (call: PrefetchCall) => Promise<void>): void };
 
 /**
  * Returns the contact that a caller names in a body or a filter; the surviving contact, if merged. One that the copy does not have is
@@ -18,4 +15,12 @@ export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id
   if (!contact) prefetch(learnContact(id));
   if (contact && !contact.deleted) return contact;
   throw new ApiError('invalid_request', 'contact must be the id of a contact of this account', { field: 'contact' });
+}
+
+/** Returns prefetch work that requests a missing contact from customer data and stores the reply. */
+export function learnContact(id: string): (call: Account & Pick<PrefetchCall, 'sql' | 'ask'>) => Promise<void> {
+  return async ({ account, sql, ask }) => {
+    const { contact } = await ask(getContactSummary, { contact: id });
+    if (contact) await inTransaction(sql, (tx) => insertAskedContact(tx, account.id, id, contact));
+  };
 }
