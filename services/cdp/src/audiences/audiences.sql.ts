@@ -1,30 +1,24 @@
 import type { Audience, AudienceRules } from '@customer-platform/contracts/cdp';
 import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
+import { leavesOf } from './rules.ts';
 
-export interface AudienceRow {
-  id: string;
-  name: string;
-  description: string;
-  rules: AudienceRules;
+export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at' | 'updated_at'> {
   /** Grows with the rules. */
   version: number;
-  status: Audience['status'];
-  error: string;
-  members: number;
   refreshed_at: Date | null;
   created_at: Date;
   updated_at: Date;
 }
 
 /** Values that a caller sets. */
-export type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>;
+type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>;
 
+/** In the order in which a response shows them. */
 export const columns = (tx: Sql) =>
-  tx`id, name, description, rules, version, status, error, members, refreshed_at, created_at, updated_at`;
+  tx`id, name, description, status, error, members, refreshed_at, created_at, updated_at, rules, version`;
 
 function eventNames(rules: AudienceRules): string[] {
-  const leaves = rules.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
-  return [...new Set(leaves.flatMap((leaf) => (leaf.type === 'event' ? [leaf.name] : [])))];
+  return [...new Set(leavesOf(rules).flatMap((leaf) => (leaf.type === 'event' ? [leaf.name] : [])))];
 }
 
 /** Inserts an audience that is due now; returns undefined if another of the account has its name. */

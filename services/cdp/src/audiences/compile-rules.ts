@@ -1,6 +1,7 @@
 import type { AudienceRules, Condition, NestedRules } from '@customer-platform/contracts/cdp';
 import { dayMs } from '@customer-platform/service-kit';
 import { type Bind, fieldTest, type Value } from './field-test.ts';
+import { leavesOf } from './rules.ts';
 
 /** Contacts and instant that rules are evaluated for. */
 export interface Scope {
@@ -114,8 +115,7 @@ function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scope
  */
 export function compileReevaluations(rules: AudienceRules, scope: Scope) {
   const { scoped, since, bind, values } = bindingsOf(scope);
-  const leaves = rules.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
-  const windowed = leaves.flatMap((leaf) =>
+  const windowed = leavesOf(rules).flatMap((leaf) =>
     leaf.type === 'event' && leaf.days !== null ? [{ ...leaf, days: leaf.days }] : [],
   );
   if (windowed.length === 0) return undefined;

@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/cdp';
 import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { insertAudience } from './audiences.sql.ts';
-import { checkRulesSize } from './rules-size.ts';
+import { checkRulesSize } from './rules.ts';
 
 export const createAudience = implement(contract.createAudience, {
   async handle({ account, body, tx, now, fail }) {

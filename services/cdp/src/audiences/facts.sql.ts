@@ -1,7 +1,9 @@
 import type { AudienceRules, Condition } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { dayMs, dayOf, type Sql } from '@customer-platform/service-kit';
+import type { ConsentRow } from '../consents/consents.sql.ts';
 import type { ContactRow } from '../contacts/contacts.sql.ts';
+import { leavesOf } from './rules.ts';
 
 type EventCondition = Extract<Condition, { type: 'event' }>;
 type ConsentCondition = Extract<Condition, { type: 'consent' }>;
@@ -15,16 +17,13 @@ export interface Facts {
    */
   did(condition: EventCondition): { times: number; last_at: Date | null };
   /** Returns the consent that counts for a channel and a purpose. */
-  said(condition: ConsentCondition): { state: 'granted' | 'withdrawn'; at: Date } | undefined;
+  said(condition: ConsentCondition): Pick<ConsentRow, 'state' | 'at'> | undefined;
   /** Returns the day of an instant in the account's zone: 2026-11-01. */
   dayOf(instant: Date): string;
   now: Date;
 }
 
-interface DidRow {
-  name: string;
-  days: number | null;
-  at_least: number;
+interface DidRow extends Pick<EventCondition, 'name' | 'days' | 'at_least'> {
   times: number;
   last_at: Date | null;
 }
@@ -37,10 +36,9 @@ export async function selectFacts(
   rules: AudienceRules,
   now: Date,
 ): Promise<Facts> {
-  const leaves = rules.conditions.flatMap((item) => ('conditions' in item ? item.conditions : [item]));
   const [done, said] = await Promise.all([
-    selectDone(tx, account.id, contact.id, leaves, now),
-    tx<{ channel: string; purpose: string; state: 'granted' | 'withdrawn'; at: Date }[]>`
+    selectDone(tx, account.id, contact.id, leavesOf(rules), now),
+    tx<Pick<ConsentRow, 'channel' | 'purpose' | 'state' | 'at'>[]>`
       select channel, purpose, state, at from consent_states
       where account_id = ${account.id} and contact_id = ${contact.id}`,
   ]);

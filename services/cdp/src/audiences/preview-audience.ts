@@ -3,10 +3,9 @@ import { toSummary } from '../contacts/contact.ts';
 import { implement } from '../implement.ts';
 import { compileRules } from './compile-rules.ts';
 import { runCompiled, setPlanning } from './membership.sql.ts';
+import { checkRulesSize } from './rules.ts';
 
 const timeoutMs = 5_000;
-
-import { checkRulesSize } from './rules-size.ts';
 
 export const previewAudience = implement(contract.previewAudience, {
   async handle({ account, body, tx, now }) {

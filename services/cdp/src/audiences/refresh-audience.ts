@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/cdp';
 import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { askForRefresh, selectAudience } from './audiences.sql.ts';
-import { checkRulesSize } from './rules-size.ts';
+import { checkRulesSize } from './rules.ts';
 
 export const refreshAudience = implement(contract.refreshAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id, 'lock'),

@@ -3,7 +3,7 @@ import * as contract from '@customer-platform/contracts/cdp';
 import { implement } from '../implement.ts';
 import { toAudience } from './audience.ts';
 import { selectAudience, updateAudienceRow } from './audiences.sql.ts';
-import { checkRulesSize } from './rules-size.ts';
+import { checkRulesSize } from './rules.ts';
 
 export const updateAudience = implement(contract.updateAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id, 'lock'),

@@ -1,9 +1,8 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { readPage, uuidPosition } from '@customer-platform/service-kit';
+import { formatInstant, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { findContact } from '../contacts/contacts.sql.ts';
 import { implement } from '../implement.ts';
-import { toConsent } from './consent.ts';
-import { isConsentOf, selectConsents } from './consents.sql.ts';
+import { type ConsentRow, isConsentOf, selectConsents } from './consents.sql.ts';
 
 export const listConsents = implement(contract.listConsents, {
   find: ({ account, params, tx }) => findContact(tx, account.id, params.contact_id),
@@ -16,3 +15,8 @@ export const listConsents = implement(contract.listConsents, {
     });
   },
 });
+
+/** Returns a consent as the API shows it. */
+export function toConsent(row: ConsentRow, timezone: string): contract.Consent {
+  return { ...row, at: formatInstant(row.at, timezone), created_at: formatInstant(row.created_at, timezone) };
+}

@@ -3,8 +3,8 @@ import { findContact } from '../contacts/contacts.sql.ts';
 import { holdIdentities } from '../contacts/identities.sql.ts';
 import { canHaveHappened } from '../contacts/latest-instant.ts';
 import { implement } from '../implement.ts';
-import { toConsent } from './consent.ts';
 import { insertConsent } from './consents.sql.ts';
+import { toConsent } from './list-consents.ts';
 
 export const recordConsent = implement(contract.recordConsent, {
   async find({ account, params, tx }) {

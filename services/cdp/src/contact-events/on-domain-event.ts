@@ -26,7 +26,7 @@ export const onDomainEvent: Consumer<unknown> = {
  * Returns the event of a contact, undefined if neither its data nor the resource that its kind is named after has a
  * contact.
  */
-export function toDomainEvent({ id, type, timestamp, account, data }: ReceivedEvent): DomainEvent | undefined {
+function toDomainEvent({ id, type, timestamp, account, data }: ReceivedEvent): DomainEvent | undefined {
   const family = type.slice(0, type.indexOf('.'));
   const { contact: named, [family]: about } = data as Record<
     string,

@@ -9,19 +9,19 @@ type Fields = ContactValues['fields'];
  * 100 tags of 100 characters always fit; only merges combine more.
  */
 export const maxFieldsBytes = 65_536;
-export const maxTagsBytes = 131_072;
+const maxTagsBytes = 131_072;
 
 /** Returns the length of a value's JSON in bytes of UTF-8. */
-export function jsonBytes(value: unknown): number {
+function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Throws invalid_request with field fields if they exceed 64 KiB of JSON. */
-export function checkFieldsSize(fields: Fields): void {
-  const bytes = jsonBytes(fields);
-  if (bytes <= maxFieldsBytes) return;
-  throw new ApiError('invalid_request', `fields must be at most ${maxFieldsBytes} bytes as JSON; they are ${bytes}`, {
-    field: 'fields',
+/** Throws invalid_request with this field if its value exceeds `maxBytes` of JSON. */
+export function checkSize(field: 'fields' | 'rules', value: object, maxBytes: number): void {
+  const bytes = jsonBytes(value);
+  if (bytes <= maxBytes) return;
+  throw new ApiError('invalid_request', `${field} must be at most ${maxBytes} bytes as JSON; they are ${bytes}`, {
+    field,
   });
 }
 

@@ -1,8 +1,8 @@
-import type { Contact, ContactSummary } from '@customer-platform/contracts/cdp';
-import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import type { Contact, ContactSummary, updateContact } from '@customer-platform/contracts/cdp';
+import { type AccountContext, ApiError, type Body } from '@customer-platform/contracts/core';
 import { toE164 } from '@customer-platform/phone-number';
 import { changedValues, formatInstant, isSameValue } from '@customer-platform/service-kit';
-import { checkFieldsSize } from './contact-size.ts';
+import { checkSize, maxFieldsBytes } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
 /** Returns a contact as the API shows it. */
@@ -31,15 +31,6 @@ export function parsePhone(phone: string, account: Pick<AccountContext, 'country
   throw new ApiError('invalid_request', rule, { field: 'phone' });
 }
 
-interface GivenValues {
-  external_id?: string | undefined;
-  name?: string | undefined;
-  phone?: string | undefined;
-  email?: string | undefined;
-  tags?: string[] | undefined;
-  fields?: Record<string, string | number | boolean | null> | undefined;
-}
-
 const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };
 
 /**
@@ -47,7 +38,7 @@ const nothing: ContactValues = { external_id: null, name: '', phone: null, email
  * Throws invalid_request for an invalid phone, and for too many or too large fields.
  */
 export function applyValues(
-  given: GivenValues,
+  given: Body<typeof updateContact>,
   account: AccountContext,
   before: ContactValues = nothing,
 ): ContactValues {
@@ -56,7 +47,7 @@ export function applyValues(
   if (fields.length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
   const merged = Object.fromEntries(fields) as ContactValues['fields'];
-  if (given.fields && !isSameValue(merged, before.fields)) checkFieldsSize(merged);
+  if (given.fields && !isSameValue(merged, before.fields)) checkSize('fields', merged, maxFieldsBytes);
   return {
     external_id: given.external_id === undefined ? before.external_id : given.external_id || null,
     name: given.name ?? before.name,

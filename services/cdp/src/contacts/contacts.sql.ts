@@ -1,17 +1,9 @@
+import type { Contact } from '@customer-platform/contracts/cdp';
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
 import { nextNight } from './next-night.ts';
 
-export interface ContactRow {
-  id: string;
-  number: number;
-  external_id: string | null;
-  name: string;
-  phone: string | null;
-  email: string | null;
-  tags: string[];
-  fields: Record<string, string | number | boolean>;
-  merged_into: string | null;
+export interface ContactRow extends Omit<Contact, 'created_at' | 'updated_at'> {
   created_at: Date;
   updated_at: Date;
 }
@@ -142,13 +134,7 @@ export async function deleteContactRow(sql: Sql, accountId: string, id: string) 
     delete from contacts where account_id = ${accountId} and id = any(array(${ids}))`;
 }
 
-export interface ContactFilter {
-  q?: string | undefined;
-  phone?: string | undefined;
-  email?: string | undefined;
-  external_id?: string | undefined;
-  tag?: string | undefined;
-}
+type ContactFilter = Partial<Record<'q' | 'phone' | 'email' | 'external_id' | 'tag', string | undefined>>;
 
 /** Newest contacts that are scanned for a text or a tag before its index is used. */
 const newestScanned = 5_000;

@@ -26,7 +26,7 @@ export async function leaveAllAudiences(
  * Locks the audiences that a contact is in, in id order, like everything that changes members, to avoid deadlocks with
  * the refresh.
  */
-export async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): Promise<void> {
+async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): Promise<void> {
   await tx`
     select from audiences where account_id = ${accountId} and id in (
       select audience_id from audience_members where account_id = ${accountId} and contact_id = ${contactId})
