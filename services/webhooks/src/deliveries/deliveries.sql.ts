@@ -1,30 +1,15 @@
-import type { DeliveryStatus, TryError } from '@customer-platform/contracts/webhooks';
+import type { Delivery, DeliveryStatus, DeliveryTry } from '@customer-platform/contracts/webhooks';
 import type { OutboxRow, Sql } from '@customer-platform/service-kit';
 
-export interface TryRow {
-  number: number;
-  at: string;
-  status: number | null;
-  error: TryError | null;
-  duration_ms: number;
-  is_manual: boolean;
-}
-
-export interface DeliveryRow {
-  id: string;
+export interface DeliveryRow extends Pick<Delivery, 'id' | 'event' | 'event_id' | 'status' | 'reason' | 'url'> {
   endpoint_id: string;
-  event_id: string;
-  event: string;
-  url: string;
-  status: DeliveryStatus;
-  reason: 'exhausted' | 'endpoint_disabled' | 'endpoint_deleted' | null;
   next_try_at: Date | null;
   response_status: number | null;
   response_body: string | null;
   response_duration_ms: number | null;
   created_at: Date;
   envelope: string;
-  tries: TryRow[];
+  tries: (Omit<DeliveryTry, 'trigger'> & { is_manual: boolean })[];
 }
 
 const columns = (sql: Sql) => sql`
@@ -37,17 +22,18 @@ const columns = (sql: Sql) => sql`
 
 const withEvent = (sql: Sql) => sql`join events v on v.account_id = d.account_id and v.id = d.event_id`;
 
-/** Reads a delivery to an endpoint, with its event and its tries. */
+/** Reads a delivery to an endpoint that there is, with its event and its tries. */
 export async function findDelivery(sql: Sql, accountId: string, endpointId: string, id: string) {
   const [row] = await sql<DeliveryRow[]>`
     select ${columns(sql)} from deliveries d ${withEvent(sql)}
-    where d.account_id = ${accountId} and d.id = ${id} and d.endpoint_id = ${endpointId}`;
+    where d.account_id = ${accountId} and d.id = ${id} and d.endpoint_id = ${endpointId}
+      and exists (select from endpoints e where e.account_id = d.account_id and e.id = d.endpoint_id)`;
   return row;
 }
 
 /** Where a delivery stands in the list of its endpoint; undefined where it is not in it. */
 export async function findCursor(sql: Sql, accountId: string, endpointId: string, id: string) {
-  const [row] = await sql<{ id: string; created_at: Date }[]>`
+  const [row] = await sql<Pick<DeliveryRow, 'id' | 'created_at'>[]>`
     select id, created_at from deliveries where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}`;
   return row;
 }
@@ -58,7 +44,7 @@ export async function selectDeliveries(
   accountId: string,
   endpointId: string,
   filter: { status: string | undefined; event: string | undefined },
-  after: { id: string; created_at: Date } | undefined,
+  after: Pick<DeliveryRow, 'id' | 'created_at'> | undefined,
   limit: number,
 ) {
   const { status, event } = filter;
@@ -72,7 +58,7 @@ export async function selectDeliveries(
 }
 
 /** What was told of an event, and when last: the last try's instant, else when the delivery was made. */
-export interface ToldRow {
+interface ToldRow {
   delivery: string;
   endpoint: string;
   event: string;

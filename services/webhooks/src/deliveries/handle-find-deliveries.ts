@@ -1,14 +1,10 @@
 import { findDeliveries } from '@customer-platform/contracts/webhooks';
-import { handleRequest, type RequestCall } from '@customer-platform/service-kit';
-import type { WebhookResources } from '../implement.ts';
+import { handleRequest } from '@customer-platform/service-kit';
 import { selectDeliveriesOf } from './deliveries.sql.ts';
 
 const most = 100;
 
-export const handleFindDeliveries = handleRequest(
-  findDeliveries,
-  async ({ sql, accountId }: RequestCall<WebhookResources>, { events }) => {
-    const rows = await selectDeliveriesOf(sql, accountId, events, most);
-    return { deliveries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
-  },
-);
+export const handleFindDeliveries = handleRequest(findDeliveries, async ({ sql, accountId }, { events }) => {
+  const rows = await selectDeliveriesOf(sql, accountId, events, most);
+  return { deliveries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
+});

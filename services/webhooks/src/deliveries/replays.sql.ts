@@ -40,10 +40,11 @@ export async function insertReplay(tx: Sql, period: Period, now: Date) {
   return row!;
 }
 
-/** Reads a replay of an endpoint. */
+/** Reads a replay of an endpoint that there is. */
 export async function findReplay(sql: Sql, accountId: string, endpointId: string, id: string) {
   const [row] = await sql<ReplayRow[]>`
-    select ${columns(sql)} from replays where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}`;
+    select ${columns(sql)} from replays r where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}
+      and exists (select from endpoints e where e.account_id = r.account_id and e.id = r.endpoint_id)`;
   return row;
 }
 
@@ -71,10 +72,8 @@ export async function updateReplay(
   progress: Pick<ReplayRow, 'status' | 'done' | 'cursor_at' | 'cursor_id'>,
   restsUntil: Date,
 ) {
-  const { status, done, cursor_at, cursor_id } = progress;
   await tx`
-    update replays set status = ${status}, done = ${done}, cursor_at = ${cursor_at}, cursor_id = ${cursor_id},
-      rests_until = ${restsUntil}
+    update replays set ${tx(progress, 'status', 'done', 'cursor_at', 'cursor_id')}, rests_until = ${restsUntil}
     where account_id = ${replay.account_id} and id = ${replay.id}`;
 }
 

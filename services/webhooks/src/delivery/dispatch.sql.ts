@@ -4,10 +4,10 @@ import type { DueDelivery, EndReason } from './outcome.ts';
 /** Names the queue of one endpoint. */
 export type QueueKey = { accountId: string; endpointId: string };
 
-type KeyRow = { account_id: string; endpoint_id: string };
+const keyColumns = (sql: Sql) => sql`account_id as "accountId", endpoint_id as "endpointId"`;
 
 /** Short enough for a crash to delay little, long enough for a renewal to fail twice. */
-export const leaseSeconds = 10;
+const leaseSeconds = 10;
 
 /** Queues looked at in one round of taking: bounds the statement, not the work. */
 const maxCandidates = 1000;
@@ -16,21 +16,16 @@ export const accountsOf = (keys: QueueKey[]) => keys.map((key) => key.accountId)
 export const endpointsOf = (keys: QueueKey[]) => keys.map((key) => key.endpointId);
 
 /** A queue with work that is due, as it was then: `version` grows with what comes in, `endpointVersion` with its endpoint. */
-export type DueQueue = QueueKey & { version: number; endpointVersion: number };
+type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
  * Leases at most `limit` queues that are due or whose lease has run out, those of each account in turn but none of the accounts
  * passed over, and returns them together with the queues that this owner has already and that are due.
  */
-export async function takeDueQueues(
-  sql: Sql,
-  owner: string,
-  now: Date,
-  limit: number,
-  passedOver: string[],
-): Promise<DueQueue[]> {
+export async function takeDueQueues(sql: Sql, owner: string, now: Date, limit: number, passedOver: string[]) {
   const isTaken = sql`account_id <> all(${passedOver}::uuid[])`;
-  const rows = await sql<(KeyRow & { version: number; endpoint_version: number })[]>`
+  const queue = sql`${keyColumns(sql)}, version, endpoint_version as "endpointVersion"`;
+  return await sql<DueQueue[]>`
     with candidate as (
       select account_id, endpoint_id, due_at, row_number() over (partition by account_id order by due_at) as turn
       from (
@@ -49,18 +44,13 @@ export async function takeDueQueues(
       from free where q.account_id = free.account_id and q.endpoint_id = free.endpoint_id
       returning q.account_id, q.endpoint_id, q.version, q.endpoint_version
     )
-    select account_id, endpoint_id, version, endpoint_version from taken
+    select ${queue} from taken
     union all
-    select account_id, endpoint_id, version, endpoint_version from queues
-    where owner = ${owner} and leased_until > now() and due_at <= ${now}`;
-  return rows.map((row) => {
-    const { account_id: accountId, endpoint_id: endpointId, version, endpoint_version: endpointVersion } = row;
-    return { accountId, endpointId, version, endpointVersion };
-  });
+    select ${queue} from queues where owner = ${owner} and leased_until > now() and due_at <= ${now}`;
 }
 
 /** A secret as it is stored, which signs until `until`, or until it is replaced. */
-export type StoredSecret = { stored: Uint8Array; until: Date | null };
+type StoredSecret = { stored: Uint8Array; until: Date | null };
 
 /** What is known of a queue at one moment: its endpoint, what is due, and when something else will be. */
 export type QueueState = DueQueue & {
@@ -75,24 +65,18 @@ export type QueueState = DueQueue & {
 /** A secret that was replaced, encrypted, in base64; it signs until `until`. */
 export type PreviousSecret = { secret: string; until: string };
 
-type StateRow = KeyRow & {
-  version: number;
-  endpoint_version: number;
-  url: string | null;
-  active: boolean;
-  secret: Uint8Array;
-  previous_secrets: PreviousSecret[];
-  failing_since: Date | null;
-  later_at: Date | null;
-  id: string | null;
-  event_id: string;
-  run: number;
-  step: number;
-  is_manual: boolean;
-  envelope: string;
-  trace: Record<string, string> | null;
-  found: number;
-};
+/** A queue with its endpoint and one of its due deliveries; null for those that there are none of. */
+type StateRow = DueQueue &
+  Omit<DueDelivery, 'id'> & {
+    id: string | null;
+    url: string | null;
+    isActive: boolean;
+    secret: Uint8Array;
+    previousSecrets: PreviousSecret[];
+    failingSince: Date | null;
+    laterAt: Date | null;
+    found: number | null;
+  };
 
 /** About how many bytes of envelopes a queue is read with: they wait in memory for their tries. */
 const maxReadBytes = 1_048_576;
@@ -105,9 +89,10 @@ export async function readQueues(
   now: Date,
 ): Promise<QueueState[]> {
   const rows = await sql<StateRow[]>`
-    select w.account_id, w.endpoint_id, q.version, q.endpoint_version, e.url, e.active, e.secret, e.previous_secrets,
-      e.failing_since, later.next_try_at as later_at,
-      due.id, due.event_id, due.run, due.step, due.is_manual, due.envelope, due.trace, due.found
+    select w.account_id as "accountId", w.endpoint_id as "endpointId", q.version, q.endpoint_version as "endpointVersion",
+      e.url, e.active as "isActive", e.secret, e.previous_secrets as "previousSecrets", e.failing_since as "failingSince",
+      later.next_try_at as "laterAt", due.found, due.id, due.event_id as "eventId", due.run, due.step,
+      due.is_manual as "isManual", due.envelope, due.trace
     from unnest(${accountsOf(wanted)}::uuid[], ${endpointsOf(wanted)}::uuid[], ${wanted.map((one) => one.limit)}::int[])
       as w (account_id, endpoint_id, most)
     join queues q on q.account_id = w.account_id and q.endpoint_id = w.endpoint_id
@@ -132,7 +117,7 @@ export async function readQueues(
   const states: QueueState[] = [];
   for (const row of rows) {
     const last = states.at(-1);
-    const state = last?.endpointId === row.endpoint_id && last.accountId === row.account_id ? last : newState(row);
+    const state = last?.endpointId === row.endpointId && last.accountId === row.accountId ? last : newState(row);
     if (state !== last) states.push(state);
     if (row.id !== null) state.due.push(dueDelivery(row, row.id));
   }
@@ -140,28 +125,20 @@ export async function readQueues(
 }
 
 function newState(row: StateRow): QueueState {
-  const { url, active: isActive, failing_since: failingSince } = row;
-  return {
-    accountId: row.account_id,
-    endpointId: row.endpoint_id,
-    version: row.version,
-    endpointVersion: row.endpoint_version,
-    endpoint: url === null ? null : { url, isActive, secrets: secretsOf(row), failingSince },
-    due: [],
-    found: row.found ?? 0,
-    laterAt: row.later_at,
-  };
+  const { accountId, endpointId, version, endpointVersion, url, isActive, failingSince, laterAt, found } = row;
+  const endpoint = url === null ? null : { url, isActive, secrets: secretsOf(row), failingSince };
+  return { accountId, endpointId, version, endpointVersion, endpoint, due: [], found: found ?? 0, laterAt };
 }
 
-function secretsOf({ secret, previous_secrets }: StateRow): StoredSecret[] {
-  const previous = previous_secrets.map((one) => {
+function secretsOf({ secret, previousSecrets }: StateRow): StoredSecret[] {
+  const previous = previousSecrets.map((one) => {
     return { stored: Buffer.from(one.secret, 'base64'), until: new Date(one.until) };
   });
   return [{ stored: secret, until: null }, ...previous];
 }
 
 function dueDelivery(row: StateRow, id: string): DueDelivery {
-  const { event_id: eventId, run, step, is_manual: isManual, envelope, trace } = row;
+  const { eventId, run, step, isManual, envelope, trace } = row;
   return { id, eventId, run, step, isManual, envelope, trace };
 }
 
@@ -185,15 +162,14 @@ export async function noteNextDue(
 }
 
 /** Makes leases last from now again; answers the queues that this owner still has. */
-export async function renewLeases(sql: Sql, owner: string): Promise<QueueKey[]> {
-  const rows = await sql<KeyRow[]>`
+export async function renewLeases(sql: Sql, owner: string) {
+  return await sql<QueueKey[]>`
     with mine as (select account_id, endpoint_id from queues where owner = ${owner} for update skip locked),
     renewed as (
       update queues q set leased_until = now() + make_interval(secs => ${leaseSeconds})
       from mine where q.account_id = mine.account_id and q.endpoint_id = mine.endpoint_id
     )
-    select account_id, endpoint_id from queues where owner = ${owner}`;
-  return rows.map((row) => ({ accountId: row.account_id, endpointId: row.endpoint_id }));
+    select ${keyColumns(sql)} from queues where owner = ${owner}`;
 }
 
 /** Gives leases back; a queue with `dueAt` has more to do and goes behind those that wait. */

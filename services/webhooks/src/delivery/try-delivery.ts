@@ -32,13 +32,7 @@ export async function tryDelivery(
   });
 }
 
-function send(
-  delivery: DueDelivery,
-  endpoint: HeldEndpoint,
-  poster: Poster,
-  at: Date,
-  trace: TraceHeaders,
-): Promise<PostResult> {
+function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at: Date, trace: TraceHeaders) {
   const timestamp = Math.floor(at.getTime() / 1000);
   const lasting = endpoint.signingKeys.filter(({ until }) => until === null || until > at);
   const keys = lasting.map(({ key }) => key);

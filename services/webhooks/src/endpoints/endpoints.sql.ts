@@ -1,13 +1,8 @@
+import type { Endpoint } from '@customer-platform/contracts/webhooks';
 import type { Sql } from '@customer-platform/service-kit';
 import type { PreviousSecret } from '../delivery/dispatch.sql.ts';
 
-export interface EndpointRow {
-  id: string;
-  url: string;
-  description: string;
-  events: string[];
-  active: boolean;
-  disabled_reason: string | null;
+export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'> {
   created_at: Date;
   updated_at: Date;
 }
@@ -97,7 +92,7 @@ export async function replaceSecret(
 }
 
 /** An endpoint as it was when the platform switched it off, which nobody has been told of yet. */
-export type Announcement = EndpointRow & { account_id: string; announcement: string; disabled_reason: string };
+type Announcement = EndpointRow & { account_id: string; announcement: string; disabled_reason: string };
 
 /** Reads at most `limit` announcements, oldest first; they are this transaction's. */
 export async function lockAnnouncements(tx: Sql, limit: number) {

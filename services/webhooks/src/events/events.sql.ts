@@ -52,15 +52,7 @@ export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, no
     values (${event.account_id}, ${event.id}, ${event.kind}, ${event.envelope}, ${trace}, ${matched}, ${now})`;
 }
 
-export interface EventRow {
-  id: string;
-  envelope: string;
-}
-
-/** A stored event and the size of its envelope. */
-export interface SizedEventRow extends EventRow {
-  bytes: number;
-}
+type EventRow = { id: string; envelope: string };
 
 /** Reads an event that is not older than `oldest`. */
 export async function findEvent(sql: Sql, accountId: string, id: string, oldest: Date) {
@@ -69,7 +61,7 @@ export async function findEvent(sql: Sql, accountId: string, id: string, oldest:
   return row;
 }
 
-/** Reads events that are not older than `oldest`, newest first, after the one named: ids grow with time. */
+/** Reads events that are not older than `oldest` with their size, newest first, after the one named: ids grow with time. */
 export async function selectEvents(
   sql: Sql,
   accountId: string,
@@ -77,7 +69,7 @@ export async function selectEvents(
   limit: number,
 ) {
   const { type, after, oldest } = filter;
-  return await sql<SizedEventRow[]>`
+  return await sql<(EventRow & { bytes: number })[]>`
     with page as (
       select id, octet_length(envelope) as bytes from events
       where account_id = ${accountId} and taken_at > ${oldest}
