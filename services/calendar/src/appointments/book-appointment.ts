@@ -5,6 +5,7 @@ import { formatInstant, type HandlerCall, type PrefetchCall } from '@customer-pl
 import { holdDeal } from '../deals/deals.sql.ts';
 import { learnDeal } from '../deals/learn-deal.ts';
 import { refusalsOf } from '../free-times/free-starts.ts';
+import { minuteMs } from '../free-times/local-day.ts';
 import type { OfferedTeammate, OfferedType } from '../free-times/offer.sql.ts';
 import { loadOffer, type Offer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
@@ -13,7 +14,6 @@ import { type AppointmentRow, insertAppointment } from './appointments.sql.ts';
 import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
-const minuteMs = 60_000;
 const noSuchType = 'booking_type must be the id of a booking type that is switched on';
 
 export const bookAppointment = implement(contract.bookAppointment, {

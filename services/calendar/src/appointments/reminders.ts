@@ -1,6 +1,5 @@
 import type { BookingType, Settings } from '@customer-platform/contracts/calendar';
-
-const minuteMs = 60_000;
+import { minuteMs } from '../free-times/local-day.ts';
 
 /** A reminder of a contact that is due at `due_at`. */
 export type Reminder = Settings['reminders'][number] & { due_at: Date };

@@ -4,12 +4,11 @@ import { implement } from '../implement.ts';
 import { listBookingTypeRows, selectBookingType } from './booking-types.sql.ts';
 
 export const listBookingTypes = implement(contract.listBookingTypes, {
-  async handle({ account, tx, query }) {
-    return await readPage(query, {
+  handle: ({ account, tx, query }) =>
+    readPage(query, {
       position: (cursor) => selectBookingType(tx, account.id, integerCursor(cursor)),
       rows: (last, limit) => listBookingTypeRows(tx, account.id, last?.id ?? null, limit),
       item: (row) => row,
       cursor: 'id',
-    });
-  },
+    }),
 });

@@ -1,5 +1,5 @@
 import { contactNamed, type KnownContact } from '@customer-platform/contact-copy';
-import type { BookingType } from '@customer-platform/contracts/calendar';
+import type { BookingType, Staff } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
 import type { SettingsRow } from '../settings/settings.sql.ts';
 import type { LocalRange } from './open-hours.ts';
@@ -11,16 +11,11 @@ export type RangesMs = [number[], number[]];
 export type OfferedType = Omit<BookingType, 'staff' | 'default_staff'>;
 
 /** A teammate as the booking type lists them; `in_team` false: removed from the account's team. */
-export interface OfferedTeammate {
+export interface OfferedTeammate extends Omit<Staff, 'hours' | 'overrides'> {
   id: number;
-  email: string;
-  name: string;
-  active: boolean;
   in_team: boolean;
   hours: Record<string, LocalRange[]>;
   overrides: Record<string, LocalRange[]>;
-  location: string;
-  meeting_link: string;
   taken: RangesMs;
   time_off: RangesMs;
 }

@@ -4,12 +4,11 @@ import { implement } from '../implement.ts';
 import { listStaffRows, selectStaff, toStaff } from './staff.sql.ts';
 
 export const listStaff = implement(contract.listStaff, {
-  async handle({ account, tx, query }) {
-    return await readPage(query, {
+  handle: ({ account, tx, query }) =>
+    readPage(query, {
       position: (cursor) => selectStaff(tx, account.id, cursor.toLowerCase()),
       rows: (last, limit) => listStaffRows(tx, account.id, last?.id ?? null, limit),
       item: toStaff,
       cursor: 'email',
-    });
-  },
+    }),
 });

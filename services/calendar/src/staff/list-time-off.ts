@@ -6,14 +6,13 @@ import { listTimeOffRows, selectTimeOff, type TimeOffRow } from './time-off.sql.
 
 export const listTimeOff = implement(contract.listTimeOff, {
   find: ({ account, tx, params }) => selectStaff(tx, account.id, params.email),
-  async handle({ account, tx, query, found }) {
-    return await readPage(query, {
+  handle: ({ account, tx, query, found }) =>
+    readPage(query, {
       position: (cursor) => selectTimeOff(tx, account.id, found.id, uuidCursor(cursor)),
       rows: (last, limit) => listTimeOffRows(tx, account.id, found.id, last ?? null, limit),
       item: (row) => toTimeOff(row, account.timezone),
       cursor: 'id',
-    });
-  },
+    }),
 });
 
 /** Returns time off as responses show it, in the account's zone. */

@@ -11,8 +11,7 @@ export interface TimeOffRow {
 /** Returns the inserted time off. `starts_at` must be before `ends_at`. */
 export async function insertTimeOff(tx: Sql, accountId: string, staffId: number, timeOff: Omit<TimeOffRow, 'id'>) {
   const [row] = await tx<TimeOffRow[]>`
-    insert into time_off (account_id, staff_id, starts_at, ends_at, reason)
-    values (${accountId}, ${staffId}, ${timeOff.starts_at}, ${timeOff.ends_at}, ${timeOff.reason})
+    insert into time_off ${tx({ account_id: accountId, staff_id: staffId, ...timeOff })}
     returning id, starts_at, ends_at, reason`;
   return row!;
 }

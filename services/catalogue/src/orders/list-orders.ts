@@ -8,8 +8,7 @@ import { hasOrder, listOrderRows, type OrderFilter } from './orders.sql.ts';
 export const listOrders = implement(contract.listOrders, {
   async handle(call) {
     const { account, tx, query } = call;
-    const { status, source } = query;
-    const filter: OrderFilter = { status, source };
+    const filter: OrderFilter = { status: query.status, source: query.source };
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
     return await readPage(query, {
       position: uuidPosition((id) => hasOrder(tx, account.id, id)),

@@ -4,12 +4,11 @@ import { implement } from '../implement.ts';
 import { findProduct, listProductRows } from './products.sql.ts';
 
 export const listProducts = implement(contract.listProducts, {
-  async handle({ account, tx, query }) {
-    return await readPage(query, {
+  handle: ({ account, tx, query }) =>
+    readPage(query, {
       position: uuidPosition((id) => findProduct(tx, account.id, id)),
       rows: (last, limit) => listProductRows(tx, account.id, last, limit),
       item: (row) => row,
       cursor: 'id',
-    });
-  },
+    }),
 });

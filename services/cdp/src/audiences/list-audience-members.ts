@@ -6,12 +6,11 @@ import { listMemberRows, selectPosition } from './members.sql.ts';
 
 export const listAudienceMembers = implement(contract.listAudienceMembers, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id),
-  async handle({ account, found, query, tx, now }) {
-    return await readPage(query, {
+  handle: ({ account, found, query, tx, now }) =>
+    readPage(query, {
       position: (cursor) => selectPosition(tx, account.id, found.id, uuidCursor(cursor), now),
       rows: (last, limit) => listMemberRows(tx, account.id, found.id, last ?? null, limit),
       item: (row) => ({ ...row, entered_at: formatInstant(row.entered_at, account.timezone) }),
       cursor: 'id',
-    });
-  },
+    }),
 });

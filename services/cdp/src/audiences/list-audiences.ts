@@ -5,12 +5,11 @@ import { toAudience } from './audience.ts';
 import { listAudienceRows, selectAudience } from './audiences.sql.ts';
 
 export const listAudiences = implement(contract.listAudiences, {
-  async handle({ account, query, tx }) {
-    return await readPage(query, {
+  handle: ({ account, query, tx }) =>
+    readPage(query, {
       position: uuidPosition((id) => selectAudience(tx, account.id, id)),
       rows: (after, limit) => listAudienceRows(tx, account.id, after, limit),
       item: (row) => toAudience(row, account.timezone),
       cursor: 'id',
-    });
-  },
+    }),
 });

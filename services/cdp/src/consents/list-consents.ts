@@ -6,14 +6,13 @@ import { type ConsentRow, isConsentOf, selectConsents } from './consents.sql.ts'
 
 export const listConsents = implement(contract.listConsents, {
   find: ({ account, params, tx }) => findContact(tx, account.id, params.contact_id),
-  async handle({ account, query, found, tx }) {
-    return await readPage(query, {
+  handle: ({ account, query, found, tx }) =>
+    readPage(query, {
       position: uuidPosition((id) => isConsentOf(tx, account.id, found.id, id)),
       rows: (after, limit) => selectConsents(tx, account.id, found.id, after, limit),
       item: (row) => toConsent(row, account.timezone),
       cursor: 'id',
-    });
-  },
+    }),
 });
 
 /** Returns a consent as the API shows it. */

@@ -5,8 +5,8 @@ import { parsePhone, toContact } from './contact.ts';
 import { findContact, selectContacts } from './contacts.sql.ts';
 
 export const listContacts = implement(contract.listContacts, {
-  async handle({ account, query, tx }) {
-    return await readPage(query, {
+  handle: ({ account, query, tx }) =>
+    readPage(query, {
       position: uuidPosition((id) => findContact(tx, account.id, id)),
       rows: (after, limit) => {
         const phone = query.phone === undefined ? undefined : (parsePhone(query.phone, account) ?? '');
@@ -16,6 +16,5 @@ export const listContacts = implement(contract.listContacts, {
       bytes: (row) => JSON.stringify(row.fields).length,
       item: (row) => toContact(row, account),
       cursor: 'id',
-    });
-  },
+    }),
 });

@@ -5,12 +5,11 @@ import { toDuplicatePair } from './duplicate.ts';
 import { isDuplicate, selectOpenDuplicates } from './duplicates.sql.ts';
 
 export const listDuplicates = implement(contract.listDuplicates, {
-  async handle({ account, query, tx }) {
-    return await readPage(query, {
+  handle: ({ account, query, tx }) =>
+    readPage(query, {
       position: integerPosition((id) => isDuplicate(tx, account.id, id)),
       rows: (after, limit) => selectOpenDuplicates(tx, account.id, query.reason, after, limit),
       item: toDuplicatePair,
       cursor: 'id',
-    });
-  },
+    }),
 });

@@ -5,12 +5,7 @@ import { keepLeavers } from './leavers.sql.ts';
  * Removes a contact from all audiences in the transaction `tx` and lowers their counts. Returns the audiences that it
  * left, for each of which audience.left is to be emitted. Call it with the contact locked.
  */
-export async function leaveAllAudiences(
-  tx: Sql,
-  accountId: string,
-  contactId: string,
-  now: Date,
-): Promise<{ id: string; name: string }[]> {
+export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: string, now: Date) {
   await lockAudiencesOf(tx, accountId, contactId);
   await tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${contactId}`;
   return await tx<{ id: string; name: string }[]>`

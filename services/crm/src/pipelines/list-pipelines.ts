@@ -4,8 +4,8 @@ import { implement } from '../implement.ts';
 import { ensureDefaultPipeline, listPipelineRows, selectPipeline } from './pipelines.sql.ts';
 
 export const listPipelines = implement(contract.listPipelines, {
-  async handle({ account, tx, query }) {
-    return await readPage(query, {
+  handle: ({ account, tx, query }) =>
+    readPage(query, {
       position: (cursor) => selectPipeline(tx, account.id, integerCursor(cursor)),
       rows: async (last, limit) => {
         const rows = await listPipelineRows(tx, account.id, last?.id ?? 0, limit);
@@ -15,6 +15,5 @@ export const listPipelines = implement(contract.listPipelines, {
       },
       item: (row) => row,
       cursor: 'id',
-    });
-  },
+    }),
 });

@@ -43,7 +43,7 @@ export async function selectDeliveries(
   sql: Sql,
   accountId: string,
   endpointId: string,
-  filter: { status: string | undefined; event: string | undefined },
+  filter: { status?: string | undefined; event?: string | undefined },
   after: Pick<DeliveryRow, 'id' | 'created_at'> | undefined,
   limit: number,
 ) {

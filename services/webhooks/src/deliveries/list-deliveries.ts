@@ -7,13 +7,11 @@ import { toDelivery } from './delivery.ts';
 
 export const listDeliveries = implement(contract.listDeliveries, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id),
-  async handle({ account, found, query, tx }) {
-    const { status, event } = query;
-    return await readPage(query, {
+  handle: ({ account, found, query, tx }) =>
+    readPage(query, {
       position: (cursor) => findCursor(tx, account.id, found.id, uuidCursor(cursor)),
-      rows: (after, limit) => selectDeliveries(tx, account.id, found.id, { status, event }, after, limit),
+      rows: (after, limit) => selectDeliveries(tx, account.id, found.id, query, after, limit),
       item: (row) => toDelivery(row, account),
       cursor: 'id',
-    });
-  },
+    }),
 });

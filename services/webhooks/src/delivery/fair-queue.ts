@@ -1,12 +1,9 @@
-/** Something that waits its turn in the name of an account. */
-export type Waiting = { accountId: string };
-
 /**
  * Gives turns in rotation: first among accounts, then among what one account has waiting. An account with many endpoints
  * gets no more turns than an account with one. An account that may not take its turn is set aside, so that it is not asked
  * again for every turn of others.
  */
-export class FairQueue<Item extends Waiting> {
+export class FairQueue<Item extends { accountId: string }> {
   // Maps and Sets keep the order of insertion: who had a turn is put in again at the end.
   readonly #accounts = new Map<string, Set<Item>>();
   readonly #setAside = new Map<string, Set<Item>>();

@@ -30,9 +30,7 @@ export async function insertEndpoint(
   now: Date,
 ) {
   const [row] = await tx<EndpointRow[]>`
-    insert into endpoints (account_id, id, url, description, events, active, secret, created_at, updated_at)
-    values (${accountId}, ${id}, ${values.url}, ${values.description}, ${values.events}::text[], ${values.active}, ${secret},
-      ${now}, ${now})
+    insert into endpoints ${tx({ account_id: accountId, id, ...values, secret, created_at: now, updated_at: now })}
     returning ${columns(tx)}`;
   return row!;
 }

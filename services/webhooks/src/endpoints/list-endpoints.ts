@@ -5,12 +5,11 @@ import { toEndpoint } from './endpoint.ts';
 import { findEndpoint, selectEndpoints } from './endpoints.sql.ts';
 
 export const listEndpoints = implement(contract.listEndpoints, {
-  async handle({ account, query, tx }) {
-    return await readPage(query, {
+  handle: ({ account, query, tx }) =>
+    readPage(query, {
       position: uuidPosition((id) => findEndpoint(tx, account.id, id)),
       rows: (after, limit) => selectEndpoints(tx, account.id, after, limit),
       item: (row) => toEndpoint(row, account),
       cursor: 'id',
-    });
-  },
+    }),
 });
