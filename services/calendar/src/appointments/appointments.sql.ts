@@ -148,8 +148,8 @@ export async function lockTeammates(tx: Sql, accountId: string, emails: string[]
 }
 
 /**
- * Moves an appointment to the teammate and the times of `move`, with its history entry and reminders. Returns false if another appointment holds the time, which
- * ends the transaction.
+ * Moves an appointment to the teammate and the times of `move`, with its history entry and reminders. Returns false if another
+ * appointment holds the time, which ends the transaction.
  */
 export async function moveAppointment(
   tx: Sql,
