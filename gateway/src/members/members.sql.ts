@@ -1,66 +1,54 @@
+import type { Member } from '@customer-platform/contracts/accounts';
 import type { Sql } from '@customer-platform/service-kit';
 
-export interface MemberRow {
-  account_id: string;
-  id: string;
-  name: string;
-  email: string;
-  active: boolean;
-  created_at: Date;
-}
-
-/** Finds a member by address and locks the row until the transaction ends. */
-export async function lockMemberByEmail(tx: Sql, accountId: string, email: string): Promise<MemberRow | undefined> {
-  const [row] = await tx<MemberRow[]>`
-    select * from members where account_id = ${accountId} and email = ${email} for update`;
-  return row;
-}
-
-/** Adds a member, or activates the one with this address again under this name. */
+/** Adds a member, or activates the one with this address again under this name; undefined if that changes nothing. */
 export async function upsertMember(
   tx: Sql,
   accountId: string,
-  member: { name: string; email: string },
+  { name, email }: Pick<Member, 'name' | 'email'>,
   now: Date,
-): Promise<MemberRow> {
-  const [row] = await tx<MemberRow[]>`
-    insert into members (account_id, name, email, created_at)
-    values (${accountId}, ${member.name}, ${member.email}, ${now})
+): Promise<Member | undefined> {
+  const [member] = await tx<Member[]>`
+    insert into members (account_id, name, email, created_at) values (${accountId}, ${name}, ${email}, ${now})
     on conflict (account_id, email) do update set name = excluded.name, active = true
-    returning *`;
-  return row!;
+      where not members.active or members.name <> excluded.name
+    returning id, name, email, active`;
+  return member;
 }
 
-export async function lockMember(tx: Sql, accountId: string, id: string): Promise<MemberRow | undefined> {
-  const [row] = await tx<MemberRow[]>`
-    select * from members where account_id = ${accountId} and id = ${id} for update`;
-  return row;
+/** Returns an active member, locked until the transaction ends. */
+export async function lockMember(tx: Sql, accountId: string, id: string): Promise<Member | undefined> {
+  const [member] = await tx<Member[]>`
+    select id, name, email, active from members where account_id = ${accountId} and id = ${id} and active for update`;
+  return member;
 }
 
-export async function deactivateMember(tx: Sql, member: MemberRow): Promise<void> {
-  await tx`update members set active = false where account_id = ${member.account_id} and id = ${member.id}`;
+export async function deactivateMember(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`update members set active = false where account_id = ${accountId} and id = ${id}`;
 }
 
-export async function findMember(sql: Sql, accountId: string, id: string): Promise<MemberRow | undefined> {
-  const [row] = await sql<MemberRow[]>`select * from members where account_id = ${accountId} and id = ${id}`;
-  return row;
+/** Returns whether an account has or had a member. */
+export async function hasMember(sql: Sql, accountId: string, id: string): Promise<boolean> {
+  return (await sql`select 1 from members where account_id = ${accountId} and id = ${id}`).count > 0;
 }
 
-export async function findMemberByEmail(sql: Sql, accountId: string, email: string): Promise<MemberRow | undefined> {
-  const [row] = await sql<MemberRow[]>`select * from members where account_id = ${accountId} and email = ${email}`;
-  return row;
+export async function findMemberByEmail(sql: Sql, accountId: string, email: string): Promise<Member | undefined> {
+  const [member] = await sql<Member[]>`
+    select id, name, email, active from members where account_id = ${accountId} and email = ${email}`;
+  return member;
 }
 
-/** Lists members newest first. */
+/** Lists members newest first; `after` is the id of one. */
 export async function selectMembers(
   sql: Sql,
   accountId: string,
   limit: number,
-  after: MemberRow | undefined,
-): Promise<MemberRow[]> {
-  return await sql<MemberRow[]>`
-    select * from members
-    where account_id = ${accountId}
-      ${after ? sql`and (created_at, id) < (${after.created_at}, ${after.id})` : sql``}
+  after: string | undefined,
+): Promise<Member[]> {
+  const older = after
+    ? sql`and (created_at, id) < (select created_at, id from members where account_id = ${accountId} and id = ${after})`
+    : sql``;
+  return await sql<Member[]>`
+    select id, name, email, active from members where account_id = ${accountId} ${older}
     order by created_at desc, id desc limit ${limit}`;
 }
