@@ -36,12 +36,7 @@ export type NewAccount = Omit<AccountRow, 'account_id' | 'status' | 'created_at'
 
 export async function insertAccount(tx: Sql, account: NewAccount, now: Date): Promise<AccountRow> {
   const [row] = await tx<AccountRow[]>`
-    insert into accounts (parent_id, name, timezone, country, language, currency, plan_name, plan_api, plan_modules,
-      modules_off, per_minute, burst, created_at, updated_at)
-    values (${account.parent_id}, ${account.name}, ${account.timezone}, ${account.country}, ${account.language},
-      ${account.currency}, ${account.plan_name}, ${account.plan_api}, ${account.plan_modules}::text[],
-      ${account.modules_off}::text[], ${account.per_minute}, ${account.burst}, ${now}, ${now})
-    returning *`;
+    insert into accounts ${tx({ ...account, created_at: now, updated_at: now })} returning *`;
   return row!;
 }
 

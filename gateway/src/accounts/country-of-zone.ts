@@ -6,13 +6,7 @@ const zoneless = ['BV', 'HM'];
 
 type LocaleWithZones = Intl.Locale & { getTimeZones?(): string[] | undefined };
 
-/** Countries by zone, and the set of all of them. */
-interface Countries {
-  ofZones: Map<string, string>;
-  all: Set<string>;
-}
-
-let known: Countries | undefined;
+let known: ReturnType<typeof readCountries> | undefined;
 
 /** Returns the country of a time zone by this process's timezone data: DE for Europe/Berlin, ZZ for UTC. */
 export function countryOfZone(timezone: string): string {
@@ -28,10 +22,10 @@ export function isCountry(code: string): boolean {
 }
 
 /**
- * Reads the zones of every two-letter code. Intl rewrites a withdrawn code (DD, SU) to its successor, so it is left
- * out.
+ * Returns the countries by zone, and the set of all: those of every two-letter code. Intl rewrites a withdrawn code (DD,
+ * SU) to its successor, so it is left out.
  */
-function readCountries(): Countries {
+function readCountries() {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
   const ofZones = new Map<string, string>();
   const all = new Set(zoneless);

@@ -10,7 +10,7 @@ import {
   serviceUnavailable,
 } from '@customer-platform/service-kit';
 import { BodyChunks } from './body-chunks.ts';
-import { BodyFile } from './body-file.ts';
+import { createBodyFile } from './body-file.ts';
 import { maxUnread, tooLarge } from './body-limit.ts';
 import { BodyPace, type Pace } from './body-pace.ts';
 
@@ -147,7 +147,7 @@ export class BodyIntake {
 
   async #inFile(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
     if (!this.#files.tryTake(terms.owner)) await this.#files.wait(terms.owner, 'The file upload', response);
-    const file = await BodyFile.create(this.#bounds.directory).catch((error: unknown) => {
+    const file = await createBodyFile(this.#bounds.directory).catch((error: unknown) => {
       this.#files.giveBack(terms.owner);
       throw this.#noFile(error);
     });

@@ -1,15 +1,16 @@
 import { LRUCache } from '@customer-platform/service-kit';
 
-/** A token bucket per key in this process: `burst` at once, refilled with `perSecond`. At most `maxKeys` are remembered. */
+const maxKeys = 20_000;
+
+/** A token bucket per key in this process: `burst` at once, refilled with `perSecond`. At most 20,000 are remembered. */
 export class LocalRate {
   readonly #intervalMs: number;
   readonly #burst: number;
-  readonly #spentUntilMs: LRUCache<string, number>;
+  readonly #spentUntilMs = new LRUCache<string, number>({ max: maxKeys });
 
-  constructor(perSecond: number, burst: number, maxKeys = 20_000) {
+  constructor(perSecond: number, burst: number) {
     this.#intervalMs = 1_000 / perSecond;
     this.#burst = burst;
-    this.#spentUntilMs = new LRUCache({ max: maxKeys });
   }
 
   /** Takes a token from a key's bucket; returns 0, or the milliseconds until there is one. */

@@ -1,17 +1,14 @@
+import type { Key } from '@customer-platform/contracts/accounts';
 import type { Sql } from '@customer-platform/service-kit';
+import type { z } from 'zod';
 import type { AccountRow } from '../accounts/accounts.sql.ts';
 
-export interface KeyRow {
+export interface KeyRow
+  extends Pick<z.output<typeof Key>, 'id' | 'name' | 'mode' | 'scopes' | 'allowed_addresses' | 'last4'> {
   account_id: string;
-  id: string;
-  name: string;
-  mode: 'live' | 'test';
-  scopes: string[];
-  allowed_addresses: string[];
   per_minute: number | null;
   burst: number | null;
   hash: Buffer;
-  last4: string;
   created_at: Date;
   last_used_at: Date | null;
   expires_at: Date | null;
@@ -21,16 +18,13 @@ export interface KeyRow {
 }
 
 /** A key with the account that it acts as, which for a test key is the sandbox of its own. */
-export interface KeyWithAccount extends AccountRow {
+export interface KeyWithAccount extends AccountRow, Pick<KeyRow, 'scopes' | 'allowed_addresses' | 'revoked_at'> {
   key_id: string;
   owner_id: string;
-  scopes: string[];
-  allowed_addresses: string[];
   key_per_minute: number | null;
   key_burst: number | null;
   /** Expiry or retirement, whichever is sooner. */
   ends_at: Date | null;
-  revoked_at: Date | null;
 }
 
 /** Finds a key by its hash, whatever its state. */
@@ -98,19 +92,12 @@ export async function findKeyOfAccount(sql: Sql, accountId: string, id: string):
   return row;
 }
 
-/** The last use of a key. */
-export interface KeyUse {
-  accountId: string;
-  keyId: string;
-  usedAtMs: number;
-}
-
 /** Writes when keys were last used, in one statement for any number; a later time never gives way to an earlier. */
-export async function saveUses(sql: Sql, uses: KeyUse[]): Promise<void> {
+export async function saveUses(sql: Sql, uses: { ownerId: string; keyId: string; usedAtMs: number }[]): Promise<void> {
   await sql`
     update keys set last_used_at = greatest(last_used_at, to_timestamp(used.at_ms / 1000.0))
     from (
-      select * from unnest(${uses.map((use) => use.accountId)}::uuid[], ${uses.map((use) => use.keyId)}::uuid[],
+      select * from unnest(${uses.map((use) => use.ownerId)}::uuid[], ${uses.map((use) => use.keyId)}::uuid[],
         ${uses.map((use) => use.usedAtMs)}::bigint[]) as used (account_id, id, at_ms)
       order by 1, 2
     ) as used

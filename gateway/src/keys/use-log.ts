@@ -27,10 +27,7 @@ export class UseLog {
         const other = latest.get(record.keyId);
         if (!other || other.usedAtMs < record.usedAtMs) latest.set(record.keyId, record);
       }
-      await saveUses(
-        sql,
-        [...latest.values()].map(({ ownerId, keyId, usedAtMs }) => ({ accountId: ownerId, keyId, usedAtMs })),
-      );
+      await saveUses(sql, [...latest.values()]);
     } catch (error) {
       for (const record of records) this.note(record, record.usedAtMs);
       throw error;

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
@@ -59,13 +59,12 @@ export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex): 
 /** Refused connections, with the bytes that they had sent by then. */
 const lingering = new WeakMap<Duplex, number>();
 
-function envelopeFor(code: string | undefined): string {
-  const [status, reason] =
-    code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large']
-      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout']
-        : [400, 'Bad Request'];
+/** Statuses of Node's errors, 400 for all others. */
+const statuses: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+
+function envelopeFor(code = ''): string {
+  const status = statuses[code] ?? 400;
+  const reason = STATUS_CODES[status];
   const message = `The request is not valid HTTP, or not complete: ${reason}`;
   const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
   const head = [
