@@ -1,5 +1,12 @@
-import type { EventData, EventDefinition, ServiceName } from '@customer-platform/contracts/core';
-import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from '@customer-platform/service-kit';
+import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
+import {
+  type Bus,
+  type EventAccount,
+  implementer,
+  outboxRow,
+  type Sql,
+  writeOutbox,
+} from '@customer-platform/service-kit';
 import type { ChangeFeed } from './changes/change-feed.ts';
 import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 
@@ -7,23 +14,12 @@ import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 export interface AdminResources {
   changes: ChangeFeed;
   guard: InvalidKeyGuard;
-  /** Asks a service to publish its events since then again; returns their number. Throws 503. */
-  republish(service: ServiceName, since: Date): Promise<number>;
+  bus: Bus;
   eventsCommitted(): void;
 }
 
 /** Binds an admin operation to its contract. */
 export const implement = implementer<AdminResources>();
-
-/** Wakes the relay after a commit with events. */
-export function publishEvents(resources: AdminResources): void {
-  resources.eventsCommitted();
-}
-
-/** Announces a recorded change after its commit: every gateway drops what it cached of it. */
-export function announceChange(resources: AdminResources): void {
-  resources.changes.announce();
-}
 
 /**
  * Publishes an event with the transaction, on behalf of the account that it is about: the caller of an admin operation

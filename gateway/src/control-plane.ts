@@ -16,7 +16,7 @@ import type { GatewayConfig } from './settings.ts';
 import { WrongTokens } from './wrong-tokens.ts';
 
 /** Account under which the control plane's responses to idempotency keys are stored: it acts for none. */
-export const operator: AccountContext = {
+const operator: AccountContext = {
   id: '00000000-0000-0000-0000-000000000000',
   owner: '00000000-0000-0000-0000-000000000000',
   name: 'control plane',
@@ -43,15 +43,12 @@ export function controlPlane(
     addressOf(request: IncomingMessage): string;
   },
 ) {
-  const { sql, log, clock, bus, config } = foundation;
+  const { log, config } = foundation;
   const app = createApp();
   app.use((request, response, next) => {
     const requestId = randomUUIDv7();
     request.headers['request-id'] = requestId;
     response.setHeader('Request-Id', requestId);
-    next();
-  });
-  app.use((request, response, next) => {
     if (!options.serveHealth(request, response)) next();
   });
   // A stranger learns nothing here, not even which paths exist.
@@ -67,14 +64,10 @@ export function controlPlane(
     wrongTokens.delay(address, response, () => sendError(response, refusal, log));
   });
   bindOperations(app, operations, {
-    sql,
-    log,
-    clock,
+    ...foundation,
     resources,
     authenticate: () => operator,
-    askFor: (account) => askAs(bus, account.id),
-    eventsCommitted: foundation.eventsCommitted,
-    requests: foundation.requests,
+    askFor: (account) => askAs(foundation.bus, account.id),
     seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);

@@ -1,8 +1,7 @@
 import { operations } from '@customer-platform/contracts';
 import type * as contract from '@customer-platform/contracts/accounts';
-import { republishEvents as republishEventsOf, type ServiceName } from '@customer-platform/contracts/core';
+import type { ServiceName } from '@customer-platform/contracts/core';
 import {
-  type Bus,
   type Foundation,
   handleRequests,
   type Implements,
@@ -22,12 +21,12 @@ import type { AdminResources } from './admin-operation.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { clientAddressReader } from './client-address.ts';
-import { controlPlane, operator } from './control-plane.ts';
+import { controlPlane } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
 import { healthServer } from './docs/health.ts';
 import { republishEvents } from './events/republish-events.ts';
 import { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
-import { type HookBounds, HookDoor } from './hooks/hook-door.ts';
+import { HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { createKey } from './keys/create-key.ts';
 import { KeyCache } from './keys/key-cache.ts';
@@ -85,16 +84,13 @@ export async function startGateway(
   const { sql, bus, log, eventsCommitted } = foundation;
   const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX, config.REDIS_TIMEOUT_MS);
   redis.on('error', (error) => log.debug({ err: error }, 'Redis'));
-  const keys = new KeyCache(sql, config.CONTEXT_SECRET);
-  const changes = new ChangeFeed(sql, bus, log, (accountIds) => keys.forget(accountIds));
-  keys.follow(changes);
+  const changes = new ChangeFeed(sql, bus, log);
+  const keys = new KeyCache(sql, changes, config.CONTEXT_SECRET);
   const uses = new UseLog();
   const guard = new InvalidKeyGuard(redis, bus, log, clock);
   const gateways = new LiveGateways(bus);
   const limiter = new RateLimiter(redis, gateways, log);
-  guard.start();
-  gateways.start();
-  await changes.start();
+  await changes.start((accountIds) => keys.forget(accountIds));
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, Object.values(requests), work);
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
@@ -102,7 +98,7 @@ export async function startGateway(
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
-  const resources = { changes, guard, republish: republisher(bus), eventsCommitted };
+  const resources = { changes, guard, bus, eventsCommitted };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
     serveHealth: healthServer(foundation.health, isReady),
     addressOf,
@@ -110,10 +106,12 @@ export async function startGateway(
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
   const bodies = new BodyIntake(bodyBounds(config), log);
+  // Hook calls wait briefly: their providers retry.
+  const hookUpstreamBounds = { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
   const hookUpstream = config.MESSAGING_URL
-    ? forwarder(config.MESSAGING_URL, 'messaging', log, hookUpstreamBounds(config))
+    ? forwarder(config.MESSAGING_URL, 'messaging', log, hookUpstreamBounds)
     : undefined;
-  const hooks = hookUpstream && new HookDoor(hookUpstream, bodies, hookBounds(config));
+  const hooks = hookUpstream && new HookDoor(hookUpstream, bodies, config);
   const handler = publicHandler({
     log,
     keys,
@@ -145,26 +143,16 @@ export async function startGateway(
         .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
       redis.disconnect();
       bodies.stop();
-      for (const upstream of [...services.values(), ...(hookUpstream ? [hookUpstream] : [])]) upstream.close();
+      for (const upstream of services.values()) upstream.close();
+      hookUpstream?.close();
       await stop();
     },
   };
 }
 
-/** Timeout of a service's count of its published events. */
-const republishTimeoutMs = 10_000;
-
-function republisher(bus: Bus): AdminResources['republish'] {
-  return async (service, since) => {
-    const request = republishEventsOf(service);
-    const { matched } = await bus.ask(request, operator.id, { since: since.toISOString() }, republishTimeoutMs);
-    return matched;
-  };
-}
-
 /** Returns the upstream of each service that the settings name. */
 function servicesOf(config: GatewayConfig, { log }: Foundation): Map<ServiceName, Upstream> {
-  const urls: Partial<Record<ServiceName, string | undefined>> = {
+  const urls: { [Name in ServiceName]?: string | undefined } = {
     calendar: config.CALENDAR_URL,
     agents: config.AGENTS_URL,
     cdp: config.CDP_URL,
@@ -185,20 +173,6 @@ function bodyBounds(config: GatewayConfig): BodyBounds {
     bytesPerSecond: config.BODY_BYTES_PER_SECOND,
     files: config.UPLOAD_FILES,
     directory: config.UPLOAD_DIRECTORY,
-  };
-}
-
-/** Returns the bounds of hook calls, which wait briefly: their providers retry. */
-function hookUpstreamBounds(config: GatewayConfig) {
-  return { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
-}
-
-function hookBounds(config: GatewayConfig): HookBounds {
-  return {
-    underWay: config.HOOK_REQUESTS_PER_ADDRESS,
-    perSecond: config.HOOK_RATE_PER_ADDRESS,
-    unknownPerSecond: config.HOOK_REFUSALS_PER_SECOND,
-    refusedPerSecond: config.HOOK_REFUSALS_PER_SECOND,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { ApiError } from '@customer-platform/contracts/core';
 import { LRUCache } from '@customer-platform/service-kit';
 import { networkOf } from './client-address.ts';
+import { rateLimited } from './rate/rate-policy.ts';
 
 /** Wrong tokens within the window from which each refusal takes a step longer, up to the longest. */
 const patience = 5;
@@ -35,8 +35,7 @@ export class WrongTokens {
       return;
     }
     if (this.#waiting >= maxWaiting) {
-      const headers = { 'Retry-After': String(longestMs / 1_000) };
-      throw new ApiError('rate_limited', 'Too many wrong admin tokens; try again in 2 s', { headers });
+      throw rateLimited(longestMs, (seconds) => `Too many wrong admin tokens; try again in ${seconds} s`);
     }
     this.#waiting++;
     const timer = setTimeout(refuse, Math.min(steps * stepMs, longestMs));

@@ -1,6 +1,6 @@
 import { accountCreated, adminOperations, defaultRateLimit } from '@customer-platform/contracts/accounts';
 import { type ModuleName, moduleNames } from '@customer-platform/contracts/core';
-import { emitFor, implement, publishEvents } from '../admin-operation.ts';
+import { emitFor, implement } from '../admin-operation.ts';
 import { toAccount, toContext } from './account-shape.ts';
 import { insertAccount, type NewAccount, sandboxName } from './accounts.sql.ts';
 import { countryOfZone, isCountry } from './country-of-zone.ts';
@@ -36,7 +36,7 @@ export const createAccount = implement(adminOperations.createAccount, {
     }
     return toAccount({ ...account, sandbox_id: sandbox.account_id });
   },
-  committed: publishEvents,
+  committed: (resources) => resources.eventsCommitted(),
 });
 
 /** Returns each module once, in the platform's order. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type AccountChange, accountUpdated, adminOperations } from '@customer-platform/contracts/accounts';
 import { moduleNames } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
-import { type AdminResources, announceChange, emitFor, implement, publishEvents } from '../admin-operation.ts';
+import { emitFor, implement } from '../admin-operation.ts';
 import { toAccount, toContext } from './account-shape.ts';
 import {
   type AccountRow,
@@ -25,7 +25,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
       fail('invalid_state', `A sandbox follows its account; update the account ${found.parent_id} instead`);
     }
     const settings = merged(found, body);
-    if (isDeepStrictEqual(settings, settingsOf(found))) return toAccount(found);
+    if (isDeepStrictEqual(settings, merged(found, {}))) return toAccount(found);
     const rows = await updateAccountRows(tx, found.account_id, settings, now);
     for (const row of rows) {
       const account = toContext(row);
@@ -35,9 +35,9 @@ export const updateAccount = implement(adminOperations.updateAccount, {
     const account = rows.find((row) => row.account_id === found.account_id)!;
     return toAccount({ ...account, sandbox_id: found.sandbox_id });
   },
-  committed(resources: AdminResources) {
-    announceChange(resources);
-    publishEvents(resources);
+  committed(resources) {
+    resources.changes.announce();
+    resources.eventsCommitted();
   },
 });
 
@@ -55,8 +55,4 @@ function merged(row: AccountRow, change: z.output<typeof AccountChange>): Accoun
     per_minute: rate_limit?.per_minute ?? row.per_minute,
     burst: rate_limit?.burst ?? row.burst,
   };
-}
-
-function settingsOf(row: AccountRow): AccountSettings {
-  return merged(row, {});
 }

@@ -1,4 +1,4 @@
-import { type Bus, type Database, type Logger, type Sql, withTimeout } from '@customer-platform/service-kit';
+import { type Bus, type Database, type Logger, type Sql, WakeLoop, withTimeout } from '@customer-platform/service-kit';
 import { changesAfter, latestChange, recordChange } from './changes.sql.ts';
 
 const topic = 'gateway-changes';
@@ -8,6 +8,9 @@ const pollTimeoutMs = 2_000;
 const batchSize = 1_000;
 /** Longer than any transaction may take from recording a change to its commit. */
 const longestCommitMs = 60_000;
+
+/** Drops what is cached of accounts, whose keys then have to be read again. */
+type Forget = (accountIds: ReadonlySet<string> | 'all') => void;
 
 /**
  * Follows the numbered changes of accounts and keys: notified over the bus as they commit, and polling every half
@@ -23,26 +26,25 @@ export class ChangeFeed {
   readonly #sql: Database;
   readonly #bus: Bus;
   readonly #log: Logger;
-  readonly #forget: (accountIds: ReadonlySet<string> | 'all') => void;
   readonly #begunHere = new Map<string, number>();
+  #forget: Forget = () => undefined;
   #number: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #polling: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
+  #loop: WakeLoop | undefined;
 
-  /** `forget` is called with the accounts whose keys have to be read again. */
-  constructor(sql: Database, bus: Bus, log: Logger, forget: (accountIds: ReadonlySet<string> | 'all') => void) {
+  constructor(sql: Database, bus: Bus, log: Logger) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
-    this.#forget = forget;
   }
 
-  async start(): Promise<void> {
-    this.#bus.listen(topic, () => this.pollNow());
+  /** Polls once, and from then on until stopped. */
+  async start(forget: Forget): Promise<void> {
+    this.#forget = forget;
     await this.#poll();
-    this.#schedule();
+    const pace = { everyMs: pollMs, slowestRetryMs: pollMs, log: this.#log };
+    const loop = new WakeLoop(topic, pace, () => this.#poll());
+    this.#loop = loop;
+    this.#bus.listen(topic, () => loop.wake());
   }
 
   /** Records a change of an account's keys in the transaction that makes it; `announce` follows the commit. */
@@ -62,61 +64,40 @@ export class ChangeFeed {
     const overMs = performance.now() - longestCommitMs;
     for (const [accountId, begunMs] of this.#begunHere) if (begunMs < overMs) this.#begunHere.delete(accountId);
     this.#bus.announce(topic, '');
-    this.pollNow();
-  }
-
-  /** Polls now; a call during a poll causes one more. */
-  pollNow(): void {
-    this.#again = true;
-    this.#polling ??= this.#pollUntilDone();
+    this.#loop?.wake();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#polling;
+    await this.#loop?.stop();
   }
 
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.pollNow();
-      this.#schedule();
-    }, pollMs);
-  }
-
-  async #pollUntilDone(): Promise<void> {
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
-      await this.#poll();
-    }
-    this.#polling = undefined;
-  }
-
-  async #poll(): Promise<void> {
+  /** Reads changes; returns whether more may be waiting. Never throws. */
+  async #poll(): Promise<boolean> {
     try {
-      await this.#read();
+      const hasMore = await this.#read();
       if (this.isDatabaseUnavailable) this.#log.info('database available');
       this.isDatabaseUnavailable = false;
       this.lastGoodMs = performance.now();
+      return hasMore;
     } catch (error) {
       if (!this.isDatabaseUnavailable) this.#log.warn({ err: error }, 'database unavailable; known keys work for 60 s');
       this.isDatabaseUnavailable = true;
+      return false;
     }
   }
 
-  async #read(): Promise<void> {
+  async #read(): Promise<boolean> {
     if (this.#number === undefined) {
       this.#number = await withTimeout(pollTimeoutMs, latestChange(this.#sql));
-      return;
+      return false;
     }
     const changes = await withTimeout(pollTimeoutMs, changesAfter(this.#sql, this.#number, batchSize));
-    if (changes.length === 0) return;
+    if (changes.length === 0) return false;
     // Numbers have no gaps: one means that changes were deleted before this gateway saw them.
     const isComplete = changes[0]!.number === this.#number + 1;
     this.version++;
     this.#forget(isComplete ? new Set(changes.map((change) => change.account_id)) : 'all');
     this.#number = changes.at(-1)!.number;
-    if (changes.length === batchSize) this.#again = true;
+    return changes.length === batchSize;
   }
 }

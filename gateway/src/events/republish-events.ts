@@ -1,31 +1,41 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { ApiError, type ServiceName, serviceNames } from '@customer-platform/contracts/core';
+import {
+  ApiError,
+  republishEvents as republishEventsOf,
+  type ServiceName,
+  serviceNames,
+} from '@customer-platform/contracts/core';
 import { publishedRetentionMs, serviceUnavailable } from '@customer-platform/service-kit';
 import { implement } from '../admin-operation.ts';
+
+/** Timeout of a service's count of its published events. */
+const timeoutMs = 10_000;
 
 /**
  * Publishes events since an instant again, of all services or of one. Consumers skip those that they have. If a service
  * does not respond, the others have begun all the same; a retry is harmless.
  */
 export const republishEvents = implement(adminOperations.republishEvents, {
-  async handle({ body: { since, service }, now, resources, prefetch }) {
+  async handle({ body: { since, service }, account, now, resources, prefetch }) {
     if (since > now) return { matched: 0 };
     if (since.getTime() < now.getTime() - publishedRetentionMs) {
       const message = 'since must be at most 7 days ago; published events are kept for 7 days';
       throw new ApiError('invalid_request', message, { field: 'since' });
     }
-    const matched = prefetch(() => askEach(service ? [service] : serviceNames, since, resources.republish));
-    return { matched };
+    const ask = async (name: ServiceName) => {
+      const input = { since: since.toISOString() };
+      return (await resources.bus.ask(republishEventsOf(name), account.id, input, timeoutMs)).matched;
+    };
+    return { matched: prefetch(() => askEach(service ? [service] : serviceNames, ask)) };
   },
 });
 
 /** Returns the number of matching events; throws 503 naming the services that do not respond. */
 async function askEach(
   services: readonly ServiceName[],
-  since: Date,
-  ask: (service: ServiceName, since: Date) => Promise<number>,
+  ask: (service: ServiceName) => Promise<number>,
 ): Promise<number> {
-  const results = await Promise.allSettled(services.map((service) => ask(service, since)));
+  const results = await Promise.allSettled(services.map(ask));
   const silent = services.filter((_, index) => results[index]!.status === 'rejected');
   if (silent.length > 0)
     throw serviceUnavailable(`${silent.join(', ')} did not respond; try again once they are running`);

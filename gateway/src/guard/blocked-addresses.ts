@@ -4,6 +4,9 @@ import { z } from 'zod';
 const topic = 'gateway-addresses';
 /** Most blocks in one message, to a gateway that has just started. */
 const maxTold = 500;
+const maxBlocks = 20_000;
+/** Accounts whose valid keys make an address a shared one. */
+export const sharedFrom = 3;
 /** Bounds of what is believed of another gateway: a message may be forged by a service that was taken over. */
 const maxAddressLength = 50;
 const maxLeftMs = 60_000;
@@ -36,10 +39,13 @@ const Message = z.discriminatedUnion('kind', [
 ]);
 type Message = z.infer<typeof Message>;
 
-/** Limits of blocks, and what this gateway knows of their addresses. */
+/** Returns whether a blocked address is a shared one, whose valid keys pass. */
+export function isShared({ accounts }: AddressBlock): boolean {
+  return accounts.size >= sharedFrom;
+}
+
+/** Source of what this gateway knows of the addresses. */
 interface Knowledge {
-  most: number;
-  sharedFrom: number;
   /** Accounts whose valid keys came from an address to this gateway lately. */
   accountsAt(address: string): string[];
   unblocked(address: string): void;
@@ -48,26 +54,20 @@ interface Knowledge {
 /** Blocked addresses, the same on all gateways: each announces what it blocks and unblocks. */
 export class BlockedAddresses {
   readonly #bus: Bus;
-  readonly #log: Logger;
   readonly #clock: () => Date;
   readonly #knowledge: Knowledge;
-  readonly #blocks: LRUCache<string, AddressBlock>;
-
-  constructor(bus: Bus, log: Logger, clock: () => Date, knowledge: Knowledge) {
-    this.#bus = bus;
-    this.#log = log;
-    this.#clock = clock;
-    this.#knowledge = knowledge;
-    this.#blocks = new LRUCache({ max: knowledge.most });
-  }
+  readonly #blocks = new LRUCache<string, AddressBlock>({ max: maxBlocks });
 
   /** Subscribes to other gateways' blocks, and asks for the existing ones. */
-  start(): void {
-    this.#bus.listen(topic, (payload) => {
+  constructor(bus: Bus, log: Logger, clock: () => Date, knowledge: Knowledge) {
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#knowledge = knowledge;
+    bus.listen(topic, (payload) => {
       try {
         this.#hear(Message.parse(JSON.parse(payload)));
       } catch (error) {
-        this.#log.warn({ err: error }, 'invalid message about blocked addresses');
+        log.warn({ err: error }, 'invalid message about blocked addresses');
       }
     });
     this.#tell({ kind: 'ask' });
@@ -140,7 +140,7 @@ export class BlockedAddresses {
       invalidKeys: Math.max(invalidKeys, known?.invalidKeys ?? 0),
       until: new Date(until),
       untilMs: performance.now() + leftMs,
-      accounts: new Set([...new Set([...(known?.accounts ?? []), ...accounts])].slice(0, this.#knowledge.sharedFrom)),
+      accounts: new Set([...new Set([...(known?.accounts ?? []), ...accounts])].slice(0, sharedFrom)),
     };
     this.#blocks.set(address, block);
     return block;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Bus, type Logger, LRUCache, meter, withTimeout } from '@customer-platform/service-kit';
 import { networkOf } from '../client-address.ts';
 import type { GatewayRedis } from '../rate/redis.ts';
-import { type AddressBlock, BlockedAddresses } from './blocked-addresses.ts';
+import { type AddressBlock, BlockedAddresses, isShared, sharedFrom } from './blocked-addresses.ts';
 
 /** Invalid keys within the window that block their address, for as long as the window. */
 const maxInvalidKeys = 20;
@@ -10,8 +10,6 @@ const windowMs = 60_000;
 const maxAddresses = 20_000;
 /** Interval at which the unchanged address of a key is noted again. */
 const renewMs = 5_000;
-/** Accounts whose valid keys make an address a shared one. */
-const sharedFrom = 3;
 
 const gauges = {
   'gateway.addresses.blocked': { description: 'Client addresses that are refused for too many invalid keys.' },
@@ -46,30 +44,19 @@ export class InvalidKeyGuard {
     this.#redis = redis;
     this.#log = log;
     this.#blocked = new BlockedAddresses(bus, log, clock, {
-      most: maxAddresses,
-      sharedFrom,
       accountsAt: (network) => this.#accountsAt(network),
       unblocked: (network) => void this.#counted.delete(network),
     });
-  }
-
-  start(): void {
-    this.#blocked.start();
     meter.observe(gauges, (observe) => {
       const blocks = this.list();
       observe('gateway.addresses.blocked', blocks.length);
-      observe('gateway.addresses.shared', blocks.filter(({ accounts }) => accounts.size >= sharedFrom).length);
+      observe('gateway.addresses.shared', blocks.filter(isShared).length);
     });
   }
 
   /** Returns the block of an address, undefined if it is not blocked. */
   blockOf(address: string): AddressBlock | undefined {
     return this.#blocked.isEmpty ? undefined : this.#blocked.find(networkOf(address));
-  }
-
-  /** Returns whether a blocked address is a shared one, whose valid keys pass. */
-  isShared(block: AddressBlock): boolean {
-    return block.accounts.size >= sharedFrom;
   }
 
   /** Notes that a valid key came from an address. */
@@ -90,10 +77,10 @@ export class InvalidKeyGuard {
     const count = await this.#countOf(network);
     if (count < maxInvalidKeys) return;
     const block = this.#blocked.add(network, count, windowMs);
-    const isShared = this.isShared(block);
+    const shared = isShared(block);
     this.#log.warn(
-      { address: network, shared: isShared },
-      isShared
+      { address: network, shared },
+      shared
         ? 'too many invalid keys from a shared address, refused for a minute; if it is your proxy, add it to TRUSTED_PROXIES'
         : 'too many invalid keys, address blocked for a minute; if it is your proxy, add it to TRUSTED_PROXIES',
     );

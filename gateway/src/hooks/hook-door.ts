@@ -4,6 +4,8 @@ import { meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import { networkOf } from '../client-address.ts';
+import { rateLimited } from '../rate/rate-policy.ts';
+import type { GatewayConfig } from '../settings.ts';
 import type { Upstream } from '../upstream.ts';
 import { HookTokens } from './hook-tokens.ts';
 import { LocalRate } from './local-rate.ts';
@@ -12,20 +14,8 @@ const refused = meter.createCounter('gateway.hooks.refused', {
   description: 'Calls of hooks that the gateway refused, by reason.',
 });
 
-/** Limits of one client address (IPv6: its /64), and of one hook's refusals. */
-export interface HookBounds {
-  /** Requests in progress. */
-  underWay: number;
-  /** Requests a second; twice as many at once. */
-  perSecond: number;
-  /** Calls a second with tokens that do not exist; ten times as many at once. */
-  unknownPerSecond: number;
-  /** Calls a second of one hook that the service refuses; ten times as many at once. */
-  refusedPerSecond: number;
-}
-
 /** An incoming hook call. */
-export interface HookRequest {
+interface HookRequest {
   request: IncomingMessage;
   response: ServerResponse;
   /** The path in the form in which it is forwarded, without its query. */
@@ -43,21 +33,22 @@ export interface HookRequest {
 export class HookDoor {
   readonly #upstream: Upstream;
   readonly #bodies: BodyIntake;
-  readonly #bounds: HookBounds;
+  readonly #config: GatewayConfig;
   readonly #tokens: HookTokens;
   readonly #requests: LocalRate;
   readonly #unknown: LocalRate;
   readonly #refused: LocalRate;
   readonly #underWay = new Map<string, number>();
 
-  constructor(upstream: Upstream, bodies: BodyIntake, bounds: HookBounds) {
+  constructor(upstream: Upstream, bodies: BodyIntake, config: GatewayConfig) {
     this.#upstream = upstream;
     this.#bodies = bodies;
-    this.#bounds = bounds;
+    this.#config = config;
     this.#tokens = new HookTokens(upstream);
-    this.#requests = new LocalRate(bounds.perSecond, bounds.perSecond * 2);
-    this.#unknown = new LocalRate(bounds.unknownPerSecond, bounds.unknownPerSecond * 10);
-    this.#refused = new LocalRate(bounds.refusedPerSecond, bounds.refusedPerSecond * 10);
+    const { HOOK_RATE_PER_ADDRESS: requests, HOOK_REFUSALS_PER_SECOND: refusals } = config;
+    this.#requests = new LocalRate(requests, requests * 2);
+    this.#unknown = new LocalRate(refusals, refusals * 10);
+    this.#refused = new LocalRate(refusals, refusals * 10);
   }
 
   /**
@@ -81,7 +72,7 @@ export class HookDoor {
 
   #enter(from: string, response: ServerResponse): void {
     const underWay = this.#underWay.get(from) ?? 0;
-    if (underWay >= this.#bounds.underWay) throw tooMany('under_way', 1_000);
+    if (underWay >= this.#config.HOOK_REQUESTS_PER_ADDRESS) throw tooMany('under_way', 1_000);
     const waitMs = this.#requests.take(from);
     if (waitMs > 0) throw tooMany('rate', waitMs);
     this.#underWay.set(from, underWay + 1);
@@ -120,7 +111,5 @@ export class HookDoor {
 
 function tooMany(reason: string, waitMs: number): ApiError {
   refused.add(1, { reason });
-  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  const message = `Too many hook requests from this address; try again in ${seconds} s`;
-  return new ApiError('rate_limited', message, { headers: { 'Retry-After': String(seconds) } });
+  return rateLimited(waitMs, (seconds) => `Too many hook requests from this address; try again in ${seconds} s`);
 }

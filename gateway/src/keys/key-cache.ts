@@ -13,7 +13,7 @@ import { findKeyByHash, type KeyWithAccount } from './keys.sql.ts';
 /** Time that a key is used without reading it again, counted from the read, never from a use. */
 const freshMs = 60_000;
 /** Time that a known key works after the database was last available. */
-export const outageMs = 60_000;
+const outageMs = 60_000;
 /** Time that a missing key is remembered. */
 const absentMs = 1_000;
 const readTimeoutMs = 2_000;
@@ -30,21 +30,20 @@ interface Entry {
 /** Cache of keys by their hash. Bounded: the least recently used is evicted. */
 export class KeyCache {
   readonly #sql: Database;
+  readonly #changes: ChangeFeed;
   readonly #contextSecret: string;
   readonly #known = new LRUCache<string, Entry>({ max: maxKnown });
   readonly #absent = new LRUCache<string, true>({ max: maxAbsent, ttl: absentMs });
   readonly #reading = new Map<string, Promise<KeyRecord | null>>();
-  #changes: ChangeFeed | undefined;
 
-  /** @param contextSecret signs the contexts of the accounts whose keys are read */
-  constructor(sql: Database, contextSecret: string) {
+  /**
+   * @param changes tells which reads are out of date
+   * @param contextSecret signs the contexts of the accounts whose keys are read
+   */
+  constructor(sql: Database, changes: ChangeFeed, contextSecret: string) {
     this.#sql = sql;
-    this.#contextSecret = contextSecret;
-  }
-
-  /** Sets the feed that tells which reads are out of date. */
-  follow(changes: ChangeFeed): void {
     this.#changes = changes;
+    this.#contextSecret = contextSecret;
   }
 
   /**
@@ -77,7 +76,7 @@ export class KeyCache {
   }
 
   async #find(hash: string): Promise<KeyRecord | null> {
-    const changes = this.#changes!;
+    const changes = this.#changes;
     if (changes.isDatabaseUnavailable) return this.#knownThroughOutage(hash);
     for (let reading = 1; ; reading++) {
       const { version } = changes;
@@ -97,7 +96,7 @@ export class KeyCache {
     const entry = this.#known.get(hash);
     const nowMs = performance.now();
     const isUsable = entry && nowMs - entry.readAtMs < freshMs + outageMs;
-    if (isUsable && nowMs - this.#changes!.lastGoodMs < outageMs) return entry.record;
+    if (isUsable && nowMs - this.#changes.lastGoodMs < outageMs) return entry.record;
     throw serviceUnavailable('API keys cannot be checked right now; try again shortly', cause);
   }
 

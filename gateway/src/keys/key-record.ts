@@ -1,60 +1,37 @@
-import type { RateLimit } from '@customer-platform/contracts/accounts';
-import type { AccountContext, ModuleName } from '@customer-platform/contracts/core';
-import { type ContextRequest, type ContextSigner, contextSigner, signContext } from '@customer-platform/service-kit';
+import { type ContextRequest, contextSigner, signContext } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
-import { type AddressRange, parseRange } from '../client-address.ts';
-import { type RatePolicy, ratePolicy } from '../rate/rate-policy.ts';
+import { parseRange } from '../client-address.ts';
+import { ratePolicy } from '../rate/rate-policy.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
 
 /** Lifetime of a signed context: the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
 
 /** All that a request needs of its key, computed once when the key is read. */
-export interface KeyRecord {
-  readonly keyId: string;
-  /** The account that the key was issued to; `account` is the one it acts as. */
-  readonly ownerId: string;
-  readonly account: AccountContext;
-  readonly isSuspended: boolean;
-  readonly planHasApi: boolean;
-  readonly planModules: ReadonlySet<ModuleName>;
-  readonly modules: ReadonlySet<ModuleName>;
-  readonly scopes: ReadonlySet<string>;
-  readonly hasEveryScope: boolean;
-  readonly allowedAddresses: readonly AddressRange[];
-  readonly rateLimit: RateLimit;
-  readonly rate: RatePolicy;
-  readonly expiresAtMs: number;
-  /** Time of its last use, and whether that is still to be written. */
-  usedAtMs: number;
-  isUseUnsaved: boolean;
-  readonly signer: ContextSigner;
-  /** Last client address, and when it was noted, on the monotonic clock. */
-  seenFrom: string;
-  seenAtMs: number;
-}
+export type KeyRecord = ReturnType<typeof toKeyRecord>;
 
 /** Returns the record of a key that was read. Its limits are its own, else its account's. */
-export function toKeyRecord(row: KeyWithAccount, contextSecret: string): KeyRecord {
+export function toKeyRecord(row: KeyWithAccount, contextSecret: string) {
   const account = toContext(row);
   const rateLimit = { per_minute: row.key_per_minute ?? row.per_minute, burst: row.key_burst ?? row.burst };
   return {
     keyId: row.key_id,
+    /** The account that the key was issued to; `account` is the one it acts as. */
     ownerId: row.owner_id,
     account,
-    isSuspended: row.status === 'suspended',
     planHasApi: row.plan_api,
     planModules: new Set(row.plan_modules),
     modules: new Set(account.modules),
     scopes: new Set(row.scopes),
-    hasEveryScope: row.scopes.includes('*'),
     allowedAddresses: row.allowed_addresses.map(parseRange),
     rateLimit,
     rate: ratePolicy(row.key_id, rateLimit),
     expiresAtMs: row.ends_at?.getTime() ?? Number.POSITIVE_INFINITY,
+    /** Time of its last use, and whether that is still to be written. */
     usedAtMs: 0,
     isUseUnsaved: false,
     signer: contextSigner(contextSecret, account),
+    /** Last client address, and when it was noted, on the monotonic clock. */
     seenFrom: '',
     seenAtMs: 0,
   };

@@ -2,30 +2,29 @@ import { adminOperations, type BlockedAddress } from '@customer-platform/contrac
 import { formatInstant, readPage } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
-import type { AddressBlock } from '../guard/blocked-addresses.ts';
-import type { InvalidKeyGuard } from '../guard/invalid-key-guard.ts';
+import { type AddressBlock, isShared } from '../guard/blocked-addresses.ts';
 
 /** Lists the addresses that are blocked for too many invalid keys, those whose block ends last first. */
 export const listAddresses = implement(adminOperations.listAddresses, {
-  async handle({ query, resources: { guard } }) {
-    const blocks = guard.list();
+  async handle({ query, resources }) {
+    const blocks = resources.guard.list();
     return await readPage(query, {
       position: async (cursor) => blocks.find(({ address }) => address === cursor),
       rows: async (after, limit) => {
         const begin = after ? blocks.indexOf(after) + 1 : 0;
         return blocks.slice(begin, begin + limit);
       },
-      item: (row) => toAddress(guard, row),
+      item: toAddress,
       cursor: 'address',
     });
   },
 });
 
-function toAddress(guard: InvalidKeyGuard, block: AddressBlock): z.output<typeof BlockedAddress> {
+function toAddress(block: AddressBlock): z.output<typeof BlockedAddress> {
   return {
     address: block.address,
     invalid_keys: block.invalidKeys,
     blocked_until: formatInstant(block.until, 'UTC'),
-    shared: guard.isShared(block),
+    shared: isShared(block),
   };
 }

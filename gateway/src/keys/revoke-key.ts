@@ -1,5 +1,5 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { announceChange, implement } from '../admin-operation.ts';
+import { implement } from '../admin-operation.ts';
 import { lockKey, revokeKeyRow } from './keys.sql.ts';
 
 /** Revokes a key at once, on every gateway within a second. */
@@ -11,5 +11,5 @@ export const revokeKey = implement(adminOperations.revokeKey, {
     await resources.changes.record(tx, found.account_id);
     return undefined;
   },
-  committed: announceChange,
+  committed: ({ changes }) => changes.announce(),
 });

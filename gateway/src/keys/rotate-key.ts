@@ -1,6 +1,6 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
-import { announceChange, implement } from '../admin-operation.ts';
+import { implement } from '../admin-operation.ts';
 import { hashOfKey, newKey } from './key-format.ts';
 import { endOf, toKey } from './key-shape.ts';
 import { insertKey, lockKey, retireKey } from './keys.sql.ts';
@@ -27,5 +27,5 @@ export const rotateKey = implement(adminOperations.rotateKey, {
     const account = await findAccountRow(tx, found.account_id);
     return { ...toKey(successor, account!.timezone), key };
   },
-  committed: announceChange,
+  committed: ({ changes }) => changes.announce(),
 });

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
 import { methodRefusal } from '@customer-platform/service-kit';
 import { isInRanges } from '../client-address.ts';
-import type { AddressBlock } from '../guard/blocked-addresses.ts';
+import { type AddressBlock, isShared } from '../guard/blocked-addresses.ts';
 import type { InvalidKeyGuard } from '../guard/invalid-key-guard.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { UseLog } from '../keys/use-log.ts';
 import type { RateLimiter } from '../rate/rate-limiter.ts';
-import { type RatePolicy, rateLimitHeader, retryAfterSeconds } from '../rate/rate-policy.ts';
+import { rateLimited, rateLimitHeader } from '../rate/rate-policy.ts';
 import type { Route } from './route-table.ts';
 
 /** Dependencies of the checks of a request. */
@@ -26,13 +26,12 @@ const bearer = { 'WWW-Authenticate': 'Bearer' };
 /** Refuses everything from an address that tried too many keys, unless it is shared. */
 export function checkBlock(guard: InvalidKeyGuard, address: string): void {
   const block = guard.blockOf(address);
-  if (block && !guard.isShared(block)) throw tooManyKeys(block);
+  if (block && !isShared(block)) throw tooManyKeys(block);
 }
 
 function tooManyKeys({ untilMs }: AddressBlock): ApiError {
   const message = 'Too many invalid keys from this address; try again after Retry-After seconds';
-  const seconds = Math.max(1, Math.ceil((untilMs - performance.now()) / 1_000));
-  return new ApiError('rate_limited', message, { headers: { 'Retry-After': String(seconds) } });
+  return rateLimited(untilMs - performance.now(), () => message);
 }
 
 /**
@@ -52,13 +51,11 @@ export async function admit(
   parts.uses.note(record, nowMs);
   const refusal = refusalOf(record, address);
   const state = await parts.limiter.take(record.rate, refusal ? 0 : 1);
-  setRateHeaders(response, record.rate, state);
+  response.setHeader('RateLimit-Policy', record.rate.header);
+  response.setHeader('RateLimit', rateLimitHeader(record.rate, state));
   if (refusal) throw refusal;
   if (state < 0) {
-    const seconds = retryAfterSeconds(state);
-    throw new ApiError('rate_limited', `This key is over its rate limit; try again in ${seconds} s`, {
-      headers: { 'Retry-After': String(seconds) },
-    });
+    throw rateLimited(-state / 1_000, (seconds) => `This key is over its rate limit; try again in ${seconds} s`);
   }
   return record;
 }
@@ -88,7 +85,7 @@ async function invalidKey({ guard }: AdmissionParts, address: string): Promise<A
 }
 
 function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
-  if (record.isSuspended) return new ApiError('account_suspended', 'This account is suspended');
+  if (record.account.suspended) return new ApiError('account_suspended', 'This account is suspended');
   if (!record.planHasApi) {
     return new ApiError('plan_excludes_api', "This account's plan does not include the API; change the plan");
   }
@@ -101,15 +98,10 @@ function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
   return undefined;
 }
 
-function setRateHeaders(response: ServerResponse, policy: RatePolicy, state: number): void {
-  response.setHeader('RateLimit-Policy', policy.header);
-  response.setHeader('RateLimit', rateLimitHeader(policy, state));
-}
-
 /** Returns the operation of a method at a route. Throws 404 without a route, and 405 with Allow. */
 export function operationAt(route: Route | undefined, method: string): Operation {
   if (!route) throw new ApiError('not_found', 'No operation exists at this path');
-  const operation = route.byMethod.get(method);
+  const operation = route.byMethod.get(method === 'HEAD' ? 'GET' : method);
   if (operation) return operation;
   throw methodRefusal(method, route.allow);
 }
@@ -121,7 +113,7 @@ export function authorise(record: KeyRecord, operation: Operation): void {
     const why = record.planModules.has(gate) ? 'is switched off for this account' : "is not in this account's plan";
     throw new ApiError('module_off', `The module ${gate} ${why}`);
   }
-  if (scope !== null && !record.hasEveryScope && !record.scopes.has(scope)) {
+  if (scope !== null && !record.scopes.has(scope) && !record.scopes.has('*')) {
     throw new ApiError('scope_missing', `This key lacks the scope ${scope}`);
   }
 }

@@ -1,8 +1,8 @@
-import type { Method, Operation } from '@customer-platform/contracts/core';
+import type { Operation } from '@customer-platform/contracts/core';
 
-/** Operations of a path, by method. */
+/** Operations of a path, by method; GET's is HEAD's too. */
 export interface Route {
-  byMethod: ReadonlyMap<string, Operation>;
+  byMethod: Map<string, Operation>;
   /** The value of `Allow`: HEAD wherever there is GET, OPTIONS always. */
   allow: string;
 }
@@ -10,7 +10,6 @@ export interface Route {
 interface Node {
   children: Map<string, Node>;
   parameter: Node | undefined;
-  operations: Map<Method, Operation>;
   route: Route | undefined;
 }
 
@@ -20,7 +19,6 @@ export class RouteTable {
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) this.#add(operation);
-    complete(this.#root);
   }
 
   /** Returns the route of a path's segments, undefined if there is none. */
@@ -39,12 +37,15 @@ export class RouteTable {
       }
       node = next;
     }
-    if (node.operations.has(operation.method)) {
+    const { byMethod } = node.route ?? { byMethod: new Map<string, Operation>() };
+    if (byMethod.has(operation.method)) {
       throw new Error(
         `two operations have ${operation.method} ${operation.path}: ${operation.key} must get another path`,
       );
     }
-    node.operations.set(operation.method, operation);
+    byMethod.set(operation.method, operation);
+    const alsoAllowed = byMethod.has('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS'];
+    node.route = { byMethod, allow: [...byMethod.keys(), ...alsoAllowed].join(', ') };
   }
 }
 
@@ -55,17 +56,6 @@ function find(node: Node, segments: readonly string[], index: number): Route | u
   return found ?? (node.parameter && find(node.parameter, segments, index + 1));
 }
 
-function complete(node: Node): void {
-  if (node.operations.size > 0) {
-    const byMethod = new Map<string, Operation>(node.operations);
-    const get = node.operations.get('GET');
-    if (get) byMethod.set('HEAD', get);
-    node.route = { byMethod, allow: [...byMethod.keys(), 'OPTIONS'].join(', ') };
-  }
-  for (const child of node.children.values()) complete(child);
-  if (node.parameter) complete(node.parameter);
-}
-
 function emptyNode(): Node {
-  return { children: new Map(), parameter: undefined, operations: new Map(), route: undefined };
+  return { children: new Map(), parameter: undefined, route: undefined };
 }

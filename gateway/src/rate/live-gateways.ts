@@ -12,20 +12,18 @@ export class LiveGateways {
   readonly #bus: Bus;
   readonly #id = randomUUID();
   readonly #heardAtMs = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: NodeJS.Timeout;
 
+  /** Starts announcing and counting. */
   constructor(bus: Bus) {
     this.#bus = bus;
-  }
-
-  start(): void {
-    this.#bus.listen(topic, (id) => {
+    bus.listen(topic, (id) => {
       if (!uuid.test(id)) return;
       // A new one knows nobody yet: announce ourselves at once.
-      if (id !== this.#id && !this.#heardAtMs.has(id)) this.#bus.announce(topic, this.#id);
+      if (id !== this.#id && !this.#heardAtMs.has(id)) bus.announce(topic, this.#id);
       this.#heardAtMs.set(id, performance.now());
     });
-    this.#bus.announce(topic, this.#id);
+    bus.announce(topic, this.#id);
     this.#timer = setInterval(() => this.#beat(), beatMs);
   }
 

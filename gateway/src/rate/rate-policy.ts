@@ -1,4 +1,5 @@
 import type { RateLimit } from '@customer-platform/contracts/accounts';
+import { ApiError } from '@customer-platform/contracts/core';
 
 /** The limit of one key, computed once: a token bucket as GCRA sees it. */
 export interface RatePolicy {
@@ -42,7 +43,8 @@ export function rateLimitHeader(policy: RatePolicy, state: BucketState): string 
   return `"key";r=${left};t=${Math.ceil(state / 1_000_000)}`;
 }
 
-/** Returns the `Retry-After` of a refused request in whole seconds, at least 1. */
-export function retryAfterSeconds(state: BucketState): number {
-  return Math.max(1, Math.ceil(-state / 1_000_000));
+/** Returns the refusal of a request that fits in `waitMs`. Its `Retry-After`, which `message` gets, is at least 1 s. */
+export function rateLimited(waitMs: number, message: (seconds: number) => string): ApiError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new ApiError('rate_limited', message(seconds), { headers: { 'Retry-After': String(seconds) } });
 }
