@@ -1,15 +1,14 @@
 import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
-import { connectionClient, ResendingHandler } from './kept-connections.ts';
+import { ConnectionClient, ResendingHandler } from './kept-connections.ts';
 
-export type ConnectionPoolOptions = {
-  connect: GuardedConnector;
+export type PoolBounds = {
   /** Sockets per pool; further requests wait in the pool's queue. */
   maxSocketsPerPool: number;
   /** Sockets in total: at this limit idle pools are closed, and dials wait for a socket to close. */
   maxSockets: number;
-  /** Milliseconds that an idle socket is kept, unless the server sends its own timeout. */
-  keepAliveMs: number;
+  /** Milliseconds that an idle socket is kept, unless the server sends its own timeout; default 4 s. */
+  keepAliveMs?: number;
 };
 
 /**
@@ -36,14 +35,16 @@ const maxKeepAliveMs = 60_000;
  * that another one at the same host needs.
  */
 export class ConnectionPools {
-  readonly #options: ConnectionPoolOptions;
+  readonly #connect: GuardedConnector;
+  readonly #bounds: PoolBounds;
   // A Map keeps insertion order: an entry is inserted again when it is used, so the first is the least recently used.
   readonly #entries = new Map<string, PoolEntry>();
   readonly #waiting: (() => void)[] = [];
   #openSockets = 0;
 
-  constructor(options: ConnectionPoolOptions) {
-    this.#options = options;
+  constructor(connect: GuardedConnector, bounds: PoolBounds) {
+    this.#connect = connect;
+    this.#bounds = bounds;
   }
 
   get openSockets(): number {
@@ -86,15 +87,15 @@ export class ConnectionPools {
     const clientOptions: Client.Options = {
       connect: (target, callback) => this.#whenSocketIsFree(() => this.#dial(target, ended.signal, callback)),
       allowH2: false,
-      keepAliveTimeout: this.#options.keepAliveMs,
+      keepAliveTimeout: this.#bounds.keepAliveMs ?? 4_000,
       keepAliveMaxTimeout: maxKeepAliveMs,
       headersTimeout: 0,
       bodyTimeout: 0,
     };
     const pool = new Pool(origin, {
       ...clientOptions,
-      connections: this.#options.maxSocketsPerPool,
-      factory: connectionClient,
+      connections: this.#bounds.maxSocketsPerPool,
+      factory: (url, options) => new ConnectionClient(url, options),
     });
     const resending = pool.compose((dispatch) => (target, handler) => {
       const resend = () => {
@@ -108,7 +109,7 @@ export class ConnectionPools {
   }
 
   #whenSocketIsFree(dialNow: () => void): void {
-    if (this.#openSockets < this.#options.maxSockets) {
+    if (this.#openSockets < this.#bounds.maxSockets) {
       this.#openSockets++;
       dialNow();
     } else {
@@ -118,7 +119,7 @@ export class ConnectionPools {
   }
 
   #dial(target: buildConnector.Options, signal: AbortSignal, callback: buildConnector.Callback): void {
-    this.#options.connect({ ...target, signal }, (error, socket) => {
+    this.#connect({ ...target, signal }, (error, socket) => {
       if (error) {
         this.#socketEnded();
         callback(error, null);

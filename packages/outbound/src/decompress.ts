@@ -8,7 +8,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 
-const maxEncodings = 3;
+export const maxEncodings = 3;
 /** Maximum window of a zstd body on the web (RFC 9659): a decoder allocates what the frame asks for. */
 export const zstdWindowLog = 23;
 

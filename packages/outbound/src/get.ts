@@ -1,20 +1,16 @@
 import { untilAborted, withTimeout } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
-import { ConnectionPools } from './connection-pools.ts';
+import { ConnectionPools, type PoolBounds } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
-import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
+import {
+  ConnectError,
+  type ConnectFailure,
+  createGuardedConnector,
+  type GuardedConnectorOptions,
+} from './guarded-connector.ts';
 
 /** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */
-export type GetError =
-  | 'timeout'
-  | 'dns'
-  | 'tls'
-  | 'refused'
-  | 'blocked'
-  | 'too_large'
-  | 'redirects'
-  | 'stopped'
-  | 'http';
+export type GetError = ConnectFailure | 'too_large' | 'redirects' | 'stopped';
 
 /**
  * Result of one GET: the response after redirects, whatever its status, with the body decompressed and header names in lower case;
@@ -38,15 +34,14 @@ export type GetRequest = {
   refusalOf?: (url: string) => Promise<string | null>;
 };
 
-export type GetterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs' | 'allowsPlainHttp'> & {
-  userAgent: string;
-  /** One deadline for DNS, connections, TLS, headers and bodies of all redirects; default 15 s. */
-  timeoutMs?: number;
-  /** Limit after decompression; default 5 MiB. */
-  maxBodyBytes?: number;
-  maxSocketsPerPool: number;
-  maxSockets: number;
-};
+export type GetterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs' | 'allowsPlainHttp'> &
+  PoolBounds & {
+    userAgent: string;
+    /** One deadline for DNS, connections, TLS, headers and bodies of all redirects; default 15 s. */
+    timeoutMs?: number;
+    /** Limit after decompression; default 5 MiB. */
+    maxBodyBytes?: number;
+  };
 
 export type Getter = {
   /** Never rejects: every outcome is a GetResult. */
@@ -77,12 +72,8 @@ class GetFailure extends Error {
  */
 export function createGetter(options: GetterOptions): Getter {
   const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes } = options;
-  const pools = new ConnectionPools({
-    connect: createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs }),
-    maxSocketsPerPool: options.maxSocketsPerPool,
-    maxSockets: options.maxSockets,
-    keepAliveMs: 4_000,
-  });
+  const connect = createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs });
+  const pools = new ConnectionPools(connect, options);
   const sentAlways = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
   /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {

@@ -4,10 +4,11 @@ import { type buildConnector, Client, type Dispatcher } from 'undici';
 type Connection = { requests: number };
 
 /** A client with one connection at a time, which gives a `ResendingHandler` the connection of its request. */
-class ConnectionClient extends Client {
+export class ConnectionClient extends Client {
   readonly #connection: Connection;
 
-  constructor(origin: URL, options: Client.Options & { connect: buildConnector.connector }) {
+  constructor(origin: URL, poolOptions: object) {
+    const options = poolOptions as Client.Options & { connect: buildConnector.connector };
     const connection: Connection = { requests: 0 };
     const connect: buildConnector.connector = (target, callback) => {
       options.connect(target, (...result) => {
@@ -23,11 +24,6 @@ class ConnectionClient extends Client {
     if (handler instanceof ResendingHandler) handler.connection = this.#connection;
     return super.dispatch(options, handler);
   }
-}
-
-/** Creates the clients of a pool whose requests are sent with `ResendingHandler`. */
-export function connectionClient(origin: URL, options: object): Client {
-  return new ConnectionClient(origin, options as Client.Options & { connect: buildConnector.connector });
 }
 
 /**

@@ -1,12 +1,17 @@
 import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
-import { ConnectionPools, type PoolEntry } from './connection-pools.ts';
-import { ConnectError, createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts';
+import { ConnectionPools, type PoolBounds, type PoolEntry } from './connection-pools.ts';
+import {
+  ConnectError,
+  type ConnectFailure,
+  createGuardedConnector,
+  type GuardedConnectorOptions,
+} from './guarded-connector.ts';
 import { decodeResponse, maxCompressedBytes, maxResponseBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 /** Class of a failed attempt, with or without a status. */
-export type PostError = 'timeout' | 'dns' | 'tls' | 'refused' | 'blocked' | 'too_large' | 'http';
+export type PostError = ConnectFailure | 'too_large';
 
 /**
  * Result of one POST; `isSuccess` tells success. `body` is at most 2 KiB, or `keptBytes`; `retryAfterMs` at most a day;
@@ -25,17 +30,15 @@ export type PostResult = {
 /** One POST; requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
 export type PostRequest = { poolKey: string; url: string; headers: Record<string, string>; body: string | Buffer };
 
-export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> & {
-  /** One deadline for DNS, connection, TLS, headers and body. */
-  timeoutMs: number;
-  maxSocketsPerPool: number;
-  maxSockets: number;
-  keepAliveMs?: number;
-  /** Bytes kept of a response's body; default 2 KiB. */
-  keptBytes?: number;
-  /** For requests that must not arrive twice: none is sent again when a reused connection turns out to be closed. */
-  neverResends?: true;
-};
+export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> &
+  PoolBounds & {
+    /** One deadline for DNS, connection, TLS, headers and body. */
+    timeoutMs: number;
+    /** Bytes kept of a response's body; default 2 KiB. */
+    keptBytes?: number;
+    /** For requests that must not arrive twice: none is sent again when a reused connection turns out to be closed. */
+    neverResends?: true;
+  };
 
 export type Poster = {
   /** Never rejects: every outcome is a PostResult. */
@@ -57,13 +60,8 @@ const maxSweepMs = 100;
 
 /** Creates the client for addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
 export function createPoster(options: PosterOptions): Poster {
-  const pools = new ConnectionPools({
-    connect: createGuardedConnector({ ...options, connectTimeoutMs: options.timeoutMs }),
-    maxSocketsPerPool: options.maxSocketsPerPool,
-    maxSockets: options.maxSockets,
-    keepAliveMs: options.keepAliveMs ?? 4000,
-  });
   const { timeoutMs } = options;
+  const pools = new ConnectionPools(createGuardedConnector({ ...options, connectTimeoutMs: timeoutMs }), options);
   const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
   const deadlines = new DeadlineWatch<Attempt>(timeoutMs, sweepMs, (attempt) => attempt.stop('timeout'));
 
@@ -126,8 +124,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     if (status < 200) return;
     this.status = status;
     this.retryAfterMs = parseRetryAfter(firstOf(headers['retry-after']), Date.now());
-    const encoding = headers['content-encoding'];
-    this.encoding = Array.isArray(encoding) ? encoding.join(',') : String(encoding ?? '');
+    this.encoding = String(headers['content-encoding'] ?? '');
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -139,32 +136,31 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
 
   onResponseEnd(): void {
     if (this.isOver) return;
-    const body = Buffer.concat(this.chunks, this.size);
-    if (this.encoding === '') this.settle(undefined, body);
-    else void this.decodeAndSettle(body);
+    if (this.encoding === '') this.settle(undefined);
+    else void this.decodeAndSettle(Buffer.concat(this.chunks, this.size));
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.isOver) return;
-    const failure = error instanceof ConnectError ? error.failure : 'http';
-    this.settle(failure, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
+    this.settle(error instanceof ConnectError ? error.failure : 'http');
   }
 
   /** Ends the attempt for a reason of ours and aborts what is still in flight. */
   stop(error: PostError): void {
-    this.settle(error, this.encoding === '' ? Buffer.concat(this.chunks, this.size) : Buffer.alloc(0));
+    this.settle(error);
     this.controller?.abort(new Error(`stopped: ${error}`));
   }
 
   private async decodeAndSettle(bytes: Buffer): Promise<void> {
     const body = await decodeResponse(bytes, this.encoding);
-    if (body === 'too_large') this.settle('too_large', Buffer.alloc(0));
+    if (body === 'too_large') this.settle('too_large');
     else this.settle(undefined, body);
   }
 
-  private settle(error: PostError | undefined, body: Buffer): void {
+  /** Ends the attempt; `decoded` is the body of a response with an encoding, if there is a whole one. */
+  private settle(error: PostError | undefined, decoded: Buffer = Buffer.alloc(0)): void {
     if (this.isOver) return;
     this.isOver = true;
+    const body = this.encoding === '' ? Buffer.concat(this.chunks, this.size) : decoded;
     const result: PostResult = {
       body: shownText(body, this.options.keptBytes),
       durationMs: Math.round(performance.now() - this.startedAtMs),

@@ -31,29 +31,24 @@ export function createNameResolver(
 }
 
 async function resolveWith(resolver: Resolver, hostsFile: string, name: string): Promise<string[]> {
-  if (isLocalhost(name)) return ['127.0.0.1', '::1'];
+  const bare = name.toLowerCase().replace(/\.$/, '');
+  // Names under localhost mean the loopback addresses without being asked for (RFC 6761).
+  if (bare === 'localhost' || bare.endsWith('.localhost')) return ['127.0.0.1', '::1'];
   const replies = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   const addresses = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []));
   if (addresses.length > 0) return addresses;
   const failures = replies.flatMap((reply) => (reply.status === 'rejected' ? [reply.reason as Error] : []));
   const lasting = failures.find((error) => !notInDns.has((error as NodeJS.ErrnoException).code ?? ''));
   if (lasting) throw lasting;
-  const listed = addressesIn(await readFile(hostsFile, 'utf8').catch(() => ''), name);
+  const listed = addressesIn(await readFile(hostsFile, 'utf8').catch(() => ''), bare);
   if (listed.length === 0) throw failures[0]!;
   return listed;
 }
 
-/** Returns the addresses that a hosts file gives a name. */
+/** Returns the addresses that a hosts file gives a name, which is in lower case. */
 function addressesIn(hosts: string, name: string): string[] {
-  const wanted = name.toLowerCase().replace(/\.$/, '');
   return hosts.split('\n').flatMap((line) => {
     const [address = '', ...names] = line.split('#', 1)[0]!.trim().toLowerCase().split(/\s+/);
-    return isIP(address) > 0 && names.includes(wanted) ? [address] : [];
+    return isIP(address) > 0 && names.includes(name) ? [address] : [];
   });
-}
-
-/** Names under localhost mean the loopback addresses without being asked for (RFC 6761). */
-function isLocalhost(name: string): boolean {
-  const bare = name.toLowerCase().replace(/\.$/, '');
-  return bare === 'localhost' || bare.endsWith('.localhost');
 }

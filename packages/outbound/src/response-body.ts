@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import { zstdWindowLog } from './decompress.ts';
+import { maxEncodings, zstdWindowLog } from './decompress.ts';
 
 /** Maximum bytes read of a response, after decompression. */
 export const maxResponseBytes = 64 * 1024;
@@ -8,7 +8,6 @@ export const maxResponseBytes = 64 * 1024;
 export const maxShownBytes = 2 * 1024;
 /** Maximum compressed bytes read: incompressible data grows by its framing. */
 export const maxCompressedBytes = maxResponseBytes + 1024;
-const maxEncodings = 3;
 
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
