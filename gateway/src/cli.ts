@@ -21,7 +21,7 @@ export async function runCommand(args: string[], env: NodeJS.ProcessEnv, platfor
     return { exitCode: isAsked ? 0 : 2, output: unknown + usage() };
   }
   if (args.includes('--help')) return { exitCode: 0, output: usage(command) };
-  let request: { path: string; fields: Record<string, unknown>; isJson: boolean };
+  let request: ReturnType<typeof readArguments>;
   try {
     request = readArguments(command, args.slice(2));
   } catch (error) {
@@ -65,15 +65,11 @@ function readArguments(command: Command, args: string[]) {
   return { path, fields, isJson: values.json === true };
 }
 
-interface Endpoint {
-  url: string;
-  token: string;
-  /** Source of the URL: a start without demo data leaves the address of an earlier one. */
-  source: string;
-}
-
-/** Returns the control plane's address and token: from the environment, else from a local start. */
-function endpointOf(env: NodeJS.ProcessEnv, directory: string): Endpoint {
+/**
+ * Returns the control plane's address and token: from the environment, else from a local start. `source` is that of the
+ * URL: a start without demo data leaves the address of an earlier one.
+ */
+function endpointOf(env: NodeJS.ProcessEnv, directory: string) {
   const demoFile = join(directory, 'demo.json');
   const demo = readJson(demoFile);
   const secrets = readJson(join(directory, 'secrets.json'));
@@ -96,9 +92,9 @@ function readJson(file: string): Record<string, string | undefined> {
 
 async function send(
   { operation }: Command,
-  { path, fields }: { path: string; fields: Record<string, unknown> },
-  { url, token, source }: Endpoint,
-): Promise<{ status: number; text: string }> {
+  { path, fields }: ReturnType<typeof readArguments>,
+  { url, token, source }: ReturnType<typeof endpointOf>,
+) {
   const isRead = operation.method === 'GET';
   const query = new URLSearchParams(isRead ? (fields as Record<string, string>) : {}).toString();
   const target = `${url.replace(/\/$/, '')}${path}${query === '' ? '' : `?${query}`}`;

@@ -45,15 +45,13 @@ export function controlPlane(
 ) {
   const { log, config } = foundation;
   const app = createApp();
+  const wrongTokens = new WrongTokens();
   app.use((request, response, next) => {
     const requestId = randomUUIDv7();
     request.headers['request-id'] = requestId;
     response.setHeader('Request-Id', requestId);
-    if (!options.serveHealth(request, response)) next();
-  });
-  // A stranger learns nothing here, not even which paths exist.
-  const wrongTokens = new WrongTokens();
-  app.use((request, response, next) => {
+    if (options.serveHealth(request, response)) return;
+    // A stranger learns nothing here, not even which paths exist.
     const refusal = refusalOf(request.headers.authorization, config.ADMIN_TOKEN);
     if (!refusal) {
       next();

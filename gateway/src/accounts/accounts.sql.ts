@@ -1,22 +1,18 @@
+import type { Account, RateLimit } from '@customer-platform/contracts/accounts';
 import type { ModuleName } from '@customer-platform/contracts/core';
 import type { Sql } from '@customer-platform/service-kit';
+import type { z } from 'zod';
 
-export interface AccountRow {
+export interface AccountRow
+  extends Pick<z.output<typeof Account>, 'name' | 'status' | 'timezone' | 'country' | 'language' | 'currency'>,
+    RateLimit {
   account_id: string;
   /** Set on a sandbox: its live account. */
   parent_id: string | null;
-  name: string;
-  status: 'active' | 'suspended';
-  timezone: string;
-  country: string;
-  language: string;
-  currency: string;
   plan_name: string;
   plan_api: boolean;
   plan_modules: ModuleName[];
   modules_off: ModuleName[];
-  per_minute: number;
-  burst: number;
   created_at: Date;
   updated_at: Date;
 }

@@ -49,7 +49,8 @@ export interface BodyTerms {
   continues: boolean;
 }
 
-type Kept = { add(chunk: Buffer): void | Promise<void>; stream(): Readable };
+/** Where a body is kept until it is whole; `letGo`, which is idempotent, frees the room that it takes. */
+type Kept = { add(chunk: Buffer): void | Promise<void>; stream(): Readable; letGo(): void };
 
 /** Returns whether a request has a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -86,7 +87,10 @@ export class BodyIntake {
   takeAtOnce(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): boolean {
     if (response.closed) throw new ClientGone();
     if (!request.complete || request.headers['transfer-encoding'] !== undefined) return false;
-    this.#hold(request, response, terms);
+    const { hold, letGo } = this.#lease(terms);
+    hold(request.readableLength);
+    request.on('end', letGo);
+    response.on('close', letGo);
     if (terms.continues) response.writeContinue();
     return true;
   }
@@ -96,9 +100,16 @@ export class BodyIntake {
    * to send in its place. Throws 408, 413, 429 or 503, and ClientGone.
    */
   async take(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
-    const { headers } = request;
-    const isLarge = terms.limit > mebibyte && !(Number(headers['content-length']) <= mebibyte);
-    return await (isLarge ? this.#inFile(request, response, terms) : this.#inMemory(request, response, terms));
+    const isLarge = terms.limit > mebibyte && !(Number(request.headers['content-length']) <= mebibyte);
+    const kept = isLarge ? await this.#inFile(response, terms) : this.#inMemory(terms);
+    response.once('close', kept.letGo);
+    try {
+      if (response.closed) throw new ClientGone();
+      return await this.#receive(request, response, terms, kept);
+    } catch (error) {
+      kept.letGo();
+      throw error;
+    }
   }
 
   /** Reads and drops the rest of a refused request's body, within bounds; then cuts the connection. */
@@ -119,64 +130,43 @@ export class BodyIntake {
     this.#pace.stop();
   }
 
-  async #inMemory(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
-    const memory = this.#memory[terms.kind];
+  #inMemory(terms: BodyTerms): Kept {
     const chunks = new BodyChunks();
-    let held = 0;
-    const letGo = () => {
-      memory.giveBack(terms.owner, held);
-      held = 0;
-    };
-    response.once('close', letGo);
-    const kept: Kept = {
+    const { hold, letGo } = this.#lease(terms);
+    return {
       add: (chunk) => {
-        if (!memory.tryTake(terms.owner, chunk.length)) throw noRoom(memory, terms);
-        held += chunk.length;
+        hold(chunk.length);
         chunks.add(chunk);
       },
-      stream: () => chunks.stream(),
+      stream: () => chunks.stream().once('end', letGo),
+      letGo,
     };
-    try {
-      const stream = await this.#receive(request, response, terms, kept);
-      return stream.once('end', letGo);
-    } catch (error) {
-      letGo();
-      throw error;
-    }
   }
 
-  async #inFile(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
+  async #inFile(response: ServerResponse, terms: BodyTerms): Promise<Kept> {
     if (!this.#files.tryTake(terms.owner)) await this.#files.wait(terms.owner, 'The file upload', response);
     const file = await createBodyFile(this.#bounds.directory).catch((error: unknown) => {
       this.#files.giveBack(terms.owner);
       throw this.#noFile(error);
     });
     let isOpen = true;
-    const letGo = () => {
-      if (!isOpen) return;
-      isOpen = false;
-      file
-        .close()
-        .catch((error: unknown) => this.#log.warn({ err: error }, "an upload's file could not be closed"))
-        .finally(() => this.#files.giveBack(terms.owner));
+    return {
+      add: (chunk) => file.add(chunk).catch((error: unknown) => Promise.reject(this.#noFile(error))),
+      // A pipe does not forward errors, and an unhandled one ends the process.
+      stream: () =>
+        file.stream().once('error', (error) => {
+          this.#log.error({ err: error }, "an upload's file could not be read");
+          response.destroy();
+        }),
+      letGo: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        file
+          .close()
+          .catch((error: unknown) => this.#log.warn({ err: error }, "an upload's file could not be closed"))
+          .finally(() => this.#files.giveBack(terms.owner));
+      },
     };
-    try {
-      if (response.closed) throw new ClientGone();
-      response.once('close', letGo);
-      const kept: Kept = {
-        add: (chunk) => file.add(chunk).catch((error: unknown) => Promise.reject(this.#noFile(error))),
-        // A pipe does not forward errors, and an unhandled one ends the process.
-        stream: () =>
-          file.stream().once('error', (error) => {
-            this.#log.error({ err: error }, "an upload's file could not be read");
-            response.destroy();
-          }),
-      };
-      return await this.#receive(request, response, terms, kept);
-    } catch (error) {
-      letGo();
-      throw error;
-    }
   }
 
   /** Reads the body to its end, piece by piece. */
@@ -207,39 +197,32 @@ export class BodyIntake {
       unwatch();
       request.off('data', take).off('close', gone);
     }
-    setLength(request, received);
+    // It is forwarded unchunked.
+    delete request.headers['transfer-encoding'];
+    request.headers['content-length'] = String(received);
     return kept.stream();
   }
 
-  /** Counts the bytes in the request's own buffer until they are read or the response closes. */
-  #hold(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): void {
-    const bytes = request.readableLength;
-    const memory = this.#memory[terms.kind];
-    if (!memory.tryTake(terms.owner, bytes)) throw noRoom(memory, terms);
-    let held = bytes;
+  /** Returns functions that hold memory for a body, and let go of all that is held. */
+  #lease({ kind, owner }: BodyTerms) {
+    const memory = this.#memory[kind];
+    let held = 0;
+    const hold = (bytes: number) => {
+      if (!memory.tryTake(owner, bytes)) throw busy(memory.holds(owner), 'The memory for request bodies');
+      held += bytes;
+    };
     const letGo = () => {
       if (held === 0) return;
-      memory.giveBack(terms.owner, held);
+      memory.giveBack(owner, held);
       held = 0;
     };
-    request.on('end', letGo);
-    response.on('close', letGo);
+    return { hold, letGo };
   }
 
   #noFile(error: unknown): ApiError {
     this.#log.error({ err: error, directory: this.#bounds.directory }, 'an upload could not be kept in a file');
     return serviceUnavailable('Files cannot be uploaded right now; try again shortly', error);
   }
-}
-
-/** Sets the length of a body that is forwarded unchunked. */
-function setLength(request: IncomingMessage, bytes: number): void {
-  delete request.headers['transfer-encoding'];
-  request.headers['content-length'] = String(bytes);
-}
-
-function noRoom(memory: FairPermits, { owner }: BodyTerms): ApiError {
-  return busy(memory.holds(owner), 'The memory for request bodies');
 }
 
 function tooSlow({ windowMs, bytesPerSecond }: Pace): ApiError {

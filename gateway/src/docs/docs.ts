@@ -33,12 +33,6 @@ const startScript = `SwaggerUIBundle({
 });
 `;
 
-interface Document {
-  type: string;
-  body: Buffer;
-  etag: string;
-}
-
 /** Documents by path; each is made at its first request and cached. */
 const makers: Record<string, () => { type: string; body: string | Buffer }> = {
   '/v1/openapi.json': () => ({ type: 'application/json; charset=utf-8', body: JSON.stringify(openApiDocument()) }),
@@ -49,7 +43,7 @@ const makers: Record<string, () => { type: string; body: string | Buffer }> = {
   '/docs/favicon-32x32.png': () => distributed('favicon-32x32.png', 'image/png'),
 };
 
-const made = new Map<string, Document>();
+const made = new Map<string, ReturnType<typeof makeDocument>>();
 
 /** Serves the OpenAPI document and its page; returns whether the path was one of theirs. Throws 405. */
 export function serveDocs(request: IncomingMessage, response: ServerResponse): boolean {
@@ -58,7 +52,7 @@ export function serveDocs(request: IncomingMessage, response: ServerResponse): b
   const path = pathOf(request);
   if (!Object.hasOwn(makers, path)) return false;
   if (!isReading(request, response)) return true;
-  const document = documentAt(path);
+  const document = made.get(path) ?? makeDocument(path);
   response.setHeader('ETag', document.etag);
   response.setHeader('Cache-Control', 'no-cache');
   response.setHeader('Content-Security-Policy', contentSecurityPolicy);
@@ -72,9 +66,7 @@ export function serveDocs(request: IncomingMessage, response: ServerResponse): b
   return true;
 }
 
-function documentAt(path: string): Document {
-  const known = made.get(path);
-  if (known) return known;
+function makeDocument(path: string) {
   const { type, body } = makers[path]!();
   const bytes = Buffer.from(body);
   const document = { type, body: bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` };

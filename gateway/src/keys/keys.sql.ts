@@ -40,9 +40,10 @@ export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAcco
   return row;
 }
 
-export type NewKey = Omit<KeyRow, 'id' | 'last_used_at' | 'retires_at' | 'revoked_at'>;
-
-export async function insertKey(sql: Sql, key: NewKey): Promise<KeyRow> {
+export async function insertKey(
+  sql: Sql,
+  key: Omit<KeyRow, 'id' | 'last_used_at' | 'retires_at' | 'revoked_at'>,
+): Promise<KeyRow> {
   const [row] = await sql<KeyRow[]>`
     insert into keys (account_id, name, mode, scopes, allowed_addresses, per_minute, burst, hash, last4, created_at,
       expires_at)
