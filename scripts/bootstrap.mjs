@@ -27,11 +27,7 @@ function manifests() {
 
 function currentHash() {
   const hash = createHash('sha256');
-  for (const file of manifests())
-    hash
-      .update(`${file}\0`)
-      .update(readFileSync(join(root, file)))
-      .update('\0');
+  for (const file of manifests()) hash.update(`${file}\0${readFileSync(join(root, file), 'utf8')}\0`);
   return hash.digest('hex');
 }
 

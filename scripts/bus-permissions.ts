@@ -1,8 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventDefinition, InternalRequest, ServiceName } from '@customer-platform/contracts/core';
+import {
+  type EventDefinition,
+  type InternalRequest,
+  isEvent,
+  type ServiceName,
+} from '@customer-platform/contracts/core';
 import { services } from '@customer-platform/deploy/deployables';
-import { type Node, nodesOf } from './syntax.ts';
+import { isText, type Node, nodesOf } from './syntax.ts';
 
 /** Subjects that a service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
 export interface BusPermissions {
@@ -28,17 +33,7 @@ const names = ['gateway', ...services.map(({ name }) => name)] as ServiceName[];
 export async function busPermissions(): Promise<Record<string, BusPermissions>> {
   const { requests, events } = await declared();
   const uses = new Map<ServiceName, BusUse>();
-  for (const name of names) {
-    const module = (await import(`${scope}${name}`)) as Record<string, ConsumerNames>;
-    const sources = sourcesOf(name);
-    uses.set(name, {
-      consumers: module[name]?.consumers ?? [],
-      asked: sources.flatMap(({ file, text }) => requestsNamedIn(text, requests).filter(isOthers(name, file))),
-      announced: sources.flatMap((source) => topicsIn('announce', source, sources)),
-      heard: sources.flatMap((source) => topicsIn('listen', source, sources)),
-      followed: sources.flatMap((source) => eventsFollowedIn(source, events)),
-    });
-  }
+  for (const name of names) uses.set(name, await busUseOf(name, requests, events));
   const askersOf = (name: ServiceName) =>
     names.filter(
       (asker) => asker in askedOfEveryService || uses.get(asker)!.asked.some(({ service }) => service === name),
@@ -46,13 +41,25 @@ export async function busPermissions(): Promise<Record<string, BusPermissions>> 
   return Object.fromEntries([...uses].map(([name, use]) => [name, permissionsOf(name, use, askersOf(name))]));
 }
 
-/** A service's use of the bus. */
-interface BusUse {
-  consumers: NonNullable<ConsumerNames['consumers']>;
-  asked: InternalRequest[];
-  announced: string[];
-  heard: string[];
-  followed: EventDefinition[];
+type BusUse = Awaited<ReturnType<typeof busUseOf>>;
+
+async function busUseOf(
+  name: ServiceName,
+  requests: ReadonlyMap<string, InternalRequest>,
+  events: ReadonlyMap<string, EventDefinition>,
+) {
+  const module = (await import(`${scope}${name}`)) as Record<string, ConsumerNames>;
+  const sources = sourcesOf(name);
+  // A service's own sources handle its own requests; a package sends any.
+  const isAsked = (file: string) => (request: InternalRequest) =>
+    request.service !== name || file.startsWith('packages/');
+  return {
+    consumers: module[name]?.consumers ?? [],
+    asked: sources.flatMap(({ file, text }) => requestsNamedIn(text, requests).filter(isAsked(file))),
+    announced: sources.flatMap((source) => topicsIn('announce', source, sources)),
+    heard: sources.flatMap((source) => topicsIn('listen', source, sources)),
+    followed: sources.flatMap((source) => eventsFollowedIn(source, events)),
+  };
 }
 
 function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): BusPermissions {
@@ -120,16 +127,13 @@ function sourcesOf(name: string): Source[] {
 async function declared(): Promise<{ requests: Map<string, InternalRequest>; events: Map<string, EventDefinition> }> {
   const requests = new Map<string, InternalRequest>();
   const events = new Map<string, EventDefinition>();
-  for (const file of globSync('packages/contracts/src/*/{index,events}.ts', { cwd: root }).sort()) {
-    const exported = (await import(join(root, file))) as Record<
-      string,
-      Partial<InternalRequest & EventDefinition> | null
-    >;
-    for (const [name, value] of Object.entries(exported)) {
-      if (value?.key && value.service && value.input && value.reply && !('method' in value))
-        requests.set(name, value as InternalRequest);
-      if (value?.kind && value.service && value.audience) events.set(name, value as EventDefinition);
-    }
+  const exported = (await import(join(root, 'packages/contracts/src/everything.ts'))) as Record<
+    string,
+    Partial<InternalRequest> | null
+  >;
+  for (const [name, value] of Object.entries(exported)) {
+    if (value?.key && value.input && value.reply) requests.set(name, value as InternalRequest);
+    if (isEvent(value)) events.set(name, value);
   }
   return { requests, events };
 }
@@ -147,11 +151,6 @@ export function eventsFollowedIn(
       );
     return event;
   });
-}
-
-/** Returns a filter for requests that a file sends to other services: a service's own sources handle its own requests, a package sends any. */
-function isOthers(name: ServiceName, file: string): (request: InternalRequest) => boolean {
-  return ({ service }) => service !== name || file.startsWith('packages/');
 }
 
 /** Returns the requests that a source imports by name, or reads from a namespace import of a contract. */
@@ -194,10 +193,6 @@ export function topicsIn(method: 'announce' | 'listen', { file, text }: Source, 
 function nameOf(node: unknown): string | undefined {
   const { type, name, id } = (node as Partial<Node> | null | undefined) ?? {};
   return type === 'PrivateName' ? nameOf(id) : (name as string | undefined);
-}
-
-function isText(node: unknown): node is Node & { value: string } {
-  return (node as Node | null | undefined)?.type === 'StringLiteral';
 }
 
 function constantIn(nodes: readonly Node[], name: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import { type Node, nodesOf } from './syntax.ts';
+import { identifiersIn, type Node, nodesOf } from './syntax.ts';
 
 /** Regular expression as written in a file. */
 export interface Pattern {
@@ -43,11 +43,11 @@ export function patternsOf(file: string, text: string): { patterns: Pattern[]; f
 function constantsAmong(nodes: Node[]): Map<string, Node> {
   const values = new Map<string, Node>();
   const bindings = nodes.flatMap((node) => {
-    if (node.type === 'VariableDeclarator') return namesIn(node.id as Node);
-    if (node.type === 'CatchClause') return namesIn(node.param as Node | null);
-    return ((node.params as (Node | null)[] | undefined) ?? []).flatMap(namesIn);
+    if (node.type === 'VariableDeclarator') return identifiersIn(node.id);
+    if (node.type === 'CatchClause') return identifiersIn(node.param);
+    return ((node.params as unknown[] | undefined) ?? []).flatMap((each) => identifiersIn(each));
   });
-  const counts = Map.groupBy(bindings, (name) => name);
+  const counts = Map.groupBy(bindings, ({ name }) => name);
   for (const node of nodes) {
     if (node.type !== 'VariableDeclaration' || node.kind !== 'const') continue;
     for (const { id, init } of node.declarations as { id: Node; init: Node | null }[]) {
@@ -56,28 +56,6 @@ function constantsAmong(nodes: Node[]): Map<string, Node> {
     }
   }
   return values;
-}
-
-/** Returns the names that a binding pattern binds. */
-function namesIn(binding: Node | null): string[] {
-  switch (binding?.type) {
-    case 'Identifier':
-      return [binding.name as string];
-    case 'AssignmentPattern':
-      return namesIn(binding.left as Node);
-    case 'RestElement':
-      return namesIn(binding.argument as Node);
-    case 'ArrayPattern':
-      return (binding.elements as (Node | null)[]).flatMap(namesIn);
-    case 'ObjectPattern':
-      return (binding.properties as Node[]).flatMap((property) =>
-        namesIn(property.type === 'ObjectProperty' ? (property.value as Node) : property),
-      );
-    case 'TSParameterProperty':
-      return namesIn(binding.parameter as Node);
-    default:
-      return [];
-  }
 }
 
 const textMethods = ['match', 'matchAll'];

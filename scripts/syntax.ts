@@ -40,6 +40,37 @@ export function syntaxOf(text: string): Syntax {
   return { nodes, comments, parents };
 }
 
+/** Returns whether a node is a text literal. */
+export function isText(node: unknown): node is Node & { value: string } {
+  return (node as Node | null | undefined)?.type === 'StringLiteral';
+}
+
+/** Returns the identifiers that a binding pattern binds; `takes` chooses among the properties of objects. */
+export function identifiersIn(binding: unknown, takes = (_property: Node) => true): Node[] {
+  const node = binding as Node | null | undefined;
+  const inner = (each: unknown) => identifiersIn(each, takes);
+  switch (node?.type) {
+    case 'Identifier':
+      return [node];
+    case 'PrivateName':
+      return inner(node.id);
+    case 'AssignmentPattern':
+      return inner(node.left);
+    case 'RestElement':
+      return inner(node.argument);
+    case 'TSParameterProperty':
+      return inner(node.parameter);
+    case 'ArrayPattern':
+      return (node.elements as unknown[]).flatMap(inner);
+    case 'ObjectPattern':
+      return (node.properties as Node[])
+        .filter(takes)
+        .flatMap((property) => inner(property.type === 'ObjectProperty' ? property.value : property));
+    default:
+      return [];
+  }
+}
+
 /** Returns every node of a TypeScript or JavaScript module, parents before children. Throws SyntaxError if it cannot be parsed. */
 export function nodesOf(text: string): Node[] {
   return syntaxOf(text).nodes;

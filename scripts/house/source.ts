@@ -1,5 +1,5 @@
 import { dirname, relative, resolve } from 'node:path';
-import { type Node, type Syntax, syntaxOf } from '../syntax.ts';
+import { isText, type Node, type Syntax, syntaxOf } from '../syntax.ts';
 
 /** A file of TypeScript or JavaScript. `file` is relative to the repository's root. */
 export interface Source {
@@ -25,7 +25,10 @@ export function sourceOf(file: string, text: string): Source {
 /** Returns the modules that a file names, in order. */
 export function importsOf({ syntax }: Source): Import[] {
   return syntax.nodes.flatMap((node) => {
-    const named = node.type === 'CallExpression' && isImport(node.callee) ? (node.arguments as Node[])[0] : node.source;
+    const named =
+      node.type === 'CallExpression' && (node.callee as Node).type === 'Import'
+        ? (node.arguments as Node[])[0]
+        : node.source;
     const source = node.type === 'TSImportType' ? node.argument : named;
     return isText(source) ? [{ specifier: source.value, line: source.loc.start.line }] : [];
   });
@@ -34,14 +37,6 @@ export function importsOf({ syntax }: Source): Import[] {
 /** Returns the path, from the repository's root, of the file that a relative specifier names. */
 export function targetOf(file: string, specifier: string): string {
   return relative('.', resolve(dirname(file), specifier));
-}
-
-function isImport(callee: unknown): boolean {
-  return (callee as Node).type === 'Import';
-}
-
-function isText(node: unknown): node is Node & { value: string } {
-  return (node as Node | null | undefined)?.type === 'StringLiteral';
 }
 
 const maxLines = { code: 300, test: 500 };

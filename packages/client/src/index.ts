@@ -1,9 +1,9 @@
-import { operationsByKey } from '@customer-platform/contracts';
+import { operations, type operationsByKey } from '@customer-platform/contracts';
 import {
   type BodyInput,
   ErrorEnvelope,
-  isOperation,
   type Operation,
+  type OperationsIn,
   type ParamsInput,
   type QueryInput,
   type ResponseOf,
@@ -38,11 +38,7 @@ export type CallInput<O extends Operation> = Required<'params', ParamsInput<O>> 
     signal?: AbortSignal;
   };
 
-type Operations = {
-  [Key in keyof typeof operationsByKey as (typeof operationsByKey)[Key] extends Operation
-    ? Key
-    : never]: (typeof operationsByKey)[Key] extends infer O extends Operation ? O : never;
-};
+type Operations = OperationsIn<typeof operationsByKey>;
 
 type NeedsInput<O extends Operation> = Empty extends CallInput<O> ? false : true;
 
@@ -72,9 +68,9 @@ export class PlatformError extends Error {
 
 /** Creates a client with a typed method per operation. They throw PlatformError for error responses, or fetch's error of the last retry. */
 export function createClient(options: ClientOptions): Client {
-  const methods = Object.values(operationsByKey)
-    .filter(isOperation)
-    .map((operation) => [operation.key, (input: AnyInput = {}) => send(operation, input, options)] as const);
+  const methods = operations.map((operation) => {
+    return [operation.key, (input: AnyInput = {}) => send(operation, input, options)] as const;
+  });
   return Object.fromEntries(methods) as unknown as Client;
 }
 
