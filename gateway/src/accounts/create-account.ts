@@ -13,7 +13,6 @@ export const createAccount = implement(adminOperations.createAccount, {
       fail('invalid_request', `country must be an ISO 3166 code such as DE, not ${body.country}`, 'country');
     }
     const plan = body.plan ?? { name: 'standard', api: true, modules: [...moduleNames] };
-    const limit = body.rate_limit ?? defaultRateLimit;
     const wanted: NewAccount = {
       parent_id: null,
       name: body.name,
@@ -25,8 +24,7 @@ export const createAccount = implement(adminOperations.createAccount, {
       plan_api: plan.api,
       plan_modules: inOrder(plan.modules),
       modules_off: moduleNames.filter((name) => body.modules?.[name]?.on === false),
-      per_minute: limit.per_minute,
-      burst: limit.burst,
+      ...(body.rate_limit ?? defaultRateLimit),
     };
     const account = await insertAccount(tx, wanted, now);
     const twin = { ...wanted, parent_id: account.account_id, name: sandboxName(body.name) };

@@ -49,7 +49,7 @@ export interface BodyTerms {
   continues: boolean;
 }
 
-/** Where a body is kept until it is whole; `letGo`, which is idempotent, frees the room that it takes. */
+/** Storage of a body until it is whole; `letGo`, which is idempotent, frees it. */
 type Kept = { add(chunk: Buffer): void | Promise<void>; stream(): Readable; letGo(): void };
 
 /** Returns whether a request has a body. */

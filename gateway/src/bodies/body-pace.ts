@@ -73,14 +73,10 @@ export class BodyPace {
     const { request, deadlineMs } = watched;
     if (nowMs >= deadlineMs) return true;
     const bytes = request.socket.bytesRead;
-    if (request.isPaused()) {
-      watched.windowBeganMs = nowMs;
-      watched.windowBeganBytes = bytes;
-      return false;
-    }
     const lengthMs = nowMs - watched.windowBeganMs;
-    if (lengthMs < this.#pace.windowMs) return false;
-    const isSlow = bytes - watched.windowBeganBytes < (this.#pace.bytesPerSecond * lengthMs) / 1_000;
+    const isPaused = request.isPaused();
+    if (!isPaused && lengthMs < this.#pace.windowMs) return false;
+    const isSlow = !isPaused && bytes - watched.windowBeganBytes < (this.#pace.bytesPerSecond * lengthMs) / 1_000;
     watched.windowBeganMs = nowMs;
     watched.windowBeganBytes = bytes;
     return isSlow;

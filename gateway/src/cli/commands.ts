@@ -2,32 +2,20 @@ import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 
-/** A command-line flag, read from the contract. */
-export interface Flag {
-  /** The field's name in the contract: `allowed_addresses`; on the command line `--allowed-addresses`. */
-  field: string;
-  kind: 'text' | 'number' | 'boolean' | 'list' | 'json';
-  isRequired: boolean;
-  description: string;
-}
-
 /** A command: `accounts create`, made of the operation createAccount. */
-export interface Command {
-  noun: string;
-  verb: string;
-  operation: Operation;
-  /** Path parameters, given in this order as plain arguments. */
-  parameters: string[];
-  flags: Flag[];
-}
+export type Command = (typeof commands)[number];
+
+/** A command-line flag, read from the contract. */
+type Flag = Command['flags'][number];
 
 /** Every command, in the order of the contracts. */
-export const commands: Command[] = Object.values<Operation>(adminOperations).map((operation) => {
+export const commands = Object.values<Operation>(adminOperations).map((operation) => {
   const [, verb, noun] = /^([a-z]+)([A-Z]\w*)$/.exec(operation.key)!;
   return {
     noun: pluralOf(noun!.toLowerCase()),
     verb: verb!,
     operation,
+    /** Given in this order as plain arguments. */
     parameters: [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
     flags: flagsOf(operation.body ?? operation.query),
   };
@@ -79,7 +67,7 @@ interface JsonSchema {
   required?: string[];
 }
 
-function flagsOf(schema: z.ZodObject | undefined): Flag[] {
+function flagsOf(schema: z.ZodObject | undefined) {
   if (!schema) return [];
   const whole = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
   const { properties = {}, required = [] } = whole;
@@ -87,6 +75,7 @@ function flagsOf(schema: z.ZodObject | undefined): Flag[] {
     const named = property.$ref === undefined ? undefined : whole.$defs?.[property.$ref.replace('#/$defs/', '')];
     const described = { ...named, ...property };
     return {
+      /** The field's name in the contract: `allowed_addresses`; on the command line `--allowed-addresses`. */
       field,
       kind: kindOf(described),
       isRequired: required.includes(field),
@@ -95,7 +84,7 @@ function flagsOf(schema: z.ZodObject | undefined): Flag[] {
   });
 }
 
-function kindOf({ type, items }: JsonSchema): Flag['kind'] {
+function kindOf({ type, items }: JsonSchema) {
   if (type === 'array') return items?.type === 'object' ? 'json' : 'list';
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'boolean') return 'boolean';

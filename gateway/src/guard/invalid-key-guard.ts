@@ -105,8 +105,7 @@ export class InvalidKeyGuard {
 
   async #countOf(network: string): Promise<number> {
     try {
-      const [windowUs, limit] = [String(windowMs * 1_000), String(maxInvalidKeys)];
-      const count = this.#redis.countWithin(countKey(network), windowUs, limit, randomUUID());
+      const count = this.#redis.countWithin(countKey(network), windowMs * 1_000, maxInvalidKeys, randomUUID());
       return await withTimeout(this.#redis.timeoutMs, count);
     } catch (error) {
       this.#log.debug({ err: error }, 'Redis does not respond; this process counts invalid keys alone');

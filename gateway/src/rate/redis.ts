@@ -43,7 +43,7 @@ return count`;
 export type GatewayRedis = Redis & {
   /** Takes the number of buckets, their names, then interval, burst and cost of each. */
   takeRequests(count: number, ...bucketsAndArguments: string[]): Promise<number[]>;
-  countWithin(key: string, windowUs: string, limit: string, distinct: string): Promise<number>;
+  countWithin(key: string, windowUs: number, limit: number, distinct: string): Promise<number>;
   /** Longest wait for a reply from Redis, in milliseconds; then each gateway limits by itself. */
   timeoutMs: number;
 };
