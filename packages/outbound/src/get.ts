@@ -51,8 +51,6 @@ export type Getter = {
   close(): Promise<void>;
 };
 
-const defaultTimeoutMs = 15_000;
-const defaultMaxBodyBytes = 5 * 1_048_576;
 const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
@@ -71,7 +69,7 @@ class GetFailure extends Error {
  * checked again, and never more of a body in memory than its limit.
  */
 export function createGetter(options: GetterOptions): Getter {
-  const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes } = options;
+  const { timeoutMs = 15_000, maxBodyBytes = 5 * 1_048_576 } = options;
   const connect = createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs });
   const pools = new ConnectionPools(connect, options);
   const sentAlways = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
@@ -79,13 +77,13 @@ export function createGetter(options: GetterOptions): Getter {
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
     const entry = pools.take(request.poolKey, url.origin);
     try {
-      const target = {
+      const response = await entry.resending.request({
+        origin: url.origin,
         path: url.pathname + url.search,
-        method: 'GET' as const,
+        method: 'GET',
         headers: { ...sentAlways, ...request.headers },
         signal,
-      };
-      const response = await entry.resending.request({ ...target, origin: url.origin });
+      });
       const location = response.headers.location;
       if (redirectStatuses.has(response.statusCode) && typeof location === 'string') {
         response.body.on('error', () => undefined).destroy();
