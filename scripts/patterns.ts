@@ -94,14 +94,10 @@ function textOf(node: Node, constants: Map<string, Node>, depth = 0): string | u
       return node.value as string;
     case 'RegExpLiteral':
       return node.pattern as string;
-    case 'TemplateLiteral': {
-      const quasis = (node.quasis as { value: { cooked: string } }[]).map(({ value }) => value.cooked);
-      const texts = (node.expressions as Node[]).map(inner);
-      if (texts.includes(undefined)) return undefined;
-      return quasis.map((quasi, index) => quasi + (texts[index] ?? '')).join('');
-    }
+    case 'TemplateLiteral':
+      return templateText(node, 'cooked', inner);
     case 'TaggedTemplateExpression':
-      return rawTextOf(node, inner);
+      return isMethod(node.tag, 'String', 'raw') ? templateText(node.quasi as Node, 'raw', inner) : undefined;
     case 'BinaryExpression': {
       const [left, right] = [inner(node.left), inner(node.right)];
       return node.operator === '+' && left !== undefined && right !== undefined ? left + right : undefined;
@@ -115,21 +111,23 @@ function textOf(node: Node, constants: Map<string, Node>, depth = 0): string | u
     case 'NewExpression':
       return nameOf(node.callee as Node) === 'RegExp' ? inner((node.arguments as Node[])[0]) : undefined;
     case 'CallExpression':
-      return isEscape(node.callee as Node) ? escapedText : undefined;
+      return isMethod(node.callee, 'RegExp', 'escape') ? escapedText : undefined;
     default:
       return undefined;
   }
 }
 
-function rawTextOf(node: Node, inner: (each: unknown) => string | undefined): string | undefined {
-  const isRaw = methodOf(node.tag as Node) === 'raw' && ((node.tag as Node).object as Node).name === 'String';
-  if (!isRaw) return undefined;
-  const { quasis, expressions } = node.quasi as { quasis: { value: { raw: string } }[]; expressions: Node[] };
-  const texts = expressions.map(inner);
+function templateText(
+  { quasis, expressions }: Node,
+  form: 'cooked' | 'raw',
+  inner: (each: unknown) => string | undefined,
+): string | undefined {
+  const texts = (expressions as Node[]).map(inner);
   if (texts.includes(undefined)) return undefined;
-  return quasis.map(({ value }, index) => value.raw + (texts[index] ?? '')).join('');
+  const parts = quasis as { value: Record<typeof form, string> }[];
+  return parts.map(({ value }, index) => value[form] + (texts[index] ?? '')).join('');
 }
 
-function isEscape(callee: Node): boolean {
-  return methodOf(callee) === 'escape' && (callee.object as Node).name === 'RegExp';
+function isMethod(callee: unknown, object: string, method: string): boolean {
+  return methodOf(callee as Node) === method && ((callee as Node).object as Node).name === object;
 }

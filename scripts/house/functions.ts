@@ -2,8 +2,8 @@ import type { Node, Syntax } from '../syntax.ts';
 import type { Exception } from './ratchet.ts';
 import type { Source } from './source.ts';
 
-export const maxFunctionLines = 70;
-export const maxParameters = 4;
+const maxFunctionLines = 70;
+const maxParameters = 4;
 
 const functionTypes = [
   'FunctionDeclaration',
@@ -16,32 +16,23 @@ const functionTypes = [
 
 /** Returns the functions of more than 70 lines, signature included. A `describe` of tests is no function but a heading. */
 export function longFunctionsOf(source: Source): Exception[] {
-  return functionsOf(source)
-    .map(({ node, ...rest }) => ({ ...rest, number: node.loc.end.line - node.loc.start.line + 1 }))
-    .filter(({ number }) => number > maxFunctionLines)
-    .map(({ name, number, where }) => {
-      const sentence = `${nameWithin(name)} has ${number} lines; ${maxFunctionLines} are the most`;
-      return { name, number, where, sentence };
-    });
+  const linesOf = ({ loc }: Node) => loc.end.line - loc.start.line + 1;
+  return exceptionsOf(source, linesOf, maxFunctionLines, `lines; ${maxFunctionLines} are the most`);
 }
 
 /** Returns the functions of more than four positional parameters. */
 export function wideFunctionsOf(source: Source): Exception[] {
-  return functionsOf(source)
-    .map(({ node, ...rest }) => ({ ...rest, number: parametersOf(node) }))
-    .filter(({ number }) => number > maxParameters)
-    .map(({ name, number, where }) => {
-      const sentence = `${nameWithin(name)} has ${number} positional parameters; ${maxParameters} are the most, an object has the rest`;
-      return { name, number, where, sentence };
-    });
+  const parametersOf = ({ params }: Node) => (params as Node[]).filter((each) => each.name !== 'this').length;
+  const most = `positional parameters; ${maxParameters} are the most, an object has the rest`;
+  return exceptionsOf(source, parametersOf, maxParameters, most);
 }
 
-function parametersOf(node: Node): number {
-  return (node.params as Node[]).filter((each) => each.name !== 'this').length;
-}
-
-function nameWithin(name: string): string {
-  return name.slice(name.indexOf(' ') + 1);
+function exceptionsOf(source: Source, numberOf: (node: Node) => number, most: number, told: string): Exception[] {
+  return functionsOf(source).flatMap(({ node, name, where }) => {
+    const number = numberOf(node);
+    const within = name.slice(name.indexOf(' ') + 1);
+    return number > most ? [{ name, number, where, sentence: `${within} has ${number} ${told}` }] : [];
+  });
 }
 
 /** Returns each function with a name that is the only one in its file, such as `src/a.ts Queue.take` or `src/a.ts start > callback of map`. */
