@@ -53,16 +53,12 @@ export async function lockAccount(tx: Sql, id: string): Promise<void> {
 export async function updateAccountRows(
   tx: Sql,
   id: string,
-  settings: AccountSettings,
+  { name, ...others }: AccountSettings,
   now: Date,
 ): Promise<AccountRow[]> {
   return await tx<AccountRow[]>`
-    update accounts
-    set name = case when account_id = ${id} then ${settings.name} else ${sandboxName(settings.name)} end,
-      status = ${settings.status}, timezone = ${settings.timezone}, plan_name = ${settings.plan_name},
-      plan_api = ${settings.plan_api}, plan_modules = ${settings.plan_modules}::text[],
-      modules_off = ${settings.modules_off}::text[], per_minute = ${settings.per_minute}, burst = ${settings.burst},
-      updated_at = ${now}
+    update accounts set ${tx({ ...others, updated_at: now })},
+      name = case when account_id = ${id} then ${name} else ${sandboxName(name)} end
     where account_id = ${id} or parent_id = ${id}
     returning *`;
 }

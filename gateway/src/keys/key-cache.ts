@@ -22,17 +22,12 @@ const maxAbsent = 5_000;
 /** Most reads of a key that changes meanwhile, before it is used without being cached. */
 const maxReadings = 3;
 
-interface Entry {
-  record: KeyRecord;
-  readAtMs: number;
-}
-
 /** Cache of keys by their hash. Bounded: the least recently used is evicted. */
 export class KeyCache {
   readonly #sql: Database;
   readonly #changes: ChangeFeed;
   readonly #contextSecret: string;
-  readonly #known = new LRUCache<string, Entry>({ max: maxKnown });
+  readonly #known = new LRUCache<string, { record: KeyRecord; readAtMs: number }>({ max: maxKnown });
   readonly #absent = new LRUCache<string, true>({ max: maxAbsent, ttl: absentMs });
   readonly #reading = new Map<string, Promise<KeyRecord | null>>();
 

@@ -1,11 +1,8 @@
-import { type ContextRequest, contextSigner, signContext } from '@customer-platform/service-kit';
+import { contextSigner } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
 import { parseRange } from '../client-address.ts';
 import { ratePolicy } from '../rate/rate-policy.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
-
-/** Lifetime of a signed context: the longest time that a request may take to arrive. */
-const contextLifetimeMs = 90_000;
 
 /** All that a request needs of its key, computed once when the key is read. */
 export type KeyRecord = ReturnType<typeof toKeyRecord>;
@@ -35,9 +32,4 @@ export function toKeyRecord(row: KeyWithAccount, contextSecret: string) {
     seenFrom: '',
     seenAtMs: 0,
   };
-}
-
-/** Returns the context that is forwarded with one request of this key, valid for that request alone. */
-export function contextOf(record: KeyRecord, request: ContextRequest, nowMs: number): string {
-  return signContext(record.signer, request, nowMs + contextLifetimeMs);
 }

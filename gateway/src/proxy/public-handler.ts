@@ -6,13 +6,13 @@ import {
   type Logger,
   sendAllow,
   serviceUnavailable,
+  signContext,
   telemetryEnabled,
   traceHeaders,
 } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
-import { contextOf } from '../keys/key-record.ts';
 import type { Upstream } from '../upstream.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
@@ -23,6 +23,8 @@ import { refuse } from './respond.ts';
 import type { RouteTable } from './route-table.ts';
 import { traceRequest } from './trace-request.ts';
 
+/** Lifetime of a signed context: the longest time that a request may take to arrive. */
+const contextLifetimeMs = 90_000;
 /** Longer than any hook's token: keeps the cache of tokens small. */
 const maxTokenLength = 200;
 
@@ -79,15 +81,17 @@ async function serve(
     authorise(record, operation);
     if (operation.service === 'gateway') sendMe(request, response, record);
     else {
-      const upstream = upstreamOf(parts, operation.service);
+      const { service } = operation;
+      const upstream = parts.services.get(service);
+      if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
       const limit = operation.bodyLimit ?? defaultBodyLimit;
       limitBody(request, limit);
       const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
       const isHere = !hasBody(request) || parts.bodies.takeAtOnce(request, response, terms);
       const body = isHere ? undefined : await parts.bodies.take(request, response, terms);
       const { target } = path!;
-      const signed = { service: operation.service, method: request.method!, target };
-      const context = contextOf(record, signed, Date.now());
+      const scope = { service, method: request.method!, target };
+      const context = signContext(record.signer, scope, Date.now() + contextLifetimeMs);
       request.url = target;
       setHeaders(request, { context, requestId });
       upstream.forward(request, response, record.ownerId, body);
@@ -120,12 +124,6 @@ async function forwardHook(
     request.url = target;
     setHeaders(request, { context: undefined, requestId: call.requestId });
   });
-}
-
-function upstreamOf(parts: PublicParts, service: ServiceName): Upstream {
-  const upstream = parts.services.get(service);
-  if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
-  return upstream;
 }
 
 function setHeaders(request: IncomingMessage, ours: { context: string | undefined; requestId: string }): void {
