@@ -88,9 +88,6 @@ function pathBetween(start: string, end: string, leaving: Map<string, Edge[]>): 
 function sentenceOf(circle: Edge[]): string {
   const [first] = circle;
   const children = [...circle, first!].map(({ from }) => from).join(' -> ');
-  const [where, ...steps] = circle
-    .map(({ text }) => text)
-    .join('; ')
-    .split(' ');
-  return `${where}: ${steps.join(' ')}, which closes the circle ${children} in ${first!.folder}; move what both need into a place of its own`;
+  const imports = circle.map(({ text }) => text).join('; ');
+  return `${imports.replace(' ', ': ')}, which closes the circle ${children} in ${first!.folder}; move what both need into a place of its own`;
 }

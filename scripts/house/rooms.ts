@@ -12,6 +12,7 @@ const scope = '@customer-platform/';
 const [contracts, kit, core] = [`${scope}contracts`, `${scope}service-kit`, `${scope}contracts/core`];
 const [contactCopy, documents] = [`${scope}contact-copy`, `${scope}documents`];
 const [outbound, phoneNumber] = [`${scope}outbound`, `${scope}phone-number`];
+const [client, deploy, gateway, testkit] = [`${scope}client`, `${scope}deploy`, `${scope}gateway`, `${scope}testkit`];
 const within =
   (...packages: string[]) =>
   (specifier: string) =>
@@ -31,37 +32,17 @@ export const rooms: Room[] = [
   { folder: 'packages/documents', name: 'documents', mayImport: within(kit) },
   { folder: 'packages/phone-number', name: 'phone-number', mayImport: () => false },
   { folder: 'packages/client', name: 'client', mayImport: within(contracts) },
-  {
-    folder: 'packages/testkit',
-    name: 'testkit',
-    mayImport: within(contracts, kit, `${scope}client`, `${scope}deploy`, `${scope}gateway`),
-  },
+  { folder: 'packages/testkit', name: 'testkit', mayImport: within(contracts, kit, client, deploy, gateway) },
   { folder: 'gateway', name: 'gateway', mayImport: within(contracts, kit) },
   { folder: 'deploy', name: 'deploy', mayImport: () => false },
-  {
-    folder: 'bench',
-    name: 'bench',
-    mayImport: within(
-      contracts,
-      kit,
-      outbound,
-      `${scope}client`,
-      `${scope}deploy`,
-      `${scope}gateway`,
-      `${scope}testkit`,
-    ),
-  },
-  {
-    folder: 'tests',
-    name: 'tests',
-    mayImport: within(contracts, `${scope}client`, `${scope}deploy`, `${scope}testkit`),
-  },
+  { folder: 'bench', name: 'bench', mayImport: within(contracts, kit, outbound, client, deploy, gateway, testkit) },
+  { folder: 'tests', name: 'tests', mayImport: within(contracts, client, deploy, testkit) },
   { folder: 'scripts', name: 'scripts', mayImport: () => true },
   ...services,
 ];
 
 /** Returns whether tests may import a package that their room's code may not. */
-const forTests = within(`${scope}testkit`, `${scope}client`, `${scope}deploy`, contracts, kit);
+const forTests = within(testkit, client, deploy, contracts, kit);
 
 /** Packages of others that a room's code may import: those that its package.json names. Tests may import any. */
 function declaredIn(folder: string): Set<string> {
