@@ -1,5 +1,5 @@
-export { type AddressRange, parseAddressRanges } from './address-ranges.ts';
-export { createGetter, type GetError, type GetRequest, type GetResult, type Getter } from './get.ts';
+export { parseAddressRanges } from './address-ranges.ts';
+export { createGetter, type GetResult, type Getter } from './get.ts';
 export {
   ConnectError,
   checkPageUrl,
