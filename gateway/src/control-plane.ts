@@ -12,6 +12,7 @@ import {
   sendError,
 } from '@customer-platform/service-kit';
 import type { AdminResources } from './admin-operation.ts';
+import type { PublicParts } from './proxy/public-handler.ts';
 import type { GatewayConfig } from './settings.ts';
 import { WrongTokens } from './wrong-tokens.ts';
 
@@ -37,11 +38,7 @@ export function controlPlane(
   foundation: Foundation<GatewayConfig>,
   operations: readonly BoundOperation<AdminResources>[],
   resources: AdminResources,
-  options: {
-    /** Serves health, which needs no token; returns whether the path was its. */
-    serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
-    addressOf(request: IncomingMessage): string;
-  },
+  options: Pick<PublicParts, 'serveHealth' | 'addressOf'>,
 ) {
   const { log, config } = foundation;
   const app = createApp();

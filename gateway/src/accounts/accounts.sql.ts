@@ -63,14 +63,15 @@ export async function updateAccountRows(
     returning *`;
 }
 
-/** Lists accounts newest first, without sandboxes. */
+/** Lists accounts newest first, without sandboxes; `after` is the id of one. */
 export async function selectAccounts(
   sql: Sql,
   limit: number,
-  after: AccountRow | undefined,
+  after: string | undefined,
 ): Promise<AccountWithSandbox[]> {
   const older = after
-    ? sql`and (accounts.created_at, accounts.account_id) < (${after.created_at}, ${after.account_id})`
+    ? sql`and (accounts.created_at, accounts.account_id) <
+        (select created_at, account_id from accounts where account_id = ${after})`
     : sql``;
   return await sql<AccountWithSandbox[]>`
     select accounts.*, sandbox.account_id as sandbox_id

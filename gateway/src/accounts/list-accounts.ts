@@ -1,5 +1,5 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { readPage, type Sql, uuidCursor } from '@customer-platform/service-kit';
+import { readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../admin-operation.ts';
 import { toAccount } from './account-shape.ts';
 import { findAccountRow, selectAccounts } from './accounts.sql.ts';
@@ -8,15 +8,10 @@ import { findAccountRow, selectAccounts } from './accounts.sql.ts';
 export const listAccounts = implement(adminOperations.listAccounts, {
   async handle({ tx, query }) {
     return await readPage(query, {
-      position: (cursor) => findParent(tx, uuidCursor(cursor)),
+      position: uuidPosition(async (id) => (await findAccountRow(tx, id))?.parent_id === null),
       rows: (after, limit) => selectAccounts(tx, limit, after),
       item: toAccount,
       cursor: 'account_id',
     });
   },
 });
-
-async function findParent(tx: Sql, id: string) {
-  const row = await findAccountRow(tx, id);
-  return row?.parent_id === null ? row : undefined;
-}

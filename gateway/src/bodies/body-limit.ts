@@ -14,13 +14,12 @@ export const defaultBodyLimit = mebibyte;
 /** Throws 413 for a body whose stated length is over `limit` bytes, and 400 for a coding other than chunked. */
 export function limitBody(request: IncomingMessage, limit: number): void {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  if (coding !== undefined) {
-    if (coding.toLowerCase() !== 'chunked') {
-      throw new ApiError('invalid_request', 'body must be sent with no Transfer-Encoding other than chunked', {
-        field: 'body',
-      });
-    }
-  } else if (length !== undefined && Number(length) > limit) throw tooLarge(limit);
+  if (coding === undefined) {
+    if (Number(length) > limit) throw tooLarge(limit);
+  } else if (coding.toLowerCase() !== 'chunked') {
+    const message = 'body must be sent with no Transfer-Encoding other than chunked';
+    throw new ApiError('invalid_request', message, { field: 'body' });
+  }
 }
 
 /** Returns the refusal of a body over `limit` bytes. */

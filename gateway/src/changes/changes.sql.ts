@@ -14,11 +14,7 @@ export async function latestChange(sql: Sql): Promise<number> {
 }
 
 /** Returns changes after `number`, oldest first, at most `limit`. */
-export async function changesAfter(
-  sql: Sql,
-  number: number,
-  limit: number,
-): Promise<{ number: number; account_id: string }[]> {
+export async function changesAfter(sql: Sql, number: number, limit: number) {
   return await sql<{ number: number; account_id: string }[]>`
     select number, account_id from changes where number > ${number} order by number limit ${limit}`;
 }
