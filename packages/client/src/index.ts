@@ -40,13 +40,11 @@ export type CallInput<O extends Operation> = Required<'params', ParamsInput<O>> 
 
 type Operations = OperationsIn<typeof operationsByKey>;
 
-type NeedsInput<O extends Operation> = Empty extends CallInput<O> ? false : true;
-
 /** One method per operation, under its key: `client.bookAppointment({ body: { … } })`. */
 export type Client = {
-  readonly [Key in keyof Operations]: NeedsInput<Operations[Key]> extends true
-    ? (input: CallInput<Operations[Key]>) => Promise<ResponseOf<Operations[Key]>>
-    : (input?: CallInput<Operations[Key]>) => Promise<ResponseOf<Operations[Key]>>;
+  readonly [Key in keyof Operations]: Empty extends CallInput<Operations[Key]>
+    ? (input?: CallInput<Operations[Key]>) => Promise<ResponseOf<Operations[Key]>>
+    : (input: CallInput<Operations[Key]>) => Promise<ResponseOf<Operations[Key]>>;
 };
 
 /** Error response of the API: its HTTP status, code, message, the invalid field, and the request id. */
