@@ -13,17 +13,15 @@ const idleSocketMs = 60_000;
 const quietMs = 5_000;
 
 /** The bounds of an upstream. */
-export interface UpstreamBounds {
+interface UpstreamBounds {
   /** Longest time until a service responds, and then of its silence or of a client that does not read. */
-  timeoutMs: number;
+  timeoutMs?: number;
   /** Most concurrent requests to the service. */
-  sockets: number;
+  sockets?: number;
   /** Most requests that wait for a socket, and how long; more are refused. */
-  waiting: number;
-  waitMs: number;
+  waiting?: number;
+  waitMs?: number;
 }
-
-const defaultBounds: UpstreamBounds = { timeoutMs: 30_000, sockets: 256, waiting: 1_000, waitMs: 10_000 };
 
 const permit = Symbol('permit');
 type Permitted = ServerResponse & { [permit]?: (() => void) | undefined };
@@ -32,13 +30,8 @@ type Permitted = ServerResponse & { [permit]?: (() => void) | undefined };
  * Returns the upstream of one service: a fixed target with keep-alive connections that owners share. The request's URL
  * and headers are sent as they are at the call. A service that is silent for too long results in 503.
  */
-export function forwarder(
-  target: string,
-  service: string,
-  log: Logger,
-  bounds: Partial<UpstreamBounds> = {},
-): Upstream {
-  const { timeoutMs, sockets, waiting, waitMs } = { ...defaultBounds, ...bounds };
+export function forwarder(target: string, service: string, log: Logger, bounds: UpstreamBounds = {}): Upstream {
+  const { timeoutMs = 30_000, sockets = 256, waiting = 1_000, waitMs = 10_000 } = bounds;
   const url = new URL(target);
   const Agent = url.protocol === 'https:' ? HttpsAgent : HttpAgent;
   const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
