@@ -1,6 +1,5 @@
 import { inWorkTransaction, type WorkCall } from '@customer-platform/service-kit';
-import { changePlans } from '../plans/change-plan.ts';
-import { planEvents } from '../plans/plan-events.ts';
+import { changePlansAtWork } from '../plans/change-plan.ts';
 import { failPlanning } from '../plans/plan-state.ts';
 import { selectPlan } from '../plans/plans.sql.ts';
 import { settleOpenCalls } from '../usage/ledger.sql.ts';
@@ -33,15 +32,11 @@ export async function failPlan(
 
 /** Fails a locked plan that has an agent, and emits its event. */
 export async function failHeldPlan(
-  { tx, emit, findAccounts }: WorkCall<undefined>,
-  { account_id: accountId, id, trace }: planning.Claim,
+  call: WorkCall<undefined>,
+  { account_id, id }: planning.Claim,
   lastError: string,
 ): Promise<void> {
-  const account = findAccounts([accountId]).get(accountId);
-  const plan = await selectPlan(tx, accountId, id);
+  const plan = await selectPlan(call.tx, account_id, id);
   if (!plan) throw new Error(`plan ${id} has no agent, and cannot fail`);
-  const fail = (row: typeof plan) => failPlanning(row, lastError);
-  const [changed] = await changePlans(tx, [plan], fail, () => account?.timezone ?? 'UTC');
-  const { outcome, plan: shown, previous } = changed!;
-  if (account) emit(planEvents[outcome], account, { plan: shown, previous }, trace ?? undefined);
+  await changePlansAtWork(call, [plan], (row) => failPlanning(row, lastError));
 }

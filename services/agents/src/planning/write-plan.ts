@@ -1,9 +1,8 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { inWorkTransaction } from '@customer-platform/service-kit';
+import { changedValues, inWorkTransaction } from '@customer-platform/service-kit';
 import { selectAgent } from '../agents/agents.sql.ts';
-import { replaced } from '../plans/change-plan.ts';
+import { planEvents } from '../plans/change-plan.ts';
 import { toPlan } from '../plans/plan.ts';
-import { planEvents } from '../plans/plan-events.ts';
 import { endPlanning } from '../plans/plan-state.ts';
 import { selectPlan, writePlannedPlan } from '../plans/plans.sql.ts';
 import { type Claim, holdPlan } from './planning.sql.ts';
@@ -29,7 +28,7 @@ export async function writePlan(
     await writePlannedPlan(tx, account.id, claim.id, { ...plan, goal, rationale });
     if (!became) return;
     const current = toPlan((await selectPlan(tx, account.id, claim.id))!, account.timezone);
-    const previous = replaced(toPlan(former, account.timezone), current);
+    const previous = changedValues(toPlan(former, account.timezone), current) ?? {};
     emit(planEvents[became], account, { plan: current, previous }, claim.trace ?? undefined);
   });
 }

@@ -7,9 +7,6 @@ import { approveStep } from './plan-state.ts';
 /** Approves a step. The first approval of a step approves the plan. */
 export const approvePlanStep = implement(contract.approvePlanStep, {
   find: findStep,
-  handle(call) {
-    const { plan, step } = call.found;
-    return decidePlan(call, plan, (locked, decision) => approveStep(locked, step, decision));
-  },
+  handle: (call) => decidePlan(call, call.found.plan, (plan, decision) => approveStep(plan, call.found.step, decision)),
   committed: ({ stepRunner }) => stepRunner.wake(),
 });

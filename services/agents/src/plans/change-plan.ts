@@ -1,11 +1,22 @@
-import type { Plan } from '@customer-platform/contracts/agents';
-import { changedValues, type Sql } from '@customer-platform/service-kit';
+import * as contract from '@customer-platform/contracts/agents';
+import { changedValues, type Sql, type WorkCall } from '@customer-platform/service-kit';
 import { toPlan } from './plan.ts';
+import type { PlanOutcome } from './plan-state.ts';
 import { type PlanRow, savePlans } from './plans.sql.ts';
+
+/** Events by outcome. */
+export const planEvents = {
+  awaiting_approval: contract.planAwaitingApproval,
+  approved: contract.planApproved,
+  rejected: contract.planRejected,
+  expired: contract.planExpired,
+  completed: contract.planCompleted,
+  failed: contract.planFailed,
+} as const satisfies Record<PlanOutcome, unknown>;
 
 /** Data of a plan's event: the plan after a change, and the former values of the fields that changed. */
 export interface PlanChange {
-  plan: Plan;
+  plan: contract.Plan;
   previous: Record<string, unknown>;
 }
 
@@ -20,13 +31,22 @@ export async function changePlans<Outcome>(
     const former = toPlan(row, timezoneOf(row));
     const outcome = change(row);
     const plan = toPlan(row, timezoneOf(row));
-    return { row, outcome, plan, previous: replaced(former, plan) };
+    return { row, outcome, plan, previous: changedValues(former, plan) ?? {} };
   });
   if (changed.length > 0) await savePlans(tx, rows);
   return changed;
 }
 
-/** Returns the former values of the fields that changed. */
-export function replaced(former: Plan, current: Plan): Record<string, unknown> {
-  return changedValues(former, current) ?? {};
+/** Changes locked plans like `changePlans`, in work that no request started, and emits their outcomes in their traces. */
+export async function changePlansAtWork(
+  { tx, emit, findAccounts }: WorkCall<unknown>,
+  rows: readonly PlanRow[],
+  change: (row: PlanRow) => PlanOutcome | undefined,
+): Promise<void> {
+  const accounts = findAccounts(rows.map(({ account_id }) => account_id));
+  const timezoneOf = (row: PlanRow) => accounts.get(row.account_id)?.timezone ?? 'UTC';
+  for (const { row, outcome, plan, previous } of await changePlans(tx, rows, change, timezoneOf)) {
+    const account = accounts.get(row.account_id);
+    if (outcome && account) emit(planEvents[outcome], account, { plan, previous }, row.trace ?? undefined);
+  }
 }

@@ -1,7 +1,6 @@
 import type { Plan } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
-import { changePlans, type PlanChange } from './change-plan.ts';
-import { planEvents } from './plan-events.ts';
+import { changePlans, type PlanChange, planEvents } from './change-plan.ts';
 import type { Decided, Decision } from './plan-state.ts';
 import type { PlanRow } from './plans.sql.ts';
 

@@ -1,13 +1,11 @@
-import type { Sql } from '@customer-platform/service-kit';
-import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
+import type { approvePlanStep } from '@customer-platform/contracts/agents';
+import type { Call } from '@customer-platform/service-kit';
+import { lockPlan } from './plans.sql.ts';
+
+type StepCall = Pick<Call<typeof approvePlanStep>, 'account' | 'tx' | 'params'>;
 
 /** Locks a plan. Returns it with one of its steps, or undefined if it has none with this id. */
-export async function findStep(call: {
-  account: { id: string };
-  tx: Sql;
-  params: { plan_id: number; step_id: number };
-}): Promise<{ plan: PlanRow; step: StepRow } | undefined> {
-  const { account, tx, params } = call;
+export async function findStep({ account, tx, params }: StepCall) {
   const plan = await lockPlan(tx, account.id, params.plan_id);
   const step = plan?.steps.find(({ id }) => id === params.step_id);
   return plan && step && { plan, step };

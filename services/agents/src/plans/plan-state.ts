@@ -21,7 +21,7 @@ export interface PlanState<Step extends StepState = StepState> {
   steps: Step[];
 }
 
-/** An outcome of a plan that has an event; see plan-events.ts. */
+/** An outcome of a plan that has an event; see change-plan.ts. */
 export type PlanOutcome = 'awaiting_approval' | 'approved' | 'rejected' | 'expired' | 'completed' | 'failed';
 
 /** Result of a decision: why it is refused, as a sentence, or the plan's outcome, if it has one. */

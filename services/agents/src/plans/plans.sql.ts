@@ -1,13 +1,5 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
-import type {
-  AgentAction,
-  ApprovalMode,
-  PlanStatus,
-  PlanStep,
-  PlanTrigger,
-  StepStatus,
-} from '@customer-platform/contracts/agents';
-import type { Channel } from '@customer-platform/contracts/messaging';
+import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
 import { type JsonValue, readUnderLock, type Sql, type TraceHeaders } from '@customer-platform/service-kit';
 import { openStatuses, type PlannedPlan } from './plan-state.ts';
 
@@ -15,32 +7,17 @@ import { openStatuses, type PlannedPlan } from './plan-state.ts';
 export type StepParams = PlanStep['params'];
 
 /** A step as the planner makes it. */
-export interface NewStep {
-  action: AgentAction;
-  title: string;
-  reason: string;
-  params: StepParams;
-  /** The channel, the goal of a follow-up, or the name of the stage. */
-  detail: string | null;
-  /** Names of the params that can be changed until it is decided. */
-  editable: string[];
-  requires_approval: boolean;
-  /** `awaiting_approval` if it is decided by itself, else `pending`. */
-  status: StepStatus;
+export interface NewStep extends Omit<PlanStep, 'id' | 'order' | 'body' | 'run_at' | 'result'> {
   run_at: Date;
   /** Instant at which it is due; while it runs, the end of its lease. Null before its turn, and once it has ended. */
   due_at: Date | null;
 }
 
-export interface StepRow extends NewStep {
-  id: number;
+export interface StepRow extends NewStep, Pick<PlanStep, 'id' | 'result'> {
   /** From 1. */
   position: number;
-  result: Record<string, unknown> | null;
   /** Idempotency key of its requests to other services. */
   key: string;
-  began_at: Date | null;
-  tries: number;
 }
 
 /** A plan with its agent, its contact (the surviving contact, if merged) and its steps in order. */
@@ -50,7 +27,6 @@ export interface PlanRow {
   agent_id: number;
   agent_name: string;
   agent_role: string;
-  workflow_version: number | null;
   contact_id: string;
   contact_name: string;
   contact_phone: string;
@@ -63,8 +39,6 @@ export interface PlanRow {
   pipeline_name: string | null;
   trigger: PlanTrigger;
   trigger_text: string;
-  trigger_channel: Channel | null;
-  trigger_id: string | null;
   follow_ups: number;
   goal: string;
   rationale: string;
@@ -80,7 +54,6 @@ export interface PlanRow {
   decision_note: string | null;
   last_error: string | null;
   planning_due_at: Date | null;
-  planning_tries: number;
   trace: TraceHeaders | null;
   steps: StepRow[];
 }
@@ -92,21 +65,19 @@ export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map(
 
 /** Query of plans. Their steps are a subquery by index, which runs only for the rows returned. */
 const shown = (tx: Sql, plans: Fragment) => tx`
-  select p.account_id, p.id, p.agent_id, a.name as agent_name, a.role as agent_role, p.workflow_version, ${contactColumns(tx)},
+  select p.account_id, p.id, p.agent_id, a.name as agent_name, a.role as agent_role, ${contactColumns(tx)},
     p.contact_number, p.deal_id, p.deal_number, p.deal_title, p.deal_stage, p.pipeline_id, p.pipeline_name, p.trigger,
-    p.trigger_text, p.trigger_channel, p.trigger_id, p.follow_ups, p.goal, p.rationale, p.status, p.approval_mode,
+    p.trigger_text, p.follow_ups, p.goal, p.rationale, p.status, p.approval_mode,
     p.approval_reasons, p.created_at, p.expires_at, p.lapses_at, p.tokens, p.model, p.decided_by, p.decision_note, p.last_error,
-    p.planning_due_at, p.planning_tries, p.trace,
+    p.planning_due_at, p.trace,
     coalesce((select json_agg(s order by s.position) from plan_steps s where s.account_id = p.account_id and s.plan_id = p.id), '[]')
       as steps
   from ${plans} join agents a on a.account_id = p.account_id and a.id = p.agent_id ${joinContact(tx, 'p')}`;
 
 /** Parses the instants of steps, which JSON has as text. */
 function dated(rows: readonly PlanRow[]): PlanRow[] {
-  const instant = (value: Date | null) => value && new Date(value);
   const datedStep = (step: StepRow) => {
-    const { due_at, began_at, run_at } = step;
-    return { ...step, run_at: new Date(run_at), due_at: instant(due_at), began_at: instant(began_at) };
+    return { ...step, run_at: new Date(step.run_at), due_at: step.due_at && new Date(step.due_at) };
   };
   return rows.map((row) => ({ ...row, steps: row.steps.map(datedStep) }));
 }
@@ -229,10 +200,9 @@ export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<voi
         decision_note text, lapses_at timestamptz, last_error text, planning_due_at timestamptz)
       where p.account_id = new.account_id and p.id = new.id`,
     tx`
-      update plan_steps s set status = new.status, result = new.result, due_at = new.due_at, began_at = new.began_at,
-        tries = new.tries
+      update plan_steps s set status = new.status, result = new.result, due_at = new.due_at
       from jsonb_to_recordset(${json(tx, steps)}) as new (account_id uuid, id bigint, status text, result jsonb,
-        due_at timestamptz, began_at timestamptz, tries integer)
+        due_at timestamptz)
       where s.account_id = new.account_id and s.id = new.id
         and (s.status, s.due_at, s.result) is distinct from (new.status, new.due_at, new.result)`,
   ];

@@ -6,9 +6,6 @@ import { rejectStep } from './plan-state.ts';
 
 export const rejectPlanStep = implement(contract.rejectPlanStep, {
   find: findStep,
-  handle(call) {
-    const { plan, step } = call.found;
-    return decidePlan(call, plan, (locked, decision) => rejectStep(locked, step, decision));
-  },
+  handle: (call) => decidePlan(call, call.found.plan, (plan, decision) => rejectStep(plan, call.found.step, decision)),
   committed: ({ stepRunner }) => stepRunner.wake(),
 });

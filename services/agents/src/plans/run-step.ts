@@ -1,9 +1,7 @@
-import type { AddNoteParams, MoveStageParams, SendMessageParams } from '@customer-platform/contracts/agents';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { addDealNote, moveDealToStage } from '@customer-platform/contracts/crm';
 import { takeMessage } from '@customer-platform/contracts/messaging';
 import type { Bus } from '@customer-platform/service-kit';
-import type { z } from 'zod';
 import type { ClaimedStep } from './due-steps.sql.ts';
 import { isRunning, type StepEnd } from './plan-state.ts';
 
@@ -25,12 +23,12 @@ export function refusalOfStep(
  */
 export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | undefined> {
   if (step.is_contact_deleted) return { error: 'The contact was deleted' };
-  if (step.action === 'follow_up') return undefined;
+  const { account_id, plan_id, key, contact_id: contact, deal_id: deal, params } = step;
+  if ('goal' in params) return undefined;
   if (!isRunning({ status: step.plan_status }))
     return { error: 'The plan ended while the step was running; whether the step was done is unknown' };
-  const { account_id, plan_id, key, contact_id: contact, deal_id: deal } = step;
-  if (step.action === 'send_message') {
-    const { channel, body } = step.params as z.infer<typeof SendMessageParams>;
+  if ('channel' in params) {
+    const { channel, body } = params;
     const reply = step.reply_to === null ? {} : { reply_to: step.reply_to };
     const message = { key, contact, channel, body, reference: `plan-${plan_id}`, needs_channel: true, ...reply };
     const taken = await bus.ask(takeMessage, account_id, message);
@@ -38,12 +36,8 @@ export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | un
   }
   if (deal === null) return { error: 'The plan has no deal' };
   const { refusal } =
-    step.action === 'add_note'
-      ? await bus.ask(addDealNote, account_id, { key, deal, body: (step.params as z.infer<typeof AddNoteParams>).body })
-      : await bus.ask(moveDealToStage, account_id, {
-          key,
-          deal,
-          stage: (step.params as z.infer<typeof MoveStageParams>).stage,
-        });
+    'stage' in params
+      ? await bus.ask(moveDealToStage, account_id, { key, deal, stage: params.stage })
+      : await bus.ask(addDealNote, account_id, { key, deal, body: params.body });
   return refusal === null ? { result: { deal } } : { error: refusal };
 }

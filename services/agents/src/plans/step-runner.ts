@@ -1,4 +1,3 @@
-import type { FollowUpParams } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import {
   type DueWork,
@@ -8,13 +7,11 @@ import {
   type Sql,
   serviceUnavailable,
 } from '@customer-platform/service-kit';
-import type { z } from 'zod';
-import { changePlans } from './change-plan.ts';
+import { changePlansAtWork } from './change-plan.ts';
 import { type ClaimedStep, claimSteps, planSteps } from './due-steps.sql.ts';
-import { planEvents } from './plan-events.ts';
 import { insertPlanRequest } from './plan-requests.sql.ts';
 import { endStep, isRunning, type StepEnd } from './plan-state.ts';
-import { lockPlan, type PlanRow, type StepRow } from './plans.sql.ts';
+import { lockPlan, type PlanRow, type StepParams, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
 
 /** Time for which a step without a reply is retried. */
@@ -32,7 +29,7 @@ type Result = { end: StepEnd | undefined };
  * together. Wakes `planner` for the plans of follow-ups.
  */
 export function stepRunning(foundation: Foundation, planner: { wake(): void }): DueWork<ClaimedStep, Result> {
-  const { bus, clock, accounts } = foundation;
+  const { bus, clock, accounts, log } = foundation;
   return {
     queue: 'steps',
     table: planSteps,
@@ -43,7 +40,10 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
     needsBus: true,
     async claim(sql, claim) {
       const claimed = await claimSteps(sql, claim);
-      await learnAccounts(foundation, claimed);
+      // A module may just have been switched off. If the gateway is unavailable, known data is used.
+      await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
+        log.warn({ err: error }, 'cannot refresh accounts; using known ones');
+      });
       return claimed;
     },
     async run(step) {
@@ -66,14 +66,6 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
   };
 }
 
-/** Refreshes the accounts of claimed steps: a module may just have been switched off. If the gateway is unavailable, known data is used. */
-async function learnAccounts({ accounts, log }: Foundation, claimed: readonly ClaimedStep[]): Promise<void> {
-  if (claimed.length === 0) return;
-  await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
-    log.warn({ err: error }, 'cannot refresh accounts; using known ones');
-  });
-}
-
 /** Writes the end of a step, unless another process has done so. */
 async function writeEnd(
   foundation: Foundation,
@@ -82,16 +74,12 @@ async function writeEnd(
   outcome: StepEnd | undefined,
 ): Promise<void> {
   const ended = await inWorkTransaction({ ...foundation, resources: undefined }, async (call) => {
-    const { tx, now, emit, findAccounts } = call;
-    const account = findAccounts([account_id]).get(account_id);
+    const { tx, now } = call;
     const plan = await lockPlan(tx, account_id, plan_id);
-    const row = plan?.steps.find((step) => step.id === id);
-    if (!plan || !row || !isRunning(row)) return undefined;
-    const end = outcome ?? (await requestFollowUp(tx, plan, row, now));
-    const change = (each: PlanRow) => endStep(each, row, end, now);
-    const [changed] = await changePlans(tx, [plan], change, () => account?.timezone ?? 'UTC');
-    const { outcome: became, plan: shown, previous } = changed!;
-    if (became && account) emit(planEvents[became], account, { plan: shown, previous }, plan.trace ?? undefined);
+    const step = plan?.steps.find((each) => each.id === id);
+    if (!plan || !step || !isRunning(step)) return undefined;
+    const end = outcome ?? (await requestFollowUp(tx, plan, step, now));
+    await changePlansAtWork(call, [plan], (row) => endStep(row, step, end, now));
     return end;
   });
   if (!ended) return;
@@ -102,7 +90,7 @@ async function writeEnd(
 /** Requests the plan of a follow-up, in the transaction of the step's end. */
 async function requestFollowUp(tx: Sql, plan: PlanRow, step: StepRow, now: Date): Promise<StepEnd> {
   if (!isRunning(plan)) return { error: 'The plan ended before the step was done' };
-  const { goal } = step.params as z.infer<typeof FollowUpParams>;
+  const { goal } = step.params as Extract<StepParams, { goal: string }>;
   const id = await insertPlanRequest(
     tx,
     {

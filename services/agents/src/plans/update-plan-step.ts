@@ -1,9 +1,9 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { getContactProfile } from '@customer-platform/contracts/cdp';
-import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { ApiError, type Operation } from '@customer-platform/contracts/core';
 import { findStages } from '@customer-platform/contracts/crm';
 import { type Channel, getConversation } from '@customer-platform/contracts/messaging';
-import type { PrefetchCall } from '@customer-platform/service-kit';
+import type { Call } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { findStep } from './find-step.ts';
@@ -11,13 +11,6 @@ import { toPlan } from './plan.ts';
 import { refusalOfChange } from './plan-state.ts';
 import { type StepParams, type StepRow, updateStepParams } from './plans.sql.ts';
 import { channelRule, reachableChannels } from './reachable-channels.ts';
-
-const shapes = {
-  send_message: contract.SendMessageParams,
-  add_note: contract.AddNoteParams,
-  follow_up: contract.FollowUpParams,
-  move_stage: contract.MoveStageParams,
-};
 
 export const updatePlanStep = implement(contract.updatePlanStep, {
   find: findStep,
@@ -46,15 +39,13 @@ function refuseParam({ action, editable }: StepRow, name: string, value: unknown
     const others = editable.length === 0 ? 'this step has no editable params' : `only ${editable.join(', ')} can`;
     throw new ApiError('invalid_request', `${name} cannot be changed: ${others}`, { field: name });
   }
-  const shape = shapes[action].shape as Record<string, (typeof contract.AddNoteParams)['shape']['body']>;
-  const issue = shape[name]?.safeParse(value).error?.issues[0];
+  if (action !== 'add_note') return;
+  // Of all params only a note's body has another limit than in the contract: that of a message's body.
+  const issue = contract.AddNoteParams.shape.body.safeParse(value).error?.issues[0];
   if (issue) throw new ApiError('invalid_request', `${name} ${issue.message}`, { field: name });
 }
 
-interface StepCall {
-  account: AccountContext;
-  prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>): Result;
-}
+type StepCall = Pick<Call<Operation>, 'account' | 'prefetch'>;
 
 /** Returns the name of a stage. Throws invalid_request, field stage, if the pipeline has none with this id. */
 function stageName({ account, prefetch }: StepCall, pipeline: number | null, stage: number): string {
