@@ -2,7 +2,7 @@ import { firstCodePoints } from '@customer-platform/contracts/core';
 import { isSuccess, type Poster, type PostResult } from '@customer-platform/outbound';
 import { LRUCache } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
+import { type Completion, jsonOf, type Prompt, tokensAtMost } from './prompt.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
 /** AI provider of an account. */
@@ -135,11 +135,9 @@ function completionIn(body: unknown): Completion | undefined {
   return { text: texts.join(''), isCutOff: choice.finish_reason === 'length' };
 }
 
-const notBilled = { outcome: 'refused', promptTokens: 0, completionTokens: 0 } as const;
-const mayBeBilled = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 } as const;
-
+/** Returns the failure of a call that was not billed. */
 function refused(error: string, { isTemporary = false, retryAfterMs = 0 } = {}): AiFailure {
-  return { ...notBilled, error, isTemporary, retryAfterMs };
+  return { outcome: 'refused', promptTokens: 0, completionTokens: 0, error, isTemporary, retryAfterMs };
 }
 
 /** Returns the failure of a call without a complete 2xx. */
@@ -161,7 +159,14 @@ function failed(result: PostResult, { apiKey, timeoutMs }: Endpoint): AiFailure 
     too_large: "The AI provider's response is longer than 64 KiB",
   };
   const reason = reasons[error as keyof typeof reasons] ?? 'The AI provider closed the connection before responding';
-  return { ...mayBeBilled, error: reason, isTemporary: false, retryAfterMs: 0 };
+  return {
+    outcome: 'unknown',
+    promptTokens: 0,
+    completionTokens: 0,
+    error: reason,
+    isTemporary: false,
+    retryAfterMs: 0,
+  };
 }
 
 /** Reasons for which nothing was sent. */
@@ -208,12 +213,4 @@ function partsOf(key: string, length: number): string[] {
 /** Returns a text's letters and digits in lower case. */
 function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,9 @@
-import type { AccountContext } from '@customer-platform/contracts/core';
 import { aiProviderOf } from './ai-provider.ts';
 import { askAi } from './ask-ai.ts';
 import { failPlan } from './fail-plan.ts';
 import { gatherContext } from './gather-context.ts';
 import { type Claim, dropPlan } from './planning.sql.ts';
-import type { PlanningRun, PlanningTools } from './planning-tools.ts';
+import type { PlanningRun } from './planning-tools.ts';
 import { planningPrompt, repairPrompt } from './prompt.ts';
 import { readCompletion } from './read-completion.ts';
 import { reserveBudget } from './reserve-budget.ts';
@@ -19,7 +18,9 @@ export const maxTries = 3;
  * Throws service_unavailable if a module does not reply; then nothing has changed.
  */
 export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> {
-  const account = await currentAccount(claim.account_id, tools);
+  // AI agents may just have been switched off.
+  await tools.accounts.learn([claim.account_id]);
+  const account = tools.accounts.known(claim.account_id);
   if (!account?.modules.includes('agents')) return await failPlan(claim, tools, 'AI agents is switched off');
   if (claim.attempts > maxTries)
     return await failPlan(claim, tools, `It was started ${maxTries} times and interrupted each time`);
@@ -47,10 +48,4 @@ export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> 
     if (isRepair) return await failPlan(claim, tools, `The AI's plan could not be used: ${problem}`, context.agent.id);
     prompt = repairPrompt(prompt, completion, problem);
   }
-}
-
-/** Returns the account's current state from the gateway: AI agents may just have been switched off. Null if there is none. */
-async function currentAccount(id: string, { accounts }: PlanningTools): Promise<AccountContext | null> {
-  await accounts.learn([id]);
-  return accounts.known(id) ?? null;
 }

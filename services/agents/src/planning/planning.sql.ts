@@ -1,4 +1,6 @@
 import type { PlanTrigger } from '@customer-platform/contracts/agents';
+import type { Contact } from '@customer-platform/contracts/cdp';
+import type { NumberedDeal } from '@customer-platform/contracts/crm';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import type { Claim as DueClaim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
 
@@ -61,19 +63,15 @@ export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: n
     where p.account_id = ${account_id} and p.id = ${id} and a.account_id = ${account_id} and a.id = ${agentId}`;
 }
 
-/** Facts of a plan that are shown before it is made. */
-export interface Assignment {
-  contactNumber: number;
-  deal: { id: string; number: number; title: string; stage: string; pipeline: { id: number; name: string } } | null;
-  model: string;
-}
-
-/** Writes the contact, the deal and the model of a locked plan. */
-export async function assignPlan(tx: Sql, { account_id, id }: Claim, assignment: Assignment): Promise<void> {
-  const { contactNumber, deal, model } = assignment;
+/** Writes the contact, the deal and the model of a locked plan, which are shown before it is made. */
+export async function assignPlan(
+  tx: Sql,
+  { account_id, id }: Claim,
+  { contact, deal, model }: { contact: Contact; deal: NumberedDeal | null; model: string },
+): Promise<void> {
   await tx`
-    update plans set contact_number = ${contactNumber}, deal_id = ${deal?.id ?? null}, deal_number = ${deal?.number ?? null},
-      deal_title = ${deal?.title ?? null}, deal_stage = ${deal?.stage ?? null}, pipeline_id = ${deal?.pipeline.id ?? null},
+    update plans set contact_number = ${contact.number}, deal_id = ${deal?.id ?? null}, deal_number = ${deal?.number ?? null},
+      deal_title = ${deal?.title ?? null}, deal_stage = ${deal?.stage.name ?? null}, pipeline_id = ${deal?.pipeline.id ?? null},
       pipeline_name = ${deal?.pipeline.name ?? null}, model = ${model}
     where account_id = ${account_id} and id = ${id}`;
 }

@@ -126,16 +126,22 @@ export function repairPrompt({ messages: asked }: Prompt, completion: Completion
 export function readDocument(messages: readonly Pick<ChatMessage, 'role' | 'content'>[]): PlanningDocument | undefined {
   for (const { role, content } of messages.toReversed()) {
     if (role !== 'user') continue;
-    const document = parseObject(content) ?? parseObject(content.split('\n', 1)[0]!);
-    if (document && 'trigger' in document && 'contact' in document) return document as unknown as PlanningDocument;
+    const document = jsonOf(content) ?? jsonOf(content.split('\n', 1)[0]!);
+    if (document instanceof Object && 'trigger' in document && 'contact' in document)
+      return document as PlanningDocument;
   }
   return undefined;
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+/** Returns the channel of a message that names none: the customer's own if possible, else the first that reaches them. */
+export function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
+  return channels.find((one) => one === trigger.channel) ?? channels[0];
+}
+
+/** Returns the value of a text that is JSON, else undefined. */
+export function jsonOf(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -6,11 +6,10 @@ import {
   SendMessageParams,
 } from '@customer-platform/contracts/agents';
 import { firstCodePoints } from '@customer-platform/contracts/core';
-import type { Channel } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import type { NewStep } from '../plans/plans.sql.ts';
 import { channelRule } from '../plans/reachable-channels.ts';
-import type { PlanningDocument } from './prompt.ts';
+import { channelOfReply, type PlanningDocument } from './prompt.ts';
 
 const maxSteps = 10;
 const maxDelayMinutes = 43_200;
@@ -168,11 +167,6 @@ const readers: Record<AgentAction, (step: CompletedStep, context: CompletionCont
     return { params: { stage: stage.id }, detail: stage.name, editable: ['stage'] };
   },
 };
-
-/** Returns the channel of a message that names none: the customer's own if possible, else the first that reaches them. */
-function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
-  return channels.find((one) => one === trigger.channel) ?? channels[0];
-}
 
 function listed(names: readonly string[]): string {
   return names.length === 0 ? 'there is none' : names.join(', ');

@@ -35,8 +35,7 @@ export async function reserveBudget(
     if (!locked || !(await planning.holdPlan(tx, claim))) return undefined;
     const model = 'missing' in provider ? '' : provider.model;
     await planning.assignAgent(tx, claim, agent.id);
-    const assigned = deal && { ...deal, stage: deal.stage.name };
-    await planning.assignPlan(tx, claim, { contactNumber: contact.number, deal: assigned, model });
+    await planning.assignPlan(tx, claim, { contact, deal, model });
     await settleOpenCalls(tx, account.id, claim.id, now);
     const refuse = async (reason: string) => void (await failHeldPlan(work, claim, reason));
     if (locked.status !== 'live') return await refuse('The agent is not live');

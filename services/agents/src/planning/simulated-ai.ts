@@ -1,5 +1,5 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { type ChatMessage, type PlanningDocument, readDocument, type ToldPassage } from './prompt.ts';
+import { type ChatMessage, channelOfReply, type PlanningDocument, readDocument, type ToldPassage } from './prompt.ts';
 
 /** Fields of a chat completion request that are read here. */
 export interface CompletionRequest {
@@ -53,7 +53,7 @@ function planFor(document: PlanningDocument) {
   const best = document.passages[0];
   const asked = trigger.text || goal || '';
   const steps: SimulatedStep[] = [];
-  const channel = channelFor(document);
+  const channel = channelOfReply(document);
   if (channel && agent.actions.includes('send_message')) steps.push(messageOn(channel, trigger.kind, best));
   if (deal && asked !== '' && agent.actions.includes('add_note')) {
     steps.push({
@@ -72,10 +72,6 @@ function planFor(document: PlanningDocument) {
     approval_reasons: ['The plan is simulated: nobody has thought about it.'],
     steps,
   };
-}
-
-function channelFor({ trigger, contact }: PlanningDocument): Channel | undefined {
-  return contact.channels.find((channel) => channel === trigger.channel) ?? contact.channels[0];
 }
 
 function messageOn(

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listen, type Running, runProcess } from '@customer-platform/service-kit';
 import { z } from 'zod';
+import { jsonOf } from './prompt.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
 const maxBodyBytes = 1_048_576;
@@ -63,14 +64,6 @@ function complete(text: string): SimulatedResponse {
   const parsed = CompletionRequest.safeParse(jsonOf(text));
   if (parsed.success) return { status: 200, body: simulatedCompletion(parsed.data) };
   return refusal(400, 'The body must be JSON with messages, a list of {role, content}');
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns an error in the format of OpenAI's API. */
