@@ -1,7 +1,7 @@
 import type { Collection } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from '@customer-platform/service-kit';
-import { type CollectionRow, ensureGeneralCollection, holdCollection } from './collections.sql.ts';
+import { type CollectionRow, ensureGeneralCollection, holdCollection, selectCollection } from './collections.sql.ts';
 
 /** Returns a collection as the API shows it. */
 export function toCollection({ id, name }: CollectionRow): Collection {
@@ -20,8 +20,12 @@ export async function collectionOf(tx: Sql, accountId: string, id: number | unde
   return (await holdCollection(tx, accountId, undefined))!;
 }
 
-/** Returns the error for an id that is no collection of the account. */
-export function unknownCollection(): ApiError {
+/** Throws invalid_request, field collection, for an id that is no collection of the account. */
+export async function refuseUnknownCollection(tx: Sql, accountId: string, id: number | undefined): Promise<void> {
+  if (id !== undefined && !(await selectCollection(tx, accountId, id))) throw unknownCollection();
+}
+
+function unknownCollection(): ApiError {
   return new ApiError('invalid_request', 'collection must be the id of a collection of this account', {
     field: 'collection',
   });

@@ -9,18 +9,15 @@ export interface CollectionRow extends Collection {
 const columns = (tx: Sql) => tx`id, name, is_general`;
 
 /** Returns a collection, or undefined if the account has none with this id. */
-export async function selectCollection(tx: Sql, accountId: string, id: number): Promise<CollectionRow | undefined> {
+export async function selectCollection(tx: Sql, accountId: string, id: number, lock = tx``) {
   const [row] = await tx<CollectionRow[]>`
-    select ${columns(tx)} from collections where account_id = ${accountId} and id = ${id}`;
+    select ${columns(tx)} from collections where account_id = ${accountId} and id = ${id} ${lock}`;
   return row;
 }
 
 /** Locks the collection, so that no source is added to it until the transaction ends; waits for those being added. */
-export async function lockCollection(tx: Sql, accountId: string, id: number): Promise<CollectionRow | undefined> {
-  const [row] = await tx<CollectionRow[]>`
-    select ${columns(tx)} from collections where account_id = ${accountId} and id = ${id} for update`;
-  return row;
-}
+export const lockCollection = (tx: Sql, accountId: string, id: number) =>
+  selectCollection(tx, accountId, id, tx`for update`);
 
 /** Returns the collection of a source, General if `id` is undefined, locked against deletion until the transaction ends. */
 export async function holdCollection(

@@ -1,5 +1,6 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import { comparableQuestion } from './comparable-question.ts';
+import type { SourceRow } from './sources.sql.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 
 /** A quotable piece of a source. */
@@ -26,11 +27,33 @@ export async function replacePassages(
   pages?: readonly number[],
 ): Promise<void> {
   await removePassages(tx, accountId, sourceId, pages);
-  const [source] = await tx<SearchedSource[]>`
+  const [source] = await tx<Pick<SourceRow, 'kind' | 'title' | 'alternates' | 'collection_id' | 'active'>[]>`
     select kind, title, alternates, collection_id, active from sources
     where account_id = ${accountId} and id = ${sourceId}`;
   if (!source) throw new Error('passages were given to a source that there is not');
-  await insertPassages(tx, accountId, sourceId, source, passages, textSearchConfiguration(language));
+  const isFaq = source.kind === 'faq';
+  const asked = isFaq ? [source.title, ...(source.alternates ?? [])] : [];
+  const questions = isFaq ? [...new Set(asked.map(comparableQuestion))].filter((question) => question !== '') : null;
+  const titled = isFaq ? '' : source.title;
+  await tx`
+    with added as (
+      insert into passages
+        (account_id, source_id, page, position, heading_path, text, collection_id, active, questions, words)
+      select ${accountId}, ${sourceId}, page, position, heading_path, text, ${source.collection_id}, ${source.active},
+        ${questions}::text[],
+        setweight(to_tsvector(configuration, normalize(${asked.join('\n')}, NFKC)), 'A')
+          || setweight(to_tsvector(configuration, normalize(${titled} || e'\n' || array_to_string(heading_path, e'\n'), NFKC)), 'B')
+          || setweight(to_tsvector(configuration, normalize(text, NFKC)), 'D')
+      from jsonb_to_recordset(${tx.json(passages as unknown as JsonValue)})
+          as passage (page smallint, "position" integer, heading_path text[], text text),
+        cast(${textSearchConfiguration(language)}::text as regconfig) as configuration
+      returning words
+    ), counted as (
+      update libraries set passages = passages + (select count(*) from added) where account_id = ${accountId}
+    )
+    insert into words as w (account_id, word, passages)
+    select ${accountId}, word, passages from (${documentFrequencies(tx, 'added')}) as more
+    on conflict (account_id, word) do update set passages = w.passages + excluded.passages`;
 }
 
 /** Deletes the passages of a source, or those of `pages`, and subtracts them from the corpus stats and document frequencies. */
@@ -55,55 +78,6 @@ export async function removePassages(
     on w.account_id = ${accountId} and w.word = less.word
     when matched and w.passages <= less.passages then delete
     when matched then update set passages = w.passages - less.passages`;
-}
-
-/** Fields of a source that are indexed with its passages' text. */
-interface SearchedSource {
-  kind: string;
-  title: string;
-  alternates: string[] | null;
-  collection_id: number;
-  active: boolean;
-}
-
-async function insertPassages(
-  tx: Sql,
-  accountId: string,
-  sourceId: string,
-  source: SearchedSource,
-  passages: readonly Passage[],
-  configuration: string,
-): Promise<void> {
-  const isFaq = source.kind === 'faq';
-  const asked = isFaq ? [source.title, ...(source.alternates ?? [])] : [];
-  const questions = isFaq ? [...new Set(asked.map(comparableQuestion))].filter((question) => question !== '') : null;
-  const titled = isFaq ? '' : source.title;
-  const rows = passages.map(({ page, position, heading_path, text }) => ({
-    page,
-    position,
-    heading_path,
-    text,
-    headings: heading_path.join('\n'),
-  }));
-  await tx`
-    with added as (
-      insert into passages
-        (account_id, source_id, page, position, heading_path, text, collection_id, active, questions, words)
-      select ${accountId}, ${sourceId}, page, position, heading_path, text, ${source.collection_id}, ${source.active},
-        ${questions}::text[],
-        setweight(to_tsvector(configuration, normalize(${asked.join('\n')}, NFKC)), 'A')
-          || setweight(to_tsvector(configuration, normalize(${titled} || e'\n' || headings, NFKC)), 'B')
-          || setweight(to_tsvector(configuration, normalize(text, NFKC)), 'D')
-      from jsonb_to_recordset(${tx.json(rows)})
-          as passage (page smallint, "position" integer, heading_path text[], headings text, text text),
-        cast(${configuration}::text as regconfig) as configuration
-      returning words
-    ), counted as (
-      update libraries set passages = passages + (select count(*) from added) where account_id = ${accountId}
-    )
-    insert into words as w (account_id, word, passages)
-    select ${accountId}, word, passages from (${documentFrequencies(tx, 'added')}) as more
-    on conflict (account_id, word) do update set passages = w.passages + excluded.passages`;
 }
 
 /** Document frequencies of these rows: the number of rows that have each word. */

@@ -1,6 +1,6 @@
-import type { KnowledgeSource } from '@customer-platform/contracts/agents';
+import type { KnowledgeSource, Refresh } from '@customer-platform/contracts/agents';
 import { ApiError, codePoints } from '@customer-platform/contracts/core';
-import { formatInstant } from '@customer-platform/service-kit';
+import { dayMs, formatInstant } from '@customer-platform/service-kit';
 import type { SourceRow } from './sources.sql.ts';
 
 /** Returns a source as the API shows it, with times in this time zone. */
@@ -55,6 +55,14 @@ export function titleTaken(kind: 'article' | 'faq'): ApiError {
 /** Returns a source that is due for reading now. */
 export function toBeRead(row: SourceRow, now: Date): SourceRow {
   return { ...row, status: 'processing', error: '', due_at: now, reading_since: now, tries: 0 };
+}
+
+const refreshMs: Record<Refresh, number | null> = { never: null, daily: dayMs, weekly: 7 * dayMs };
+
+/** Returns when a source is next read on its schedule; null if never. */
+export function nextReading({ refresh }: Pick<SourceRow, 'refresh'>, now: Date): Date | null {
+  const waitMs = refresh && refreshMs[refresh];
+  return waitMs === null ? null : new Date(now.getTime() + waitMs);
 }
 
 const faqAnswerLength = 2_000;

@@ -12,7 +12,6 @@ export interface SourceRow {
   status: SourceStatus;
   error: string;
   active: boolean;
-  created_at: Date;
   updated_at: Date;
   body: string | null;
   alternates: string[] | null;
@@ -24,7 +23,6 @@ export interface SourceRow {
   page_urls: string[] | null;
   file_type: FileType | null;
   size_bytes: number | null;
-  sha256: Buffer | null;
   /** Version of the content to read, incremented on every change of it. */
   content: number;
   /** The `content` last read completely; null before the first time. */
@@ -36,26 +34,22 @@ export interface SourceRow {
 }
 
 const columns = (tx: Sql) => tx`
-  s.account_id, s.id, s.kind, s.title, s.collection_id, c.name as collection_name, s.status, s.error, s.active, s.created_at,
+  s.account_id, s.id, s.kind, s.title, s.collection_id, c.name as collection_name, s.status, s.error, s.active,
   s.updated_at, s.body, s.alternates, s.answer_exactly, s.url, s.refresh, s.crawl, s.page_urls, s.file_type, s.size_bytes,
-  s.sha256, s.content, s.read_content, s.due_at, s.reading_since, s.tries`;
+  s.content, s.read_content, s.due_at, s.reading_since, s.tries`;
 
 const joinCollection = (tx: Sql) => tx`join collections c on c.account_id = s.account_id and c.id = s.collection_id`;
 
 /** Returns a source, or undefined if the account has none with this id. */
-export async function selectSource(tx: Sql, accountId: string, id: string): Promise<SourceRow | undefined> {
+export async function selectSource(tx: Sql, accountId: string, id: string, lock = tx``) {
   const [row] = await tx<SourceRow[]>`
-    select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId} and s.id = ${id}`;
+    select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId} and s.id = ${id} ${lock}`;
   return row;
 }
 
 /** Locks the source for update and reads it. Returns undefined if the account has none with this id. */
-export async function lockSource(tx: Sql, accountId: string, id: string): Promise<SourceRow | undefined> {
-  const [row] = await tx<SourceRow[]>`
-    select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId} and s.id = ${id}
-    for update of s`;
-  return row;
-}
+export const lockSource = (tx: Sql, accountId: string, id: string) =>
+  selectSource(tx, accountId, id, tx`for update of s`);
 
 /** Returns whether the account has a source with this id. */
 export async function hasSource(tx: Sql, accountId: string, id: string): Promise<boolean> {
@@ -81,24 +75,12 @@ export async function listSourceRows(
 }
 
 /** Columns of a new source; those of other kinds are left out. */
-export interface NewSource {
-  kind: SourceKind;
-  title: string;
-  collection_id: number;
-  active: boolean;
-  body?: string;
-  alternates?: string[];
-  answer_exactly?: boolean;
-  url?: string;
-  /** Normalised URL, the same for every spelling. */
-  url_key?: string;
-  refresh?: Refresh;
-  crawl?: 'page' | 'sitemap';
-  page_urls?: string[];
-  file_type?: FileType;
-  size_bytes?: number;
-  sha256?: Buffer;
-}
+export type NewSource = Pick<SourceRow, 'kind' | 'title' | 'collection_id' | 'active'> &
+  Partial<SourceRow> & {
+    /** Normalised URL, the same for every spelling. */
+    url_key?: string;
+    sha256?: Buffer;
+  };
 
 /**
  * Inserts a source that is due for reading at once. Returns its id, or undefined if there is one with its title (articles, FAQs), URL
@@ -110,15 +92,8 @@ export async function insertSource(
   source: NewSource,
   now: Date,
 ): Promise<string | undefined> {
-  const row = {
-    ...source,
-    account_id: accountId,
-    status: 'processing',
-    created_at: now,
-    updated_at: now,
-    due_at: now,
-    reading_since: now,
-  };
+  const times = { created_at: now, updated_at: now, due_at: now, reading_since: now };
+  const row = { ...source, ...times, account_id: accountId, status: 'processing' };
   const [added] = await tx<{ id: string }[]>`
     insert into sources ${tx(row as never)} on conflict do nothing returning id`;
   return added?.id;

@@ -5,9 +5,8 @@ import type { TargetGuard } from '@customer-platform/outbound';
 import { brokenConstraint } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
-import { nextReading } from './next-reading.ts';
 import { movePassages } from './passages.sql.ts';
-import { asFaqAnswer, asTitle, titleTaken, toBeRead, toSource } from './source.ts';
+import { asFaqAnswer, asTitle, nextReading, titleTaken, toBeRead, toSource } from './source.ts';
 import { lockSource, type SourceRow, updateSourceRow } from './sources.sql.ts';
 import { pageUrls } from './website.ts';
 

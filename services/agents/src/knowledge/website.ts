@@ -1,24 +1,12 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import { checkPageUrl, type TargetGuard } from '@customer-platform/outbound';
 
-/** A website as it is stored. */
-export interface Website {
-  title: string;
-  url: string;
-  url_key: string;
-  page_urls: string[];
-}
-
 /**
  * Returns the website at `url` with those of `pages` on the same host, normalised, without duplicates; `url` alone if there is none.
  * Throws invalid_request, field url or pages, for an invalid URL or a private address. Host names are resolved when pages are read,
  * not here.
  */
-export async function websiteOf(
-  url: string,
-  pages: readonly string[] | undefined,
-  guard: TargetGuard,
-): Promise<Website> {
+export async function websiteOf(url: string, pages: readonly string[] | undefined, guard: TargetGuard) {
   const key = await pageUrl(url, 'url', 'url', guard);
   return { title: addressOf(url), url, url_key: key, page_urls: await pageUrls(key, pages, guard) };
 }

@@ -7,9 +7,8 @@ import {
   type Sql,
   type WorkCall,
 } from '@customer-platform/service-kit';
-import { nextReading } from '../knowledge/next-reading.ts';
 import { replacePassages } from '../knowledge/passages.sql.ts';
-import { toSource } from '../knowledge/source.ts';
+import { nextReading, toSource } from '../knowledge/source.ts';
 import { lockSource, type SourceRow, selectSource } from '../knowledge/sources.sql.ts';
 import type { Reading } from './read-source.ts';
 import { type Claim, type EndedReading, endReading, replacePages } from './reading.sql.ts';
