@@ -1,4 +1,5 @@
 import type { Agent } from '@customer-platform/contracts/agents';
+import { ApiError } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { AgentRow } from './agents.sql.ts';
 
@@ -20,4 +21,10 @@ export function toAgent(row: AgentRow, timezone: string): Agent {
     live_version: row.live_version,
     created_at: formatInstant(row.created_at, timezone),
   };
+}
+
+/** Throws invalid_state if the agent was deleted and is only kept for its history. */
+export function refuseArchived(agent: AgentRow): void {
+  if (agent.status !== 'archived') return;
+  throw new ApiError('invalid_state', `The agent ${agent.name} was deleted; its activity can be read but not changed`);
 }

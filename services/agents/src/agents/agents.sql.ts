@@ -1,4 +1,4 @@
-import type { AgentAction, AgentStatus, ApprovalMode } from '@customer-platform/contracts/agents';
+import type { AgentInput, AgentStatus } from '@customer-platform/contracts/agents';
 import { readUnderLock, type Sql } from '@customer-platform/service-kit';
 
 /** A pipeline, with its name at the time it was given to an agent. */
@@ -7,18 +7,9 @@ export interface AgentPipeline {
   name: string;
 }
 
-/** Writable fields of an agent. */
-export interface AgentValues {
-  name: string;
-  role: string;
-  /** Its own; empty if it uses the settings' model. */
-  model: string;
-  daily_limit: number | null;
-  approval_mode: ApprovalMode;
-  approval_timeout_seconds: number;
+/** Writable fields of an agent. `model` is its own; empty if it uses the settings' model. */
+export interface AgentValues extends Omit<AgentInput, 'pipelines'> {
   pipelines: AgentPipeline[];
-  actions: AgentAction[];
-  collections: number[];
 }
 
 export interface AgentRow extends AgentValues {
@@ -85,17 +76,13 @@ const insertPipelines = (tx: Sql, agent: ReturnType<Sql>, pipelines: readonly Ag
 
 /** Inserts an agent as a draft. Returns its id. */
 export async function insertAgent(tx: Sql, accountId: string, values: AgentValues, now: Date): Promise<number> {
-  const { name, role, model, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = values;
-  const [row] = await tx<{ id: number }[]>`
-    with added as (
-      insert into agents (account_id, name, role, status, model, daily_limit, approval_mode, approval_timeout_seconds, actions,
-        collections, created_at)
-      values (${accountId}, ${name}, ${role}, 'draft', ${model}, ${daily_limit}, ${approval_mode}, ${approval_timeout_seconds},
-        ${actions}::text[], ${collections}::bigint[], ${now})
-      returning account_id, id
-    ), given as (${insertPipelines(tx, tx`added`, values.pipelines)})
+  const { pipelines, ...columns } = values;
+  const row = { ...columns, account_id: accountId, status: 'draft', created_at: now };
+  const [added] = await tx<{ id: number }[]>`
+    with added as (insert into agents ${tx(row)} returning account_id, id),
+      given as (${insertPipelines(tx, tx`added`, pipelines)})
     select id from added`;
-  return row!.id;
+  return added!.id;
 }
 
 /** Replaces all writable fields of an agent, which must be locked. */

@@ -1,13 +1,10 @@
-import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { ApiError, type Operation } from '@customer-platform/contracts/core';
 import { findStages } from '@customer-platform/contracts/crm';
-import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
+import type { Call, Sql } from '@customer-platform/service-kit';
 import { noPipelines, refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { type AgentPipeline, selectCollectionIds } from './agents.sql.ts';
 
-interface NamingCall {
-  account: AccountContext;
-  prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>): Result;
-}
+type NamingCall = Pick<Call<Operation>, 'account' | 'prefetch'>;
 
 /**
  * Returns the pipelines given for an agent, without duplicates, in order. Those that it has (`known`) are not checked again; the
@@ -22,11 +19,9 @@ export function namedPipelines(
   const unknown = wanted.filter((id) => !known.some((pipeline) => pipeline.id === id));
   if (unknown.length === 0) return wanted.map((id) => known.find((pipeline) => pipeline.id === id)!);
   refuseWithoutPipelines(account, 'pipelines');
-  const found = prefetch(async ({ ask }) => {
-    return (await ask(findStages, { pipelines: unknown, stages: [] })).pipelines;
-  });
+  const found = prefetch(({ ask }) => ask(findStages, { pipelines: unknown, stages: [] }));
   return wanted.map((id) => {
-    const pipeline = [...known, ...found].find((each) => each.id === id);
+    const pipeline = [...known, ...found.pipelines].find((each) => each.id === id);
     if (!pipeline) throw noPipelines('pipelines', [id]);
     return { id, name: pipeline.name };
   });

@@ -1,8 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { implement } from '../implement.ts';
-import { toAgent } from './agent.ts';
+import { refuseArchived, toAgent } from './agent.ts';
 import { lockAgent, updateAgentStatus } from './agents.sql.ts';
-import { refuseArchived } from './archived.ts';
 
 export const pauseAgent = implement(contract.pauseAgent, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),

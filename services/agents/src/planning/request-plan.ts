@@ -2,8 +2,8 @@ import { contactOfAccount, knownContact, learnContact } from '@customer-platform
 import * as contract from '@customer-platform/contracts/agents';
 import { getContactProfile } from '@customer-platform/contracts/cdp';
 import { activeTrace } from '@customer-platform/service-kit';
+import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent } from '../agents/agents.sql.ts';
-import { refuseArchived } from '../agents/archived.ts';
 import { implement } from '../implement.ts';
 import { toPlan } from '../plans/plan.ts';
 import { insertPlanRequest } from '../plans/plan-requests.sql.ts';

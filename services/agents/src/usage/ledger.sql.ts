@@ -34,10 +34,8 @@ export interface HeldTokens {
   daily_limit: number | null;
 }
 
-export async function selectHeldTokens(
-  tx: Sql,
-  { accountId, day, agentId, pipelineId }: Pick<NewCall, 'accountId' | 'day' | 'agentId' | 'pipelineId'>,
-): Promise<HeldTokens> {
+export async function selectHeldTokens(tx: Sql, call: NewCall): Promise<HeldTokens> {
+  const { accountId, day, agentId, pipelineId } = call;
   const tokens = tx`prompt_tokens + completion_tokens + reserved_tokens`;
   const [row] = await tx<HeldTokens[]>`
     select coalesce(sum(${tokens}), 0)::bigint as account,

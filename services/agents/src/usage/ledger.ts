@@ -8,9 +8,9 @@ import { insertCall, type NewCall, selectHeldTokens } from './ledger.sql.ts';
  * reservation that is not settled counts as used after 15 minutes.
  */
 export async function reserveCall(tx: Sql, call: NewCall, now: Date): Promise<{ call: string } | { refusal: string }> {
-  const { accountId, day, agentId, pipelineId, tokens } = call;
+  const { accountId, pipelineId, tokens } = call;
   const settings = await lockSettings(tx, accountId);
-  const held = await selectHeldTokens(tx, { accountId, day, agentId, pipelineId });
+  const held = await selectHeldTokens(tx, call);
   const pipelineBudget = pipelineId === null ? null : (settings.pipeline_budgets[pipelineId] ?? null);
   const budgets = [
     { name: "The account's daily budget", limit: settings.daily_budget, held: held.account },

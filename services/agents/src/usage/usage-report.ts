@@ -1,7 +1,6 @@
 import type { AgentUsage } from '@customer-platform/contracts/agents';
 import type { AgentRow } from '../agents/agents.sql.ts';
 import type { SettingsRow } from '../settings/settings.sql.ts';
-import { costOf, sumOfCosts } from './cost.ts';
 import type { UsageRow } from './usage.sql.ts';
 
 /** Data of a report. */
@@ -73,10 +72,29 @@ function usedModels(usage: readonly UsageRow[], settings: SettingsRow): AgentUsa
   const used = models.map((rows) => {
     const { provider, model } = rows[0]!;
     const { tokens, calls, ...parts } = sumsOf(rows);
-    const estimated_cost_usd = costOf({ provider, model, ...parts }, settings.prices);
+    const estimated_cost_usd = costOf({ provider, model, ...parts }, settings);
     return { provider, model, tokens, calls, estimated_cost_usd };
   });
   return used.sort((one, other) => other.tokens - one.tokens || inOrder(one.model, other.model));
+}
+
+type ModelTokens = Pick<UsageRow, 'provider' | 'model' | 'prompt_tokens' | 'completion_tokens'>;
+
+/** Returns the cost of tokens in USD, to six decimals; null if the model has no price. No tokens and simulated ones cost 0. */
+function costOf(used: ModelTokens, { prices }: SettingsRow): number | null {
+  const { provider, model, prompt_tokens, completion_tokens } = used;
+  if (provider === 'simulated' || prompt_tokens + completion_tokens === 0) return 0;
+  const price = Object.hasOwn(prices, model) ? prices[model] : undefined;
+  return price ? rounded((prompt_tokens * price.prompt + completion_tokens * price.completion) / 1_000_000) : null;
+}
+
+/** Returns the sum of costs, to six decimals; null if one of them is unknown. */
+function sumOfCosts(costs: readonly (number | null)[]): number | null {
+  return costs.includes(null) ? null : rounded(costs.reduce<number>((sum, cost) => sum + cost!, 0));
+}
+
+function rounded(usd: number): number {
+  return Math.round(usd * 1_000_000) / 1_000_000;
 }
 
 function usesOf(usage: readonly UsageRow[], agents: readonly AgentRow[]): AgentUsage['uses'] {

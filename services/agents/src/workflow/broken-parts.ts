@@ -3,16 +3,8 @@ import type { AgentAction, WorkflowBlock } from '@customer-platform/contracts/ag
 import { findStages } from '@customer-platform/contracts/crm';
 import type { Ask } from '@customer-platform/service-kit';
 
-/** Resources that blocks reference, each once. */
-export interface NamedParts {
-  actions: AgentAction[];
-  teammates: string[];
-  pipelines: number[];
-  stages: number[];
-  collections: number[];
-}
-
-export function partsOf(blocks: readonly WorkflowBlock[]): NamedParts {
+/** Returns the resources that blocks reference, each once. */
+export function partsOf(blocks: readonly WorkflowBlock[]) {
   const named = <Part>(partOf: (block: WorkflowBlock) => Part | undefined) => [
     ...new Set(blocks.map(partOf).filter((part) => part !== undefined)),
   ];
@@ -41,7 +33,7 @@ export interface KnownParts {
 /** Requests referenced resources from other services. A teammate who left is not active. */
 export async function askForParts(
   ask: Ask,
-  { teammates, pipelines, stages }: NamedParts,
+  { teammates, pipelines, stages }: ReturnType<typeof partsOf>,
 ): Promise<Pick<KnownParts, 'teammates' | 'pipelines' | 'stages'>> {
   const needsPipelines = pipelines.length + stages.length > 0;
   const [members, found] = await Promise.all([

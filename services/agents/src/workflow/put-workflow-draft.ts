@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { formatInstant } from '@customer-platform/service-kit';
+import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent } from '../agents/agents.sql.ts';
-import { refuseArchived } from '../agents/archived.ts';
 import { implement } from '../implement.ts';
 import { updateDraft } from './workflow.sql.ts';
 

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
+import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent, selectCollectionIds } from '../agents/agents.sql.ts';
-import { refuseArchived } from '../agents/archived.ts';
 import { implement } from '../implement.ts';
 import { askForParts, brokenParts, partsOf } from './broken-parts.ts';
 import { toVersion } from './version.ts';

@@ -20,26 +20,22 @@ export async function updateDraft(
 }
 
 /** Returns the draft and when it was written, or undefined if there is none. */
-export async function selectDraft(
-  tx: Sql,
-  accountId: string,
-  agentId: number,
-): Promise<{ blocks: WorkflowBlock[]; updated_at: Date } | undefined> {
+export async function selectDraft(tx: Sql, accountId: string, agentId: number) {
   const [row] = await tx<{ blocks: WorkflowBlock[]; updated_at: Date }[]>`
     select draft as blocks, draft_at as updated_at from agents
     where account_id = ${accountId} and id = ${agentId} and draft is not null`;
   return row;
 }
 
-/** Origin of a new version's blocks: the draft, or the version with this number. */
-export type VersionSource = 'draft' | { number: number };
-
-/** Publishes the next version of an agent's workflow, which is live at once. The agent must be locked, and the source exist. */
+/**
+ * Publishes the next version of an agent's workflow, from the draft or the version with this number; it is live at once. The agent must
+ * be locked, and the source exist.
+ */
 export async function publishVersion(
   tx: Sql,
   accountId: string,
   agentId: number,
-  { source, note }: { source: VersionSource; note: string },
+  { source, note }: { source: 'draft' | { number: number }; note: string },
   now: Date,
 ): Promise<VersionRow> {
   const blocks =
