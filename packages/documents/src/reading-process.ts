@@ -9,15 +9,10 @@ const frameBytes = 1_048_576;
 /** Error of a process that has ended, whoever ended it. */
 export class ProcessEnded extends Error {}
 
-interface Listener {
-  resolve(reply: unknown): void;
-  reject(error: Error): void;
-}
-
 /** A process that reads documents, by the frames that `extract-child.ts` describes. Its replies are untrusted data. */
 export class ReadingProcess {
   readonly #child: Child;
-  #listener: Listener | undefined;
+  #listener: PromiseWithResolvers<unknown> | undefined;
   #hasEnded = false;
   #parts: Buffer[] = [];
   #size = 0;
@@ -54,10 +49,10 @@ export class ReadingProcess {
 
   /** Returns its next reply. One call at a time. Throws ProcessEnded if it ends first. */
   nextReply(): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#listener = { resolve, reject };
+    const listener = Promise.withResolvers<unknown>();
+    this.#listener = listener;
     if (this.#hasEnded) this.#end();
-    return promise;
+    return listener.promise;
   }
 
   /** Sends bytes in frames, each once the one before is written; does nothing if the process has ended. */

@@ -21,12 +21,10 @@ export function splitMarkdown(markdown: string): Piece[] {
       }
       continue;
     }
-    const opened = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    // Backticks with others behind them in their line are code within a text, not a fence.
+    const opened = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line)?.[1];
     const heading = atxHeading(line);
-    if (
-      opened !== undefined &&
-      !(opened.startsWith('`') && line.slice(line.indexOf(opened) + opened.length).includes('`'))
-    ) {
+    if (opened !== undefined) {
       endParagraph();
       fence = opened;
       paragraph.push(line);
