@@ -57,7 +57,7 @@ async function writeIn(
   if (!before || before.tries !== claim.tries) return;
   if (before.content !== claim.content || before.status !== claim.status) return;
   if (!account) {
-    await endReading(tx, claim, { ...endedBadly(before, 'Its account no longer exists', claim, now), dueAt: null });
+    await endReading(tx, claim, { ...endedBadly(before, 'Its account no longer exists', claim, now), due_at: null });
     return;
   }
   const isRead = 'passages' in result;
@@ -85,10 +85,10 @@ function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedR
   return {
     status: 'ready',
     error: '',
-    dueAt: nextReading(before, now),
+    due_at: nextReading(before, now),
     tries: 0,
-    updatedAt: isSame ? before.updated_at : now,
-    readContent: before.content,
+    updated_at: isSame ? before.updated_at : now,
+    read_content: before.content,
   };
 }
 
@@ -104,9 +104,9 @@ function endedBadly(before: SourceRow, reason: string, { tries }: Claim, now: Da
   return {
     status,
     error: reason,
-    dueAt: retryMs === undefined ? nextReading(before, now) : new Date(now.getTime() + retryMs),
+    due_at: retryMs === undefined ? nextReading(before, now) : new Date(now.getTime() + retryMs),
     tries: retryMs === undefined ? 0 : tries,
-    updatedAt: isSame ? before.updated_at : now,
-    readContent: before.read_content,
+    updated_at: isSame ? before.updated_at : now,
+    read_content: before.read_content,
   };
 }

@@ -21,18 +21,14 @@ export class Extractors {
     this.#permits = new FairSemaphore(most);
   }
 
-  /** Returns the extractor of one source, until `signal` is aborted. */
-  forSource(signal: AbortSignal): SourceExtractor {
-    return new SourceExtractor(signal, this.#use);
-  }
-
   /** Ends the processes. Nothing must be being read. */
   close(): void {
     for (const extractor of this.#all) extractor.close();
   }
 
-  readonly #use: UseExtractor = (usage, signal, work) =>
-    this.#permits.use(usage, signal, async () => {
+  /** Runs `work` with an extractor once one is free. Throws as a FairSemaphore does. */
+  use<Result>(usage: Usage, signal: AbortSignal, work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
+    return this.#permits.use(usage, signal, async () => {
       // The one released last: its process is the likeliest to be running.
       const extractor = this.#free.pop()!;
       try {
@@ -41,29 +37,20 @@ export class Extractors {
         this.#free.push(extractor);
       }
     });
+  }
 }
 
-type UseExtractor = <Result>(
-  usage: Usage,
-  signal: AbortSignal,
-  work: (extractor: Extractor) => Promise<Result>,
-) => Promise<Result>;
-
-/** Reads the documents of one source, each with a permit. Throws as an Extractor does. */
+/** Reads the documents of one source, each with a permit, until `signal` is aborted. Throws as an Extractor does. */
 export class SourceExtractor {
   readonly #usage: Usage = { usedMs: 0 };
+  readonly #extractors: Extractors;
   readonly #signal: AbortSignal;
-  readonly #use: UseExtractor;
-  #overtaxing = 0;
-
-  constructor(signal: AbortSignal, use: UseExtractor) {
-    this.#signal = signal;
-    this.#use = use;
-  }
-
   /** Number of documents of this source that were too much for an extractor so far. */
-  get overtaxing(): number {
-    return this.#overtaxing;
+  overtaxing = 0;
+
+  constructor(extractors: Extractors, signal: AbortSignal) {
+    this.#extractors = extractors;
+    this.#signal = signal;
   }
 
   read(question: DocumentQuestion, document: DocumentBytes): Promise<Piece[]> {
@@ -76,9 +63,9 @@ export class SourceExtractor {
 
   async #have<Result>(work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
     try {
-      return await this.#use(this.#usage, this.#signal, work);
+      return await this.#extractors.use(this.#usage, this.#signal, work);
     } catch (error) {
-      if (error instanceof Overtaxing) this.#overtaxing++;
+      if (error instanceof Overtaxing) this.overtaxing++;
       throw error;
     }
   }

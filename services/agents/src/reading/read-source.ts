@@ -1,7 +1,7 @@
 import { type Piece, splitMarkdown, Unreadable } from '@customer-platform/documents';
 import type { Database } from '@customer-platform/service-kit';
 import type { Passage } from '../knowledge/passages.sql.ts';
-import type { Extractors } from './extractors.ts';
+import { type Extractors, SourceExtractor } from './extractors.ts';
 import { type Claim, selectFilePart, selectKnownPages } from './reading.sql.ts';
 import { type PageState, readWebsite, type WebsiteTools } from './website.ts';
 
@@ -35,7 +35,8 @@ async function readFile(claim: Claim, { sql, extractors, signal }: ReadingTools)
       yield bytes;
     }
   };
-  return whole(await extractors.files.forSource(signal).read({ type: claim.file_type! }, parts));
+  const extractor = new SourceExtractor(extractors.files, signal);
+  return whole(await extractor.read({ type: claim.file_type! }, parts));
 }
 
 async function readPages(claim: Claim, { sql, extractors, ...tools }: ReadingTools): Promise<Reading> {

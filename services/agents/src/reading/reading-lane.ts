@@ -16,7 +16,7 @@ export interface LaneBounds {
 }
 
 /** Reads one source completely, or until `stop` is aborted; never rejects. */
-export type ReadClaim = (claim: Claim, stop: AbortController) => Promise<void>;
+type ReadClaim = (claim: Claim, stop: AbortController) => Promise<void>;
 
 interface Running {
   accountId: string;

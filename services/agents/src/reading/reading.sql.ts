@@ -1,25 +1,18 @@
-import type { FileType, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
+import type { SourceKind } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
+import type { SourceRow } from '../knowledge/sources.sql.ts';
 import type { KnownPage, PageState } from './website.ts';
 
 /**
  * A source that this process has claimed. `content`, `tries` and `status` identify the claim: a change of the source resets `tries`
- * to 0 and, if there is new content, increments `content`.
+ * to 0 and, if there is new content, increments `content`. The status is processing if a user waits for it; otherwise it is read on its
+ * schedule.
  */
-export interface Claim {
-  account_id: string;
-  id: string;
-  kind: SourceKind;
-  /** Processing if a user waits for it; otherwise it is read on its schedule. */
-  status: SourceStatus;
-  body: string | null;
-  url: string | null;
-  page_urls: string[] | null;
-  file_type: FileType | null;
-  size_bytes: number | null;
-  content: number;
-  /** Number of attempts, including this one. */
-  tries: number;
+export interface Claim
+  extends Pick<
+    SourceRow,
+    'account_id' | 'id' | 'kind' | 'status' | 'body' | 'url' | 'page_urls' | 'file_type' | 'content' | 'tries'
+  > {
   reading_since: Date;
 }
 
@@ -49,7 +42,8 @@ export async function claimSource(
     update sources s set due_at = ${leasedUntil}, tries = s.tries + 1, 
       reading_since = case when s.tries = 0 then ${now} else coalesce(s.reading_since, ${now}) end
     from due where s.account_id = due.account_id and s.id = due.id
-    returning s.account_id, s.id, s.kind, s.status, s.body, s.url, s.page_urls, s.file_type, s.size_bytes, s.content, s.tries, s.reading_since`;
+    returning s.account_id, s.id, s.kind, s.status, s.body, s.url, s.page_urls, s.file_type, s.content, s.tries,
+      s.reading_since`;
   return claim;
 }
 
@@ -70,20 +64,11 @@ export async function giveBack(sql: Sql, claim: Claim, now: Date): Promise<void>
 }
 
 /** Columns that the end of a reading sets. */
-export interface EndedReading {
-  status: SourceStatus;
-  error: string;
-  dueAt: Date | null;
-  tries: number;
-  updatedAt: Date;
-  /** The `content` last read completely. */
-  readContent: number | null;
-}
+export type EndedReading = Pick<SourceRow, 'status' | 'error' | 'due_at' | 'tries' | 'updated_at' | 'read_content'>;
 
 export async function endReading(tx: Sql, { account_id, id }: Claim, ended: EndedReading): Promise<void> {
   await tx`
-    update sources set status = ${ended.status}, error = ${ended.error}, due_at = ${ended.dueAt}, tries = ${ended.tries},
-      reading_since = null, updated_at = ${ended.updatedAt}, read_content = ${ended.readContent}
+    update sources set ${tx({ ...ended, reading_since: null })}
     where account_id = ${account_id} and id = ${id}`;
 }
 

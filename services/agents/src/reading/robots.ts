@@ -16,46 +16,42 @@ const maxHosts = 4;
 
 type Rules = { robotsUrl: string; bytes: Buffer } | 'all' | { refusal: string };
 
-/** Rules of the hosts of one website. Each robots.txt is fetched once, as long as the hosts are few. */
-export class Robots {
-  readonly #rules = new LRUCache<string, Promise<Rules>>({ max: maxHosts });
-  readonly #tools: { getter: Getter; extractor: SourceExtractor; poolKey: string; signal: AbortSignal };
+interface RobotsTools {
+  getter: Getter;
+  extractor: SourceExtractor;
+  poolKey: string;
+  signal: AbortSignal;
+}
 
-  constructor(tools: { getter: Getter; extractor: SourceExtractor; poolKey: string; signal: AbortSignal }) {
-    this.#tools = tools;
-  }
-
-  /** Returns why a page must not be read; null if it may be. An unavailable robots.txt forbids everything, a missing one nothing. */
-  async refusalOf(url: string): Promise<string | null> {
+/**
+ * Returns the rules of the hosts of one website: why a page must not be read; null if it may be. An unavailable robots.txt forbids
+ * everything, a missing one nothing. Each is fetched once, as long as the hosts are few.
+ */
+export function robotsOf({ getter, extractor, poolKey, signal }: RobotsTools) {
+  const known = new LRUCache<string, Promise<Rules>>({ max: maxHosts });
+  const fetchRules = async (origin: string): Promise<Rules> => {
+    const robotsUrl = `${origin}/robots.txt`;
+    const request = { poolKey, url: robotsUrl, signal, maxBodyBytes: maxRobotsBytes, cutsBody: true } as const;
+    const response = await getter.get(request);
+    if (response.error !== undefined) return { refusal: `${robotsUnavailable}: ${response.message}` };
+    if (response.status >= 500) return { refusal: `${robotsUnavailable}: it responded with ${response.status}` };
+    if (response.status < 200 || response.status > 299) return 'all';
+    return { robotsUrl, bytes: response.body };
+  };
+  return async (url: string): Promise<string | null> => {
     const { origin } = new URL(url);
-    const fetched = this.#rules.get(origin) ?? this.#fetch(origin);
-    this.#rules.set(origin, fetched);
+    const fetched = known.get(origin) ?? fetchRules(origin);
+    known.set(origin, fetched);
     const rules = await fetched;
     if (rules === 'all') return null;
     if ('refusal' in rules) return rules.refusal;
-    const { robotsUrl, bytes } = rules;
     try {
-      const isAllowed = await this.#tools.extractor.allows({ robotsUrl, url, agent: agentName }, bytes);
+      const { robotsUrl, bytes } = rules;
+      const isAllowed = await extractor.allows({ robotsUrl, url, agent: agentName }, bytes);
       return isAllowed ? null : 'its robots.txt does not allow it';
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       return `${robotsUnavailable}: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
     }
-  }
-
-  async #fetch(origin: string): Promise<Rules> {
-    const { getter, poolKey, signal } = this.#tools;
-    const robotsUrl = `${origin}/robots.txt`;
-    const response = await getter.get({
-      poolKey,
-      url: robotsUrl,
-      signal,
-      maxBodyBytes: maxRobotsBytes,
-      cutsBody: true,
-    });
-    if (response.error !== undefined) return { refusal: `${robotsUnavailable}: ${response.message}` };
-    if (response.status >= 500) return { refusal: `${robotsUnavailable}: it responded with ${response.status}` };
-    if (response.status < 200 || response.status > 299) return 'all';
-    return { robotsUrl, bytes: response.body };
-  }
+  };
 }

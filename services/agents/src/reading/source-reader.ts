@@ -108,12 +108,11 @@ export class SourceReader {
     const refusal = this.#refusalOf(claim);
     if (refusal) return { reason: refusal };
     const { sql } = this.#foundation;
-    const shared = { getter: this.#getter, extractors: this.#extractors, largePages: this.#largePages };
-    const tools = { sql, ...shared, signal: stop.signal };
+    const resources = { sql, getter: this.#getter, extractors: this.#extractors, largePages: this.#largePages };
     // Articles and FAQs are in the row: reading them needs no lease renewal.
     const lease = claim.kind === 'article' || claim.kind === 'faq' ? undefined : this.#keepClaimed(claim, stop);
     try {
-      return await readSource(claim, tools);
+      return await readSource(claim, { ...resources, signal: stop.signal });
     } catch (error) {
       if (error instanceof Unreadable) return { reason: error.message };
       throw error;

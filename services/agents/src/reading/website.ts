@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { bytesOf, type Piece, refuseTooMuch, Unreadable } from '@customer-platform/documents';
 import type { GetResult, Getter } from '@customer-platform/outbound';
 import type { Passage } from '../knowledge/passages.sql.ts';
-import type { Extractors, SourceExtractor } from './extractors.ts';
+import { type Extractors, SourceExtractor } from './extractors.ts';
 import type { FairSemaphore, Usage } from './fair-semaphore.ts';
-import { Robots, robotsUnavailable } from './robots.ts';
+import { robotsOf, robotsUnavailable } from './robots.ts';
 
 /** State of a page after it was read. `position` identifies it and its passages, wherever it is in the list. */
 export interface PageState {
@@ -62,9 +62,9 @@ export async function readWebsite(
 ): Promise<WebsiteReading> {
   const stop = new AbortController();
   const signal = AbortSignal.any([tools.signal, stop.signal]);
-  const extractor = tools.extractors.forSource(signal);
-  const robots = new Robots({ getter: tools.getter, extractor, poolKey: id, signal });
-  const reading = { ...tools, id, extractor, robots, signal, largePageUsage: { usedMs: 0 } };
+  const extractor = new SourceExtractor(tools.extractors, signal);
+  const refusalOf = robotsOf({ getter: tools.getter, extractor, poolKey: id, signal });
+  const reading = { ...tools, id, extractor, refusalOf, signal, largePageUsage: { usedMs: 0 } };
   const asked = numbered(urls, known);
   const outcomes: PageOutcome[] = [];
   const kept = new KeptText();
@@ -153,8 +153,7 @@ function gathered(
       for (const [position, piece] of outcome.pieces.entries()) passages.push({ page, position, ...piece });
     } else if (isKept(outcome)) {
       replaced.delete(outcome.known.position);
-      const { passages: _, bytes: __, ...state } = outcome.known;
-      pages.push(outcome.kind === 'kept' ? outcome.state : state);
+      pages.push(outcome.kind === 'kept' ? outcome.state : outcome.known);
     }
   }
   const isLess = known.some(({ position, passages }) => passages > 0 && replaced.has(position));
@@ -165,15 +164,15 @@ function gathered(
 interface PageTools extends Omit<WebsiteTools, 'extractors'> {
   id: string;
   extractor: SourceExtractor;
-  robots: Robots;
+  /** Returns why a page must not be read; null if it may be. */
+  refusalOf(url: string): Promise<string | null>;
   largePageUsage: Usage;
 }
 
 async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome> {
   const { url, before: known } = page;
-  const { id, getter, robots, largePages, largePageUsage, signal } = tools;
+  const { id, getter, refusalOf, largePages, largePageUsage, signal } = tools;
   try {
-    const refusalOf = (target: string) => robots.refusalOf(target);
     const refusal = await refusalOf(url);
     if (refusal) return { kind: 'failed', reason: refusal, isTemporary: refusal.startsWith(robotsUnavailable), known };
     const request = { poolKey: id, url, headers: conditions(known), signal, refusalOf };
@@ -192,10 +191,7 @@ async function outcomeOf(page: AskedPage, response: GetResult, { extractor }: Pa
   const failed = (reason: string, isTemporary = false): PageOutcome => ({ kind: 'failed', reason, isTemporary, known });
   if (response.error !== undefined) return failed(response.message, isTemporary(response));
   if (siteOf(response.url) !== siteOf(url)) return failed(`it leads to another site, ${new URL(response.url).host}`);
-  if (response.status === 304 && known) {
-    const { passages: _, bytes: __, ...state } = known;
-    return { kind: 'kept', state, known };
-  }
+  if (response.status === 304 && known) return { kind: 'kept', state: known, known };
   if (response.status < 200 || response.status > 299)
     return failed(`it responded with ${response.status}`, isTemporary(response));
   const sha256 = createHash('sha256').update(response.body).digest();
