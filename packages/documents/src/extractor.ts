@@ -78,9 +78,11 @@ export class Extractor {
     return foundIn(await this.#ask({ type: 'robots', ...question }, () => [robots], signal), z.boolean());
   }
 
-  /** Ends the process. Must not be called while a document is read. */
+  /** Ends the process. Others must not call it while a document is read. */
   close(): void {
-    this.#end();
+    clearTimeout(this.#idle);
+    this.#process?.kill();
+    this.#process = undefined;
   }
 
   /** Asks once more if the process crashed; if it crashes again, the document is the cause. */
@@ -116,8 +118,8 @@ export class Extractor {
       // A process that has not replied may still be working on the document.
       const isReusable =
         hasReplied && running.usedMs < maxUsedMs && running.residentBytes <= maxResidentBytes * reusableShare;
-      if (isReusable) this.#idle = setTimeout(() => this.#end(), idleMs).unref();
-      else this.#end();
+      if (isReusable) this.#idle = setTimeout(() => this.close(), idleMs).unref();
+      else this.close();
     }
   }
 
@@ -136,7 +138,7 @@ export class Extractor {
         if (!Ready.safeParse(reply).success) throw new NotStarted('it says something else than that it is ready');
         return running;
       } catch (error) {
-        this.#end();
+        this.close();
         const isOurs = error instanceof NotStarted || error instanceof ProcessEnded;
         if (!isOurs) throw error;
         if (attempt === maxStarts)
@@ -145,12 +147,6 @@ export class Extractor {
         clearTimeout(timer);
       }
     }
-  }
-
-  #end(): void {
-    clearTimeout(this.#idle);
-    this.#process?.kill();
-    this.#process = undefined;
   }
 }
 
