@@ -1,6 +1,6 @@
 import { contactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/agents';
-import { createNameResolver, createPoster, type Poster, type TargetGuard } from '@customer-platform/outbound';
+import { createNameResolver, createPoster } from '@customer-platform/outbound';
 import { type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
 import { createAgent } from './agents/create-agent.ts';
 import { deleteAgent } from './agents/delete-agent.ts';
@@ -102,11 +102,8 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
 async function makeResources(foundation: Foundation<AgentsConfig>) {
   const { config } = foundation;
   const secretKeys = config.AGENTS_SECRET_KEY;
-  const guard: TargetGuard = {
-    allowedRanges: config.WEBHOOKS_ALLOWED_RANGES,
-    resolve: createNameResolver(5_000),
-  };
-  const poster: Poster = createPoster({
+  const guard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5_000) };
+  const poster = createPoster({
     ...guard,
     timeoutMs: config.AGENTS_AI_TIMEOUT_MS,
     maxSocketsPerPool: config.AGENTS_MAX_PLANNING,

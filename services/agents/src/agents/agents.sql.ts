@@ -13,7 +13,6 @@ export interface AgentValues extends Omit<AgentInput, 'pipelines'> {
 }
 
 export interface AgentRow extends AgentValues {
-  account_id: string;
   id: number;
   status: AgentStatus;
   /** Its own model, else the settings'; empty if there is none. */
@@ -27,7 +26,7 @@ export interface AgentRow extends AgentValues {
 }
 
 const columns = (tx: Sql) => tx`
-  a.account_id, a.id, a.name, a.role, a.status, a.model, a.daily_limit, a.approval_mode, a.approval_timeout_seconds, a.actions,
+  a.id, a.name, a.role, a.status, a.model, a.daily_limit, a.approval_mode, a.approval_timeout_seconds, a.actions,
   a.collections, a.draft is not null as has_draft, a.live_version, a.last_version, a.was_live, a.created_at,
   coalesce(nullif(a.model, ''), (select s.model from settings s where s.account_id = a.account_id), '') as used_model,
   (select coalesce(json_agg(json_build_object('id', p.pipeline_id, 'name', p.name) order by p.position, p.pipeline_id), '[]')

@@ -61,11 +61,10 @@ export async function hasSource(tx: Sql, accountId: string, id: string): Promise
 export async function listSourceRows(
   tx: Sql,
   accountId: string,
-  filter: { kind?: SourceKind | undefined; collectionId?: number | undefined },
+  { kind, collectionId }: { kind?: SourceKind | undefined; collectionId?: number | undefined },
   beforeId: string | undefined,
   limit: number,
 ): Promise<SourceRow[]> {
-  const { kind, collectionId } = filter;
   return await tx<SourceRow[]>`
     select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId}
       ${kind === undefined ? tx`` : tx`and s.kind = ${kind}`}

@@ -7,6 +7,9 @@ import { collectionOf } from './collection.ts';
 import { asTitle, toSource } from './source.ts';
 import { insertFile, insertSource, selectSource, titleOfFile } from './sources.sql.ts';
 
+/** Maximum length of the title that a file gets from its name, in code points. */
+const titleLength = 200;
+
 export const uploadFile = implement(contract.uploadFile, {
   async handle({ account, tx, body, now }) {
     const { file, title, active } = body;
@@ -24,7 +27,7 @@ export const uploadFile = implement(contract.uploadFile, {
     const { id: collection_id } = await collectionOf(tx, account.id, body.collection);
     const source = {
       kind: 'file' as const,
-      title: title === undefined ? titleFrom(name) : asTitle(title),
+      title: title === undefined ? firstCodePoints(name, titleLength) || 'File' : asTitle(title),
       collection_id,
       active,
       file_type: type,
@@ -50,10 +53,4 @@ function refusedFile(rule: string, status = 400): ApiError {
 function nameOf(file: File): string {
   const name = file.name.split(/[/\\]/).at(-1)!;
   return name.toWellFormed().replaceAll('\0', '').trim();
-}
-
-const titleLength = 200;
-
-function titleFrom(name: string): string {
-  return firstCodePoints(name, titleLength) || 'File';
 }

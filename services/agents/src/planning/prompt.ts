@@ -123,7 +123,7 @@ export function repairPrompt({ messages: asked }: Prompt, completion: Completion
 }
 
 /** Returns the document in the last user message that has one, or undefined. */
-export function readDocument(messages: readonly Pick<ChatMessage, 'role' | 'content'>[]): PlanningDocument | undefined {
+export function readDocument(messages: readonly ChatMessage[]): PlanningDocument | undefined {
   for (const { role, content } of messages.toReversed()) {
     if (role !== 'user') continue;
     const document = jsonOf(content) ?? jsonOf(content.split('\n', 1)[0]!);

@@ -1,10 +1,5 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { type ChatMessage, channelOfReply, type PlanningDocument, readDocument, type ToldPassage } from './prompt.ts';
-
-/** Fields of a chat completion request that are read here. */
-export interface CompletionRequest {
-  messages: readonly Pick<ChatMessage, 'role' | 'content'>[];
-}
+import { channelOfReply, type PlanningDocument, type Prompt, readDocument, type ToldPassage } from './prompt.ts';
 
 /** Model name that shows that no AI was used. */
 export const simulatedModel = 'simulated';
@@ -24,7 +19,7 @@ interface SimulatedStep {
  * Returns a completion in an AI provider's format, from the request alone: it quotes the best passage on the customer's channel and
  * notes the question on the deal. Deterministic. Counts one token per four characters.
  */
-export function simulatedCompletion({ messages }: CompletionRequest) {
+export function simulatedCompletion({ messages }: Pick<Prompt, 'messages'>) {
   const document = readDocument(messages);
   const content = JSON.stringify(document ? planFor(document) : nothingToPlan);
   const prompt_tokens = tokensOf(messages.map((message) => message.content).join(''));

@@ -209,14 +209,8 @@ export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<voi
   await Promise.all(statements.map((statement) => statement.execute()));
 }
 
-/** Updates the params of a step and the detail that is shown of them. */
-export async function updateStepParams(
-  tx: Sql,
-  accountId: string,
-  id: number,
-  params: StepParams,
-  detail: string | null,
-): Promise<void> {
+/** Writes the params of a step and the detail that is shown of them. */
+export async function updateStepParams(tx: Sql, accountId: string, { id, params, detail }: StepRow): Promise<void> {
   await tx`
     update plan_steps set params = ${json(tx, params)}, detail = ${detail} where account_id = ${accountId} and id = ${id}`;
 }

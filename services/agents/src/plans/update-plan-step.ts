@@ -28,7 +28,7 @@ export const updatePlanStep = implement(contract.updatePlanStep, {
     if ('stage' in step.params) step.detail = stageName(call, plan.pipeline_id, step.params.stage);
     else if (body.channel !== undefined) step.detail = channelName(call, plan.contact_id, body.channel);
     else if ('goal' in step.params) step.detail = step.params.goal;
-    await updateStepParams(tx, account.id, step.id, step.params, step.detail);
+    await updateStepParams(tx, account.id, step);
     return toPlan(plan, account.timezone);
   },
 });

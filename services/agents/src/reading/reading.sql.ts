@@ -25,13 +25,16 @@ export async function claimSource(
   sql: Sql,
   now: Date,
   leasedUntil: Date,
-  options: {
+  {
+    kinds,
+    passedOver,
+    served,
+  }: {
     kinds: readonly SourceKind[];
     passedOver: { running: readonly string[]; accounts: readonly string[] };
     served: readonly string[];
   },
 ): Promise<Claim | undefined> {
-  const { kinds, passedOver, served } = options;
   const [claim] = await sql<Claim[]>`
     with due as (
       select account_id, id from sources

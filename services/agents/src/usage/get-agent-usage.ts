@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { ApiError } from '@customer-platform/contracts/core';
 import { findStages } from '@customer-platform/contracts/crm';
-import { type Ask, dayOf, instantOf, type Sql } from '@customer-platform/service-kit';
+import { type Ask, dayOf, type HandlerCall, instantOf } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgentsFor } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { selectSettings } from '../settings/settings.sql.ts';
@@ -11,7 +11,8 @@ import { usageReport } from './usage-report.ts';
 
 /** Reports agents that are not archived and those with activity, in a fixed number of statements. */
 export const getAgentUsage = implement(contract.getAgentUsage, {
-  async handle({ account, tx, query, now, ask }) {
+  async handle(call) {
+    const { account, tx, query, now } = call;
     const today = dayOf(now, account.timezone);
     const days = Array.from({ length: query.days }, (_, index) => dayBefore(today, query.days - 1 - index));
     const from = days[0]!;
@@ -24,21 +25,16 @@ export const getAgentUsage = implement(contract.getAgentUsage, {
     const agents = await selectAgentsFor(tx, account.id, [...active]);
     // A plan may have been requested on the day before its call.
     const since = instantOf(dayBefore(from, 1), account.timezone);
-    const pipelines = await listedPipelines(tx, { account, agents, usage, since, ask });
+    const pipelines = await listedPipelines(call, agents, usage, since);
     return usageReport({ days, usage, plans, agents, pipelines, settings });
   },
 });
 
-interface PipelineFacts {
-  account: AccountContext;
-  agents: readonly AgentRow[];
-  usage: readonly UsageRow[];
-  since: Date;
-  ask: Ask;
-}
+type UsageCall = Pick<HandlerCall<typeof contract.getAgentUsage, unknown, unknown>, 'account' | 'tx' | 'ask'>;
 
 /** Returns the pipelines that agents work and those that tokens were used for, by id, with their last known names. */
-async function listedPipelines(tx: Sql, { account, agents, usage, since, ask }: PipelineFacts) {
+async function listedPipelines(call: UsageCall, agents: readonly AgentRow[], usage: readonly UsageRow[], since: Date) {
+  const { account, tx, ask } = call;
   const kept = new Map(agents.flatMap((agent) => agent.pipelines).map(({ id, name }) => [id, name]));
   const used = usage.map(({ pipeline_id }) => pipeline_id).filter((id) => id !== 0);
   const ids = [...new Set([...kept.keys(), ...used])].sort((one, other) => one - other);

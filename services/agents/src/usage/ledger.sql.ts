@@ -26,18 +26,11 @@ export interface CallResult {
   completionTokens: number;
 }
 
-/** Tokens of a day that are used or reserved, and the agent's limit. */
-export interface HeldTokens {
-  account: number;
-  agent: number;
-  pipeline: number;
-  daily_limit: number | null;
-}
-
-export async function selectHeldTokens(tx: Sql, call: NewCall): Promise<HeldTokens> {
+/** Returns the tokens of a call's day that are used or reserved, and the agent's limit. */
+export async function selectHeldTokens(tx: Sql, call: NewCall) {
   const { accountId, day, agentId, pipelineId } = call;
   const tokens = tx`prompt_tokens + completion_tokens + reserved_tokens`;
-  const [row] = await tx<HeldTokens[]>`
+  const [row] = await tx<{ account: number; agent: number; pipeline: number; daily_limit: number | null }[]>`
     select coalesce(sum(${tokens}), 0)::bigint as account,
       coalesce(sum(${tokens}) filter (where agent_id = ${agentId}), 0)::bigint as agent,
       coalesce(sum(${tokens}) filter (where pipeline_id = ${pipelineId ?? 0}), 0)::bigint as pipeline,
