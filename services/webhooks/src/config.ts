@@ -1,7 +1,7 @@
 import { allowedRangesSetting, parsed, parseSecretKeys } from '@customer-platform/outbound';
 import { baseConfig } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { parseRetrySchedule } from './delivery/retry-schedule.ts';
+import { parseRetrySchedule } from './sending/retry-schedule.ts';
 
 /** The settings of this service. */
 export const webhooksConfig = baseConfig.extend({

@@ -10,7 +10,6 @@ import { listDeliveries } from './deliveries/list-deliveries.ts';
 import { redeliver } from './deliveries/redeliver.ts';
 import { replayDeliveries } from './deliveries/replay-deliveries.ts';
 import { replays, runReplays } from './deliveries/run-replays.ts';
-import { Dispatcher } from './delivery/dispatcher.ts';
 import { announceDisabled } from './endpoints/announce-disabled.ts';
 import { createEndpoint } from './endpoints/create-endpoint.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
@@ -26,6 +25,7 @@ import { listEvents } from './events/list-events.ts';
 import { onPublicEvent } from './events/on-public-event.ts';
 import { testEndpoint } from './events/test-endpoint.ts';
 import type { WebhookResources } from './implement.ts';
+import { Dispatcher } from './sending/dispatcher.ts';
 
 /** Webhooks: tells endpoints outside of every public event, at least once, until it is delivered or given up with a reason. */
 export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig, WebhookResources> = {

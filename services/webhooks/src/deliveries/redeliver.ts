@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/webhooks';
-import { makeDue } from '../delivery/dispatch.sql.ts';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import { implement } from '../implement.ts';
+import { makeDue } from '../sending/dispatch.sql.ts';
 import { findDelivery, restartDeliveries } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 

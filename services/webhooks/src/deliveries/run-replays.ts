@@ -1,7 +1,7 @@
 import type { Job, ReportedQueue, WorkCall } from '@customer-platform/service-kit';
-import { makeDue } from '../delivery/dispatch.sql.ts';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
+import { makeDue } from '../sending/dispatch.sql.ts';
 import { restartDeliveries } from './deliveries.sql.ts';
 import { countDue, nextOfReplay, type ReplayRow, takeReplay, updateReplay } from './replays.sql.ts';
 

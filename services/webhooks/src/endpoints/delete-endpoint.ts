@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
-import { endPending, noteEndpointChanged } from '../delivery/dispatch.sql.ts';
 import { implement } from '../implement.ts';
+import { endPending, noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { deleteEndpointRow, findEndpoint } from './endpoints.sql.ts';
 
 /** So many pending deliveries end with the request itself; the dispatcher ends what is beyond. */

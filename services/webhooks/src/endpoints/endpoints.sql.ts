@@ -1,6 +1,6 @@
 import type { Endpoint } from '@customer-platform/contracts/webhooks';
 import type { Sql } from '@customer-platform/service-kit';
-import type { PreviousSecret } from '../delivery/dispatch.sql.ts';
+import type { PreviousSecret } from '../sending/dispatch.sql.ts';
 
 export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'> {
   created_at: Date;

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { refusePrivateTarget } from '@customer-platform/outbound';
-import { noteEndpointChanged } from '../delivery/dispatch.sql.ts';
 import { implement } from '../implement.ts';
+import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { toEndpoint } from './endpoint.ts';
 import { type EndpointValues, findEndpoint, updateEndpointRow } from './endpoints.sql.ts';
 

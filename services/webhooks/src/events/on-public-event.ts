@@ -1,6 +1,6 @@
 import type { Consumer } from '@customer-platform/service-kit';
-import { nextWaitMs } from '../delivery/retry-schedule.ts';
 import type { WebhookResources } from '../implement.ts';
+import { nextWaitMs } from '../sending/retry-schedule.ts';
 import { takeEvents } from './events.sql.ts';
 
 /** Takes every public event of every service, in sets; internal ones never come here. */

@@ -2,10 +2,10 @@ import * as contract from '@customer-platform/contracts/webhooks';
 import { outboxRow, writeOutbox } from '@customer-platform/service-kit';
 import { insertDelivery } from '../deliveries/deliveries.sql.ts';
 import { toDelivery } from '../deliveries/delivery.ts';
-import { makeDue } from '../delivery/dispatch.sql.ts';
 import { toEndpoint } from '../endpoints/endpoint.ts';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import { implement } from '../implement.ts';
+import { makeDue } from '../sending/dispatch.sql.ts';
 import { insertEvent } from './events.sql.ts';
 
 /**
