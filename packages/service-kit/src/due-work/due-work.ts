@@ -46,6 +46,8 @@ export interface Retries {
 export interface DueWork<Row extends DueRow, Result> {
   /** Its name in metrics, logs and spans. */
   queue: string;
+  /** Name of a part of the queue that has slots of its own; whoever starts the parts reports the queue as a whole. */
+  part?: string;
   table: DueTable;
   concurrency: SlotBounds;
   /** Null where a row must not be run twice: its claim takes the due time away, and the module ends rows whose process died. */

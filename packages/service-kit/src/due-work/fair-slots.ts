@@ -17,6 +17,8 @@ export interface SlotBounds {
   lowestPerLane?: number;
   /** Runs that are not slow yet hold at most a quarter of what the slow ones leave: many that hang at one moment do not take all slots. */
   keepsSlowApart?: boolean;
+  /** Runs take long as a rule: none counts as slow. */
+  slowIsUsual?: boolean;
 }
 
 /** Room for one claim. */
@@ -53,7 +55,7 @@ interface LaneState {
  * free. The limit of a lane doubles with each response, and falls to the lowest after a timeout.
  */
 export class FairSlots {
-  readonly #bounds: Required<SlotBounds>;
+  readonly #bounds: Required<Omit<SlotBounds, 'slowIsUsual'>>;
   readonly #lanes = new Map<string, LaneState>();
   readonly #accounts: AccountSlots;
 

@@ -68,7 +68,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: WakeLoop;
   readonly #leases: WakeLoop | undefined;
-  readonly #stopReport: () => void;
+  readonly #stopReport: (() => void) | undefined;
   #lastLane: Lane | undefined;
   #lanesAt = 0;
   #claimedAt = 0;
@@ -79,8 +79,9 @@ export class WorkQueue<Row extends DueRow, Result> {
   constructor(foundation: WorkFoundation, work: DueWork<Row, Result>) {
     this.#foundation = foundation;
     this.#work = work;
-    const { queue, concurrency, everyMs, gatherMs, retries } = work;
-    const log = foundation.log.child({ queue });
+    const { queue, part, concurrency, everyMs, gatherMs, retries } = work;
+    const log = foundation.log.child({ queue, part });
+    const name = part === undefined ? queue : `${queue}: ${part}`;
     this.#slots = new FairSlots(concurrency);
     this.#slow = new DeadlineWatch<Run<Row>>(slowMs, sweepMs, (run) => {
       run.isSlow = true;
@@ -88,7 +89,7 @@ export class WorkQueue<Row extends DueRow, Result> {
       this.#look.wake();
     });
     this.#writer = new BatchWriter({
-      name: `${queue}: results`,
+      name: `${name}: results`,
       log,
       maxBatch,
       write: (ended) => this.#write(ended),
@@ -98,14 +99,14 @@ export class WorkQueue<Row extends DueRow, Result> {
       },
     });
     const pace = { everyMs, slowestRetryMs, log, ...(gatherMs === undefined ? {} : { gatherMs }) };
-    this.#look = new WakeLoop(queue, pace, () => this.#claim());
+    this.#look = new WakeLoop(name, pace, () => this.#claim());
     if (retries) {
       const { leaseMs } = retries;
       const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
-      this.#leases = new WakeLoop(`${queue}: leases`, renewal, () => this.#renew(leaseMs));
+      this.#leases = new WakeLoop(`${name}: leases`, renewal, () => this.#renew(leaseMs));
     }
-    const running = () => this.#slots.running;
-    this.#stopReport = reportQueue(foundation, { queue, rows: work.table, running, hasLeases: retries !== null });
+    const report = { queue, rows: work.table, running: () => this.#slots.running, hasLeases: retries !== null };
+    if (part === undefined) this.#stopReport = reportQueue(foundation, report);
   }
 
   /** Rows that run in this process. */
@@ -130,7 +131,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#slow.stop();
     await this.#leases?.stop();
     await this.#writer.stop();
-    this.#stopReport();
+    this.#stopReport?.();
   }
 
   /** Claims what there is room for; returns whether more may be due. */
@@ -176,7 +177,7 @@ export class WorkQueue<Row extends DueRow, Result> {
       const lane = this.#laneOf(row);
       const run: Run<Row> = { ...begun, row: row as Run<Row>['row'], lane, leasedUntil, stop: new AbortController() };
       this.#slots.begin(lane);
-      this.#slow.watch(run);
+      if (!this.#work.concurrency.slowIsUsual) this.#slow.watch(run);
       this.#runs.add(run);
       void this.#run(run);
     }

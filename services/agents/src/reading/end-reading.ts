@@ -11,7 +11,7 @@ import { replacePassages } from '../knowledge/passages.sql.ts';
 import { nextReading, toSource } from '../knowledge/source.ts';
 import { lockSource, type SourceRow, selectSource } from '../knowledge/sources.sql.ts';
 import type { Reading } from './read-source.ts';
-import { type Claim, type EndedReading, endReading, replacePages } from './reading.sql.ts';
+import { type ClaimedSource, type EndedReading, endReading, replacePages } from './reading.sql.ts';
 
 const minuteMs = 60_000;
 /** Pauses before retries of a scheduled reading that failed, in ms; after the last one it waits for its schedule. */
@@ -26,7 +26,7 @@ const refused = 'It has text that cannot be stored';
  */
 export async function writeReading(
   foundation: Foundation,
-  claim: Claim,
+  claim: ClaimedSource,
   result: Reading | { reason: string },
 ): Promise<'read' | 'failed'> {
   const write = (what: Reading | { reason: string }) =>
@@ -49,12 +49,12 @@ function isBeyondLimits(error: unknown): boolean {
 
 async function writeIn(
   { tx, now, emit, findAccounts }: WorkCall<undefined>,
-  claim: Claim,
+  claim: ClaimedSource,
   result: Reading | { reason: string },
 ): Promise<void> {
   const account = findAccounts([claim.account_id]).get(claim.account_id);
   const before = await lockSource(tx, claim.account_id, claim.id);
-  if (!before || before.tries !== claim.tries) return;
+  if (!before || before.tries !== claim.attempts) return;
   if (before.content !== claim.content || before.status !== claim.status) return;
   if (!account) {
     await endReading(tx, claim, { ...endedBadly(before, 'Its account no longer exists', claim, now), due_at: null });
@@ -73,7 +73,7 @@ async function writeIn(
   emit(isRead ? knowledgeReady : knowledgeFailed, account, { source, previous: changedValues(shown, source) ?? {} });
 }
 
-async function keep(tx: Sql, claim: Claim, reading: Reading, language: string): Promise<void> {
+async function keep(tx: Sql, claim: ClaimedSource, reading: Reading, language: string): Promise<void> {
   const { website, passages } = reading;
   if (website) await replacePages(tx, claim, website.pages);
   if (website?.replaced.length === 0) return;
@@ -96,8 +96,8 @@ function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedR
  * Returns the end of a failed reading. A source with passages of its current content stays ready, with the reason in `error`; a
  * scheduled reading is retried sooner. Any other source has failed until its next reading.
  */
-function endedBadly(before: SourceRow, reason: string, { tries }: Claim, now: Date): EndedReading {
-  const retryMs = before.status === 'ready' ? retriesMs[tries - 1] : undefined;
+function endedBadly(before: SourceRow, reason: string, { attempts }: ClaimedSource, now: Date): EndedReading {
+  const retryMs = before.status === 'ready' ? retriesMs[attempts - 1] : undefined;
   const isKept = before.status === 'ready' || before.read_content === before.content;
   const status: SourceStatus = isKept ? 'ready' : 'failed';
   const isSame = before.status === status && before.error === reason;
@@ -105,7 +105,7 @@ function endedBadly(before: SourceRow, reason: string, { tries }: Claim, now: Da
     status,
     error: reason,
     due_at: retryMs === undefined ? nextReading(before, now) : new Date(now.getTime() + retryMs),
-    tries: retryMs === undefined ? 0 : tries,
+    tries: retryMs === undefined ? 0 : attempts,
     updated_at: isSame ? before.updated_at : now,
     read_content: before.read_content,
   };

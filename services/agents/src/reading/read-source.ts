@@ -2,7 +2,7 @@ import { type Piece, splitMarkdown, Unreadable } from '@customer-platform/docume
 import type { Database } from '@customer-platform/service-kit';
 import type { Passage } from '../knowledge/passages.sql.ts';
 import { type Extractors, SourceExtractor } from './extractors.ts';
-import { type Claim, selectFilePart, selectKnownPages } from './reading.sql.ts';
+import { type ClaimedSource, selectFilePart, selectKnownPages } from './reading.sql.ts';
 import { type PageState, readWebsite, type WebsiteTools } from './website.ts';
 
 /** Content of a source. */
@@ -20,14 +20,14 @@ export interface ReadingTools extends Omit<WebsiteTools, 'extractors'> {
 }
 
 /** Reads a source, outside of any transaction. Throws Unreadable with a reason for users, or the signal's reason once aborted. */
-export async function readSource(claim: Claim, tools: ReadingTools): Promise<Reading> {
+export async function readSource(claim: ClaimedSource, tools: ReadingTools): Promise<Reading> {
   const { kind, body } = claim;
   if (kind === 'faq') return whole([{ heading_path: [], text: body ?? '' }]);
   if (kind === 'article') return whole(splitMarkdown(body ?? ''));
   return kind === 'file' ? await readFile(claim, tools) : await readPages(claim, tools);
 }
 
-async function readFile(claim: Claim, { sql, extractors, signal }: ReadingTools): Promise<Reading> {
+async function readFile(claim: ClaimedSource, { sql, extractors, signal }: ReadingTools): Promise<Reading> {
   const parts = async function* () {
     for (let part = 0; ; part++) {
       const bytes = await selectFilePart(sql, claim, part);
@@ -39,7 +39,7 @@ async function readFile(claim: Claim, { sql, extractors, signal }: ReadingTools)
   return whole(await extractor.read({ type: claim.file_type! }, parts));
 }
 
-async function readPages(claim: Claim, { sql, extractors, ...tools }: ReadingTools): Promise<Reading> {
+async function readPages(claim: ClaimedSource, { sql, extractors, ...tools }: ReadingTools): Promise<Reading> {
   const known = await selectKnownPages(sql, claim);
   const urls = claim.page_urls?.length ? claim.page_urls : [claim.url!];
   const website = await readWebsite({ id: claim.id, urls, known }, { ...tools, extractors: extractors.pages });

@@ -7,7 +7,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { type Library, openLibrary } from '../../test/knowledge.ts';
 import { htmlPage, type Site, startSite } from '../../test/reading.ts';
 import { agents } from '../start.ts';
-import { claimSource } from './reading.sql.ts';
 
 let platform: Platform;
 let database: Database;
@@ -301,26 +300,6 @@ describe('any number of processes', () => {
     for (const release of held) release();
     for (const { id } of added) expect((await ended(id)).status).toBe('ready');
     expect(site.requests).toHaveLength(6);
-  });
-
-  it('take accounts in turn', async () => {
-    const other = await openLibrary(platform);
-    const sources = [await library.article('Turn 1'), await library.article('Turn 2'), await other.article('Turn 3')];
-    for (const { id } of sources) await waitFor('the source', async () => (await rowOf(id)).status === 'ready');
-    const far = new Date('2100-01-01T00:00:00Z');
-    for (const [index, { id }] of sources.entries()) {
-      await database`update sources set due_at = ${new Date(far.getTime() + index)} where id = ${id}`;
-    }
-    const now = new Date(far.getTime() + minuteMs);
-    const lease = new Date(far.getTime() + dayMs);
-    const claim = (served: string[]) =>
-      claimSource(database, now, lease, { kinds: ['article'], passedOver: { running: [], accounts: [] }, served });
-    const ids = sources.map(({ id }) => id);
-    expect((await claim([]))?.id).toBe(ids[0]);
-    expect((await claim([library.account.id]))?.id).toBe(ids[2]);
-    expect((await claim([library.account.id, other.account.id]))?.id).toBe(ids[1]);
-    expect(await claim([])).toBeUndefined();
-    await database`update sources set due_at = null, tries = 0, reading_since = null where id = any(${ids})`;
   });
 
   it('go on with what a killed one was reading, but not for ever', async () => {
