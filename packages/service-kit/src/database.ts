@@ -161,9 +161,9 @@ export function isStatementTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03');
 }
 
-/** Returns whether PostgreSQL will never take these values: one has the wrong type, or breaks a constraint. */
+/** Returns whether PostgreSQL will never take these values: one has the wrong type, breaks a constraint, or exceeds a limit. */
 export function isRefusedData(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && /^2[23]/.test(error.code);
+  return error instanceof postgres.PostgresError && /^(2[23]|54)/.test(error.code);
 }
 
 /** Returns whether the database is unavailable (restarting, unreachable, out of connections), rather than the statement wrong. */

@@ -35,16 +35,11 @@ export async function writeReading(
     await write(result);
     return 'passages' in result ? 'read' : 'failed';
   } catch (error) {
-    if (!isRefusedData(error) && !isBeyondLimits(error)) throw error;
+    if (!isRefusedData(error)) throw error;
     foundation.log.error({ err: error, source: claim.id }, 'reading of a source cannot be stored');
     await write({ reason: refused });
     return 'failed';
   }
-}
-
-/** Returns whether PostgreSQL refused values beyond its limits: SQLSTATE class 54. */
-function isBeyondLimits(error: unknown): boolean {
-  return String((error as { code?: unknown } | null)?.code ?? '').startsWith('54');
 }
 
 async function writeIn(
