@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { operations } from '@customer-platform/contracts';
 import type * as contract from '@customer-platform/contracts/accounts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import {
   type Foundation,
   handleRequests,
+  healthServer,
   type Implements,
   type RepliesTo,
   type Running,
@@ -23,7 +25,6 @@ import { ChangeFeed } from './changes/change-feed.ts';
 import { clientAddressReader } from './client-address.ts';
 import { controlPlane } from './control-plane.ts';
 import { serveDocs } from './docs/docs.ts';
-import { healthServer } from './docs/health.ts';
 import { republishEvents } from './events/republish-events.ts';
 import { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 import { HookDoor } from './hooks/hook-door.ts';
@@ -124,7 +125,7 @@ export async function startGateway(
     bodies,
     hooks,
     addressOf,
-    serveHealth: healthServer(foundation.health, isReady, config.READY_FILE),
+    serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
     serveDocs,
   });
   const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST, 'watched');
@@ -148,6 +149,11 @@ export async function startGateway(
       await stop();
     },
   };
+}
+
+/** Returns whether a file is there, or none is asked for. */
+function isThere(file: string | undefined): boolean {
+  return file === undefined || existsSync(file);
 }
 
 /** Returns the upstream of each service that the settings name. */

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '@customer-platform/contracts/openapi';
-import { isReading, pathOf } from '../proxy/respond.ts';
+import { isReading, pathOf } from '@customer-platform/service-kit';
 
 /** Restricts every load to this origin: the page works without the internet. */
 const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";

@@ -1,6 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import type { Express } from 'express';
 import { type Database, standsStillMs } from './database.ts';
+import { isReading, pathOf, send } from './responses.ts';
 
 /** Health of a process. */
 export interface Health {
@@ -28,16 +29,25 @@ async function canDial({ options: { host, port, path } }: Database): Promise<boo
 }
 
 /**
- * `/healthz` says whether the process is alive, and its version; `/readyz` that it takes requests, which follows what the process itself
- * is: a database that all share would take all of them out of service at once.
+ * Returns a server of `/healthz` (whether the process is alive, and its version) and `/readyz` (whether it takes requests), which returns
+ * whether the path was one of theirs. Readiness follows what the process itself is: a database that all share would take all of them out
+ * of service at once. Throws 405.
  */
-export function addHealth(app: Express, { service, version, isAlive }: Health, isReady: () => boolean): void {
-  app.get('/healthz', async (_request, response) => {
+export function healthServer({ service, version, isAlive }: Health, isReady: () => boolean) {
+  const sendHealth = async (response: ServerResponse) => {
     const alive = await isAlive();
-    response.status(alive ? 200 : 503).json({ status: alive ? 'ok' : 'stuck', service, version });
-  });
-  app.get('/readyz', (_request, response) => {
-    const ready = isReady();
-    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready' });
-  });
+    send(response, alive ? 200 : 503, JSON.stringify({ status: alive ? 'ok' : 'stuck', service, version }));
+  };
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (!(request.url!.startsWith('/healthz') || request.url!.startsWith('/readyz'))) return false;
+    const path = pathOf(request);
+    if (path !== '/healthz' && path !== '/readyz') return false;
+    if (!isReading(request, response)) return true;
+    if (path === '/healthz') void sendHealth(response);
+    else {
+      const ready = isReady();
+      send(response, ready ? 200 : 503, JSON.stringify({ status: ready ? 'ready' : 'not ready' }));
+    }
+    return true;
+  };
 }

@@ -16,7 +16,7 @@ export * from './due-work/due-work.ts';
 export { type ReportedQueue, reportQueue } from './due-work/queue-report.ts';
 export * from './due-work/work-queue.ts';
 export * from './fair-permits.ts';
-export { addHealth, type Health } from './health.ts';
+export { type Health, healthServer } from './health.ts';
 export type { Hook, HookCall, HookResponse } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';

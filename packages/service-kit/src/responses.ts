@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from './database.ts';
@@ -27,6 +27,20 @@ export function methodRefusal(method: string, allow: string): ApiError {
 export function sendAllow(response: ServerResponse, allow: string): void {
   response.setHeader('Allow', allow);
   send(response, 204, null);
+}
+
+/** Returns true for GET and HEAD of a read-only path. Responds to OPTIONS itself; throws 405 for any other method. */
+export function isReading(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.method === 'GET' || request.method === 'HEAD') return true;
+  const allow = 'GET, HEAD, OPTIONS';
+  if (request.method !== 'OPTIONS') throw methodRefusal(request.method!, allow);
+  sendAllow(response, allow);
+  return false;
+}
+
+/** Returns the path of a request's URL, without its query. */
+export function pathOf(request: IncomingMessage): string {
+  return request.url!.split('?', 1)[0]!;
 }
 
 /** Sends envelopes for what no route took, and for errors of Express itself. Goes last. */

@@ -13,7 +13,7 @@ import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';
 import { type ReportedQueue, reportQueue } from './due-work/queue-report.ts';
-import { addHealth, type Health, isDatabaseMoving } from './health.ts';
+import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
@@ -154,7 +154,10 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
   const app = createApp();
   let isStopping = false;
-  addHealth(app, health, () => !isStopping);
+  const serveHealth = healthServer(health, () => !isStopping);
+  app.use((request, response, next) => {
+    if (!serveHealth(request, response)) next();
+  });
   bindOperations(app, Object.values(definition.operations), {
     ...work,
     requests,
