@@ -2,7 +2,7 @@ import type { Operation } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { type BindingContext, Steps } from './call.ts';
 import { serviceUnavailable } from './database.ts';
-import { FairPermits, PermitQueue } from './fair-permits.ts';
+import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { withWorkContext } from './logging.ts';
 import type { BoundOperation } from './operation.ts';
@@ -17,6 +17,8 @@ const maxConcurrentRequests = 1_000;
 
 /** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
 const connectionRatio = 2;
+/** Status, in metrics, of a request whose client went away. */
+const clientGone = 499;
 /** Time that a request waits for one of the connections that its account may have. */
 const connectionWaitMs = 15_000;
 
@@ -61,7 +63,7 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
   try {
     status = await respond(steps, request, response);
   } catch (error) {
-    status = sendError(response, error, steps.context.log);
+    status = error instanceof ClientGone ? clientGone : sendError(response, error, steps.context.log);
   } finally {
     releaseBody(request);
   }

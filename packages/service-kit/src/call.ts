@@ -29,6 +29,8 @@ export interface BindingContext<Resources> {
 /** Number of requests that a process is working on. */
 export interface RequestCount {
   underWay: number;
+  /** Those of them that hold a connection to the database. */
+  working: number;
 }
 
 /** The response to send, made now or before under the same key. */
@@ -77,13 +79,17 @@ export class Steps<Resources> {
 
   /**
    * Does `work` with one of the connections that the account's owner may have: its own requests wait for each other before others wait for
-   * them. Throws 429 or 503 where none is free in time.
+   * them. Throws 429 or 503 where none is free in time, and ClientGone where nobody waits for the response any more.
    */
-  async onConnection<Result>({ owner }: AccountContext, work: () => Promise<Result>): Promise<Result> {
-    if (!this.#connections.tryTake(owner)) await this.#connections.wait(owner, 'the database');
+  async onConnection<Result>({ account, request }: RequestCall, work: () => Promise<Result>): Promise<Result> {
+    const { owner } = account;
+    const { requests } = this.context;
+    if (!this.#connections.tryTake(owner)) await this.#connections.wait(owner, 'the database', request.res);
+    requests.working++;
     try {
       return await work();
     } finally {
+      requests.working--;
       this.#connections.giveBack(owner);
     }
   }

@@ -2,11 +2,10 @@ import type { EventData, EventDefinition } from '@customer-platform/contracts/co
 import { z } from 'zod';
 import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
-import { isDatabaseUnavailable, isStatementTimeout, type Sql } from './database.ts';
+import { isDatabaseUnavailable, isStatementTimeout, isUnavailable, type Sql } from './database.ts';
 import { WorkQueue } from './due-work/work-queue.ts';
 import { deleteFailedEvent, type FailedEventRow, type FailedTry } from './failed-events.sql.ts';
 import { buryRubbish, type FailedMessage, failedEventsQueue, setAside } from './failed-events.ts';
-import { isUnavailable } from './failed-try.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
 import { inSpans, meter } from './telemetry.ts';

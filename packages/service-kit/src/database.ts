@@ -172,6 +172,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return unreachable.has(code) || (error instanceof postgres.PostgresError && unavailable.test(code));
 }
 
+/** Returns whether something failed because the database or another service is unavailable. */
+export function isUnavailable(error: unknown): boolean {
+  return isDatabaseUnavailable(error) || (error instanceof ApiError && error.status === 503);
+}
+
 /** The refusal for a dependency that is unavailable for the moment: 503 with Retry-After. */
 export function serviceUnavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' }, cause });

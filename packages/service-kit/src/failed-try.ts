@@ -1,5 +1,4 @@
-import { ApiError } from '@customer-platform/contracts/core';
-import { isDatabaseUnavailable } from './database.ts';
+import { isUnavailable } from './database.ts';
 import { type FailedTry, storable } from './failed-events.sql.ts';
 
 /** After so many tries an event is dead. */
@@ -17,11 +16,6 @@ export function failedTry(error: unknown, tries: number, firstAt: Date, now: Dat
   if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
   const delayMs = Math.min(firstRetryMs * 2 ** (tries - 1), slowestRetryMs);
   return { reason, tries: counted, dueAt: new Date(now.getTime() + delayMs) };
-}
-
-/** Returns whether something failed because the database or another service is unavailable. */
-export function isUnavailable(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || (error instanceof ApiError && error.status === 503);
 }
 
 function reasonOf(error: unknown): string {

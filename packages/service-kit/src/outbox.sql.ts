@@ -28,6 +28,7 @@ export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<
     tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now()
       order by sequence limit ${rows} for update skip locked`,
     bytes,
+    false,
   );
 }
 
@@ -40,13 +41,17 @@ export async function lockOutboxOf(tx: Sql, accountIds: readonly string[], rows:
         select account_id, sequence, octet_length(envelope) as size from outbox where account_id = account.id and due_at <= now()
         order by sequence limit ${each} for update skip locked) as due`,
     bytes,
+    true,
   );
 }
 
-async function lockedRows(tx: Sql, due: Fragment, bytes: number): Promise<StoredRow[]> {
+/** Locks `due` within a sum of bytes: the oldest, or the first of each account before its second. */
+async function lockedRows(tx: Sql, due: Fragment, bytes: number, isByAccount: boolean): Promise<StoredRow[]> {
   return await tx<StoredRow[]>`
-    with due as (${due}), sized as (
-      select account_id, sequence, sum(size) over (order by sequence) - size as bytes_before from due
+    with due as (${due}), placed as (
+      select due.*, case when ${isByAccount} then row_number() over (partition by account_id order by sequence) else 0 end as nth from due
+    ), sized as (
+      select account_id, sequence, sum(size) over (order by nth, sequence) - size as bytes_before from placed
     )
     select o.sequence, o.account_id, o.id, o.kind, o.audience, o.envelope, o.trace, o.tries, o.rounds, o.created_at
     from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;

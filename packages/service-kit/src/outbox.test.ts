@@ -31,3 +31,16 @@ it('an account with very many events delays no other: theirs go to the bus befor
   await waitFor('the first events of the many', async () => (await countWaiting(many.id)) < 29_000);
   await sql`delete from outbox where account_id = ${many.id}`;
 });
+
+it('nor does one with few that are large', async () => {
+  const large = await platform.account();
+  const other = await platform.account();
+  const envelope = JSON.stringify({ data: { filler: 'x'.repeat(100_000) } });
+  await sql`
+    insert into outbox (account_id, id, kind, audience, envelope)
+    select ${large.id}, uuidv7(), 'deal.moved', 'internal', ${envelope} from generate_series(1, 400)`;
+  await other.client.createDeal({ body: { title: 'behind them' } });
+  await waitFor('the event of the other account', async () => (await countWaiting(other.id)) === 0);
+  expect(await countWaiting(large.id)).toBeGreaterThan(100);
+  await sql`delete from outbox where account_id = ${large.id}`;
+});

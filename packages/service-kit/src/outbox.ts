@@ -10,7 +10,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
 import { AccountPace } from './account-pace.ts';
 import type { Bus } from './bus.ts';
-import { type Database, inTransaction, type Sql } from './database.ts';
+import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
 import {
@@ -39,10 +39,11 @@ const maxEnvelopeBytes = 921_600;
 const pollMs = 1_000;
 
 /**
- * Events of one account that go to the bus in a second: below what consumers take, so that those of others never wait behind what one
- * account changes at once, neither here nor in the stream.
+ * Events of one account that go to the bus in a second, larger ones counted by 4 KiB: below what consumers take, so that those of others
+ * never wait long behind what one account changes at once, neither here nor in the stream.
  */
-const perAccountASecond = 2_000;
+const perAccountASecond = 1_000;
+const countedBytes = 4_096;
 
 /** Time that commits are gathered before their events are carried: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
@@ -147,7 +148,7 @@ interface Refusal {
 /**
  * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
  * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account with more than
- * 2,000 events in a second waits, and nobody behind it. A row that the bus will not carry is tried again later, ten times in all, and is
+ * 1,000 events in a second waits, and nobody behind it; after a full round the next one takes events of each account. A row that the bus will not carry is tried again later, ten times in all, and is
  * dead then; the others go on.
  */
 export class OutboxRelay {
@@ -158,6 +159,7 @@ export class OutboxRelay {
   readonly #pace = new AccountPace(perAccountASecond);
   readonly #stopReport: () => void;
   #lastAccount: string | undefined;
+  #wasFull = false;
   #resume: NodeJS.Timeout | undefined;
 
   /** Starts relaying. */
@@ -190,7 +192,9 @@ export class OutboxRelay {
     if (!this.#bus.isConnected()) return false;
     const waiting = this.#pace.waiting();
     return await inTransaction(this.#sql, async (tx) => {
-      const { rows, hasMore } = waiting.length > 0 ? await this.#lockOfOthers(tx, waiting) : await lockOldest(tx);
+      const isByAccount = waiting.length > 0 || this.#wasFull;
+      const { rows, hasMore } = isByAccount ? await this.#lockByAccount(tx, waiting) : await lockOldest(tx);
+      this.#wasFull = !isByAccount && hasMore;
       if (rows.length === 0) return hasMore;
       const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
       const refusals = rows.flatMap((row, index): Refusal[] => {
@@ -206,16 +210,19 @@ export class OutboxRelay {
         rows.filter((row) => !refused.has(row)),
       );
       for (const { row, error } of refusals) await this.#setAside(tx, row, error);
-      for (const { account_id } of rows) this.#pace.spend(account_id, 1);
+      for (const { account_id, envelope } of rows)
+        this.#pace.spend(account_id, Math.max(1, envelope.length / countedBytes));
       // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
       return hasMore;
     });
   }
 
   /** Locks events of accounts that do not wait, 200 accounts at a time in turn; sees to it that those that do go on. */
-  async #lockOfOthers(tx: Sql, waiting: readonly string[]): Promise<Batch> {
-    clearTimeout(this.#resume);
-    this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
+  async #lockByAccount(tx: Sql, waiting: readonly string[]): Promise<Batch> {
+    if (waiting.length > 0) {
+      clearTimeout(this.#resume);
+      this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
+    }
     const accounts = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = accounts.at(-1);
     const others = [...new Set(accounts).difference(new Set(waiting))];
@@ -225,7 +232,9 @@ export class OutboxRelay {
   }
 
   async #setAside(tx: Sql, row: StoredRow, error: unknown): Promise<void> {
-    const next = failedTry(error, row.tries + 1, row.created_at, new Date());
+    // A try counts that the bus refused for what the event is; else it is a day's patience, as with other services.
+    const cause = isOwnFault(error) ? error : serviceUnavailable(`the bus did not take it: ${String(error)}`, error);
+    const next = failedTry(cause, row.tries + 1, row.created_at, new Date());
     if (next.dueAt) {
       await postponeEvent(tx, row, next);
       return;

@@ -45,7 +45,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     authenticate: () => account,
     askFor: () => () => Promise.reject(new Error('nobody is asked')),
     eventsCommitted: () => undefined,
-    requests: { underWay: 0 },
+    requests: { underWay: 0, working: 0 },
     seal: new ResponseSeal('secret'),
   });
   const { url, server } = await listen(app, 0, '127.0.0.1');

@@ -11,7 +11,7 @@ export async function read<Resources>(
 ): Promise<ServedResponse> {
   const { sql, clock } = steps.context;
   const call = { request, account, prefetch: new Prefetch() };
-  const run = () => steps.onConnection(account, () => steps.run(call, sql, clock(), []));
+  const run = () => steps.onConnection(call, () => steps.run(call, sql, clock(), []));
   let result: unknown;
   try {
     result = await run();

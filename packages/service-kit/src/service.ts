@@ -109,7 +109,7 @@ export async function startFoundation<Config extends BaseConfig>(
     (id) => accounts.forget(id),
     () => accounts.forget('all'),
   );
-  const requests: RequestCount = { underWay: 0 };
+  const requests: RequestCount = { underWay: 0, working: 0 };
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
   const foundation: Foundation<Config> = {

@@ -80,13 +80,13 @@ async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded[
   const { steps, account, claim } = call;
   try {
     if (work) await work(steps.prefetchCall(account));
-    return await steps.onConnection(account, () => commit(call));
+    return await steps.onConnection(call, () => commit(call));
   } catch (error) {
     if (error instanceof PrefetchNeeded) return { kind: 'prefetch', work: error.work };
     if (error instanceof StoredElsewhere) return { kind: 'running' };
     if (isTransactionConflict(error)) return { kind: 'retry', error };
     if (claim && isRepeated(error))
-      return await steps.onConnection(account, () => storeRefusal(steps.context, claim, error));
+      return await steps.onConnection(call, () => storeRefusal(steps.context, claim, error));
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable, isTemporaryFailure } from '../database.ts';
+import { isTemporaryFailure, isUnavailable } from '../database.ts';
 import type { Logger } from '../logging.ts';
 import { WakeLoop } from '../wake-loop.ts';
 
@@ -16,7 +16,7 @@ export interface BatchWriterOptions<Item> {
   together?(items: readonly Item[]): number;
   /** Writes items, all or none of them. */
   write(items: readonly Item[]): Promise<void>;
-  /** Called with one item whose write fails alone, for another reason than the state of the database. */
+  /** Called with one item whose write fails alone, for another reason than the state of the database and of other services. */
   refused(item: Item, error: unknown): void;
 }
 
@@ -61,7 +61,7 @@ export class BatchWriter<Item> {
         this.#waiting = this.#waiting.slice(batch.length);
         most = maxBatch;
       } catch (error) {
-        if (isDatabaseUnavailable(error) || isTemporaryFailure(error)) throw error;
+        if (isUnavailable(error) || isTemporaryFailure(error)) throw error;
         most = Math.ceil(batch.length / 2);
         if (batch.length > 1) continue;
         this.#waiting = this.#waiting.slice(1);

@@ -23,7 +23,7 @@ export interface DueTable extends QueueRows {
 export type Fragment = PendingQuery<Row[]>;
 
 /** Due rows looked at in one statement, and lanes looked at in one: at least and at most, in between four for each that is claimed. */
-const minLookedAt = 50;
+export const minLookedAt = 50;
 const maxLookedAt = 200;
 
 /**
@@ -74,8 +74,16 @@ function lookedColumns(table: DueTable): string[] {
   return [...new Set([...Object.keys(table.key), ...laneColumns(table)])];
 }
 
-/** Returns up to 200 lanes after `last`, in their order, that have rows, due now or later: found one from the other by the index. */
-export async function nextLanes(sql: Sql, table: DueTable, last: Lane | undefined): Promise<Lane[]> {
+/**
+ * Returns up to `most` lanes, 200 at most, after `last`, in their order, that have rows, due now or later: found one from the other by the
+ * index.
+ */
+export async function nextLanes(
+  sql: Sql,
+  table: DueTable,
+  last: Lane | undefined,
+  most = maxLookedAt,
+): Promise<Lane[]> {
   const columns = sql(laneColumns(table));
   const has = sql`${sql(table.due)} is not null ${filter(sql, table)}`;
   const next = (after: Fragment) => sql`
@@ -87,7 +95,7 @@ export async function nextLanes(sql: Sql, table: DueTable, last: Lane | undefine
     with recursive lanes as (
       select first.*, 1 as place from (${next(start)}) as first
       union all
-      select n.*, l.place + 1 from lanes l cross join lateral (${next(ofLast)}) as n where l.place < ${maxLookedAt}
+      select n.*, l.place + 1 from lanes l cross join lateral (${next(ofLast)}) as n where l.place < ${Math.min(most, maxLookedAt)}
     )
     select ${columns} from lanes order by place`;
 }

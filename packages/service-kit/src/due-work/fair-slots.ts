@@ -126,6 +126,7 @@ export class FairSlots {
   }
 }
 
-function nameOf({ account_id, channel }: Lane): string {
+/** Names a lane. */
+export function nameOf({ account_id, channel }: Lane): string {
   return channel === undefined ? account_id : `${account_id} ${channel}`;
 }

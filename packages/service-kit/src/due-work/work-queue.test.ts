@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Database } from '../database.ts';
+import { type Database, serviceUnavailable } from '../database.ts';
 import { createLogger } from '../logging.ts';
 import type { DueTable } from './due-rows.ts';
 import type { DueRow, DueWork } from './due-work.ts';
@@ -201,6 +201,25 @@ describe('due rows', () => {
     expect(await refused()).toMatchObject({ result: null, attempts: 1 });
   });
 
+  it('of which the results cannot be written for now are run once, and their results written later', async () => {
+    await add(3);
+    const runs: string[] = [];
+    let isUnavailable = true;
+    const settle: DueWork<Errand, string>['settle'] = async (ended) => {
+      if (isUnavailable) throw serviceUnavailable('gateway does not respond; try again shortly');
+      await sql`update errands set due_at = null, result = 'done' where id = any(${ended.map(({ row }) => row.id)}::uuid[])`;
+    };
+    const run = async ({ id }: Errand) => {
+      runs.push(id);
+      return 'done';
+    };
+    start(run, { settle });
+    await waitFor('all to be run', () => runs.length === 3);
+    isUnavailable = false;
+    await allDone();
+    expect(runs).toHaveLength(3);
+  });
+
   it('of which the result cannot be written, whatever the reason, are given up like those whose run failed', async () => {
     await add(20);
     await add(1, 'unwritable');
@@ -252,6 +271,18 @@ describe('the slots of a process', () => {
       60_000,
     );
   }, 90_000);
+
+  it('are given to it while the process has more urgent work, too', async () => {
+    const many = await add(2_000);
+    nowMs += 1;
+    const other = await add(1);
+    start(async () => 'done', { yields: () => true });
+    const isDone = async () =>
+      (await sql`select from errands where account_id = ${other} and result = 'done'`).length === 1;
+    await waitFor('the other', isDone);
+    const left = await sql`select from errands where account_id = ${many} and result is null`;
+    expect(left.length).toBeGreaterThan(1_000);
+  });
 
   it('give one to an account that ran into a timeout, and more with each response', async () => {
     const account = await add(1, 'silent');

@@ -7,9 +7,9 @@ import { WakeLoop } from '../wake-loop.ts';
 import { waitUntil } from '../with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { dueRows, type Fragment, type LeasedRow, nextLanes, putBack, renewLeases } from './due-rows.ts';
+import { dueRows, type LeasedRow, minLookedAt, nextLanes, putBack, renewLeases } from './due-rows.ts';
 import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
-import { FairSlots, type Lane, type Room } from './fair-slots.ts';
+import { FairSlots, type Lane, nameOf, type Room } from './fair-slots.ts';
 import { reportQueue } from './queue-report.ts';
 
 /** Resources of its process that a queue needs. */
@@ -71,6 +71,8 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #stopReport: (() => void) | undefined;
   #lastLane: Lane | undefined;
   #lanesAt = 0;
+  /** Rows of others may be due behind those that were found last. */
+  #hidesOthers = false;
   #claimedAt = 0;
   #failures = 0;
   #isStopping = false;
@@ -136,43 +138,51 @@ export class WorkQueue<Row extends DueRow, Result> {
 
   /** Claims what there is room for; returns whether more may be due. */
   async #claim(): Promise<boolean> {
-    const { bus, sql, clock } = this.#foundation;
     if (this.#isStopping || this.#writer.waiting > maxUnwritten) return false;
-    if (this.#work.needsBus && !bus.isConnected()) return false;
+    if (this.#work.needsBus && !this.#foundation.bus.isConnected()) return false;
     const yields = this.#work.yields?.() ?? false;
     if (yields && performance.now() - this.#claimedAt < yieldingEveryMs) return false;
     const room = this.#slots.room(yields ? yieldingMost : undefined);
     if (!room) return false;
     this.#claimedAt = performance.now();
-    const { table } = this.#work;
-    const found = await this.#begin(dueRows(sql, table, { room, now: clock(), from: 'longest due' }));
-    if (found > 0) return !yields;
-    // Those that are at their bounds may stand before all others: these are found lane by lane.
-    const isFull = room.lanes.some(({ free }) => free === 0);
-    if (!isFull || performance.now() - this.#lanesAt < lanesEveryMs) return false;
+    if (!this.#hidesOthers || !this.#mayLookAtLanes()) {
+      const begun = await this.#begin(room, 'longest due');
+      this.#hidesOthers = hidesOthers(room, begun);
+      if (begun.length > 0) return !yields;
+      if (!this.#hidesOthers || !this.#mayLookAtLanes()) return false;
+    }
+    this.#hidesOthers = false;
     this.#lanesAt = performance.now();
-    const ofLanes = await this.#roomOfNextLanes(room);
-    return (await this.#begin(dueRows(sql, table, { room: ofLanes, now: clock(), from: 'lanes' }))) > 0;
+    await this.#begin(await this.#roomOfNextLanes(room), 'lanes');
+    return !yields;
+  }
+
+  #mayLookAtLanes(): boolean {
+    return performance.now() - this.#lanesAt >= lanesEveryMs;
   }
 
   async #roomOfNextLanes(room: Room): Promise<Room> {
-    const lanes = await nextLanes(this.#foundation.sql, this.#work.table, this.#lastLane);
+    const { sql } = this.#foundation;
+    // No more lanes than rows: of more, those that have been due longest would be chosen each time.
+    const lanes = await nextLanes(sql, this.#work.table, this.#lastLane, room.limit);
     this.#lastLane = lanes.at(-1);
-    const known = new Map(room.lanes.map((one) => [`${one.lane.account_id} ${one.lane.channel}`, one]));
+    const known = new Map(room.lanes.map((one) => [nameOf(one.lane), one]));
     return {
       ...room,
       lanes: lanes.map((lane) => {
-        return known.get(`${lane.account_id} ${lane.channel}`) ?? { lane, running: 0, free: room.perLane };
+        return known.get(nameOf(lane)) ?? { lane, running: 0, free: room.perLane };
       }),
     };
   }
 
-  async #begin(due: Fragment): Promise<number> {
+  /** Claims rows and begins their runs; returns these. */
+  async #begin(room: Room, from: 'longest due' | 'lanes'): Promise<Run<Row>[]> {
     const { sql, clock } = this.#foundation;
     const now = clock();
+    const due = dueRows(sql, this.#work.table, { room, now, from });
     const leasedUntil = new Date(now.getTime() + (this.#work.retries?.leaseMs ?? 0));
     const rows = await this.#work.claim(sql, { due, now, leasedUntil });
-    for (const row of rows) {
+    return rows.map((row) => {
       const begun = { startedAtMs: performance.now(), isOver: false, isSlow: false };
       const lane = this.#laneOf(row);
       const run: Run<Row> = { ...begun, row: row as Run<Row>['row'], lane, leasedUntil, stop: new AbortController() };
@@ -180,8 +190,8 @@ export class WorkQueue<Row extends DueRow, Result> {
       if (!this.#work.concurrency.slowIsUsual) this.#slow.watch(run);
       this.#runs.add(run);
       void this.#run(run);
-    }
-    return rows.length;
+      return run;
+    });
   }
 
   /** Never rejects. */
@@ -261,4 +271,15 @@ export class WorkQueue<Row extends DueRow, Result> {
     const values = row as Readonly<Record<string, unknown>>;
     return Object.fromEntries(Object.keys(this.#work.table.key).map((column) => [column, values[column]]));
   }
+}
+
+/**
+ * Returns whether a look at the rows that have been due longest may have left others out: it found as many as it looks for, or as many of a
+ * lane as that may have.
+ */
+function hidesOthers(room: Room, begun: readonly { readonly lane: Lane }[]): boolean {
+  if (begun.length >= Math.min(room.limit, minLookedAt) || room.lanes.some(({ free }) => free === 0)) return true;
+  const free = new Map(room.lanes.map(({ lane, free: left }) => [nameOf(lane), left]));
+  const counts = Map.groupBy(begun, ({ lane }) => nameOf(lane));
+  return counts.entries().some(([name, { length }]) => length >= (free.get(name) ?? room.perLane));
 }

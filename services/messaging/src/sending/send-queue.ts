@@ -5,7 +5,7 @@ import { beginAttempts, type DueAttempt, dueAttempts } from './claims.sql.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { writeResults } from './write-results.ts';
 
-/** With so many requests under way the process is at its limit: taking messages goes before sending them. */
+/** With so many requests on the database the process is at its limit: taking messages goes before sending them. */
 const busyRequests = 4;
 
 const tries = meter.createCounter('messages.tries', {
@@ -36,7 +36,7 @@ export function messageSending(
     everyMs: 100,
     gatherMs: 5,
     stopMs: 16_000,
-    yields: () => requests.underWay >= busyRequests,
+    yields: () => requests.working >= busyRequests,
     claim: beginAttempts,
     async run(attempt) {
       const result = await sendAttempt(attempt, context);
