@@ -1,5 +1,6 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import { z } from 'zod';
+import { AccountsLocked } from './accounts-locked.ts';
 import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable, type Sql } from './database.ts';
@@ -46,9 +47,9 @@ export function onEvent<Definition extends EventDefinition, Resources = undefine
 }
 
 /**
- * Starts a consumer on the bus. Of a batch that fails the events with data of another shape are set aside, each in a row, where they delay
- * nobody and are tried again; the rest is taken again, event by event if need be, and those that fail alone are set aside too. What is
- * no event is dead at once.
+ * Starts a consumer on the bus. Of a batch that fails the events with data of another shape, or of locked accounts, are set aside, each
+ * in a row, where they delay nobody and are tried again; the rest is taken again, event by event if need be, and those that fail alone
+ * are set aside too. What is no event is dead at once.
  */
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: WorkContext<Resources>) {
   const { name } = consumer;
@@ -64,13 +65,13 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of batch) message.acknowledge();
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
-      const { fitting, misshapen } = byShape(consumer, batch);
-      if (misshapen.length === 0) return await orGiveBack(batch, () => takeEach(consumer, context, batch));
+      const { others, faulty } = error instanceof AccountsLocked ? byLock(error, batch) : byShape(consumer, batch);
+      if (faulty.length === 0) return await orGiveBack(batch, () => takeEach(consumer, context, batch));
       await orGiveBack(
-        misshapen.map(({ message }) => message),
-        () => setAside(context, name, misshapen),
+        faulty.map(({ message }) => message),
+        () => setAside(context, name, faulty),
       );
-      if (fitting.length > 0) await orGiveBack(fitting, () => takeAll(fitting));
+      if (others.length > 0) await orGiveBack(others, () => takeAll(others));
     }
   };
   /** While the database is unavailable events stay with the bus. */
@@ -148,17 +149,24 @@ async function takeEach<Resources>(
   if (failures.length > 0) await setAside(context, consumer.name, failures);
 }
 
+/** Separates the events of accounts of which a lock is held. */
+function byLock(error: AccountsLocked, batch: EventMessage[]) {
+  const isLocked = ({ event }: EventMessage) => error.accounts.has(event.account);
+  const faulty = batch.filter(isLocked).map((message): FailedMessage => ({ message, error }));
+  return { others: batch.filter((message) => !isLocked(message)), faulty };
+}
+
 /** Separates the events whose data is not what their kind's definition says. */
 function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventMessage[]) {
-  const fitting: EventMessage[] = [];
-  const misshapen: FailedMessage[] = [];
+  const others: EventMessage[] = [];
+  const faulty: FailedMessage[] = [];
   for (const message of batch) {
     const { type, data } = message.event;
     const { error } = events.find(({ kind }) => kind === type)?.data.safeParse(data) ?? {};
-    if (error) misshapen.push({ message, error: new Error(`data is no ${type}: ${z.prettifyError(error)}`) });
-    else fitting.push(message);
+    if (error) faulty.push({ message, error: new Error(`data is no ${type}: ${z.prettifyError(error)}`) });
+    else others.push(message);
   }
-  return { fitting, misshapen };
+  return { others, faulty };
 }
 
 function gaugePending(consumer: string, pending: () => Promise<number>): () => void {

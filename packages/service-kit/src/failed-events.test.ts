@@ -5,6 +5,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { AccountDirectory } from './account-context.ts';
+import { AccountsLocked } from './accounts-locked.ts';
 import { Bus } from './bus.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
@@ -283,6 +284,41 @@ describe('an event that a consumer cannot take', () => {
       await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 20);
       // Each of the batches they came in tries one of them twice: with the others, and alone.
       expect(waited).toBeLessThan(10);
+    });
+  });
+
+  it('of an account that is locked is set aside alone: the rest of its batch is taken again as one', async () => {
+    const kind = 'account.locked';
+    const locked = envelope(kind, { n: -1 }).account;
+    const batches: number[][] = [];
+    const take = (events: ReceivedEvent<{ n: number }>[]) => {
+      if (events.some(({ account }) => account === locked)) throw new AccountsLocked([locked]);
+      batches.push(events.map(({ data }) => data.n));
+    };
+    for (let n = 0; n < 40; n++)
+      await publish(kind, JSON.stringify({ ...envelope(kind, { n }), ...(n % 2 && { account: locked }) }));
+    await withConsumer(kind, take, async () => {
+      await waitFor('all others', () => batches.flat().length === 20);
+      // They may have come in a few batches.
+      expect(batches.length).toBeLessThan(10);
+      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 20);
+    });
+  });
+
+  it('of an account that is locked is not dead after ten tries: whoever holds the lock ends some day', async () => {
+    const kind = 'long.locked';
+    let tries = 0;
+    const taken: number[] = [];
+    const take = ({ account, data }: ReceivedEvent<{ n: number }>) => {
+      if (++tries < 15) throw new AccountsLocked([account]);
+      taken.push(data.n);
+    };
+    await withConsumer(kind, each(take), async (tick) => {
+      await publish(kind, JSON.stringify(envelope(kind, { n: 1 })));
+      await waitFor('it is taken', () => {
+        tick(10_000);
+        return taken.length === 1;
+      });
     });
   });
 

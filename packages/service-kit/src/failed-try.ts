@@ -1,3 +1,4 @@
+import { AccountsLocked } from './accounts-locked.ts';
 import { isUnavailable } from './database.ts';
 import { type FailedTry, storable } from './failed-events.sql.ts';
 
@@ -5,13 +6,14 @@ import { type FailedTry, storable } from './failed-events.sql.ts';
 export const maxEventTries = 10;
 const firstRetryMs = 2_000;
 const slowestRetryMs = 300_000;
-/** A dependency that is unavailable is not the event's fault, for so long. */
+/** A dependency that is unavailable and a lock that somebody holds are not the event's fault, for so long. */
 const patienceMs = 24 * 3_600_000;
 
 /** Returns how the `tries`th try of an event that first failed at `firstAt` ends: when the next one is due, if any. */
 export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
   const reason = reasonOf(error);
-  const isPatient = isUnavailable(error) && now.getTime() - firstAt.getTime() < patienceMs;
+  const isBlameless = isUnavailable(error) || error instanceof AccountsLocked;
+  const isPatient = isBlameless && now.getTime() - firstAt.getTime() < patienceMs;
   const counted = isPatient ? tries - 1 : tries;
   if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
   const delayMs = Math.min(firstRetryMs * 2 ** (tries - 1), slowestRetryMs);

@@ -1,5 +1,6 @@
 export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
+export { AccountsLocked } from './accounts-locked.ts';
 export { bindOperations } from './bind-operations.ts';
 export * from './bus.ts';
 export * from './changed-values.ts';

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ownerOf } from '@customer-platform/contracts/core';
-import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
+import { Bus, createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, takeChanged } from '../../test/cdp.ts';
+import { lockIdentities } from '../contacts/identities.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -35,17 +36,26 @@ const at = '2026-11-01T10:00:00+01:00';
 
 /** Publishes an event as the service that owns its kind would; returns its id. */
 async function publish(kind: string, data: unknown, id = randomUUID(), audience = 'public'): Promise<string> {
-  const envelope = JSON.stringify({ id, type: kind, timestamp: at, account: account.id, mode: 'live', data });
+  return await publishAs(account, kind, data, { id, audience });
+}
+
+async function publishAs(
+  { id: of }: TestAccount,
+  kind: string,
+  data: unknown,
+  { id = randomUUID(), audience = 'public' } = {},
+) {
+  const envelope = JSON.stringify({ id, type: kind, timestamp: at, account: of, mode: 'live', data });
   await buses
     .get(ownerOf(kind) ?? 'calendar')!
     .publish({ id, kind, audience, sequence: 1, envelope, trace: undefined });
   return id;
 }
 
-/** Returns the events of the account's contacts, once there are `count`, in the order of their names. */
-async function known(count: number) {
+/** Returns the events of an account's contacts, once there are `count`, in the order of their names. */
+async function known(count: number, { id } = account) {
   return await waitFor(`${count} events`, async () => {
-    const rows = await sql`select * from contact_events where account_id = ${account.id} order by name, at`;
+    const rows = await sql`select * from contact_events where account_id = ${id} order by name, at`;
     return rows.length >= count ? rows : undefined;
   });
 }
@@ -93,5 +103,23 @@ describe("the platform's own events", () => {
     await publish('order.fulfilled', data);
     expect((await known(3)).map(({ name }) => name)).toEqual(['contact.created', 'order.declined', 'order.fulfilled']);
     expect(await takeChanged(sql, account.id)).toEqual([contact.id]);
+  });
+
+  it('wait for a merge in their own account only: those of others are taken meanwhile, and they once it ends', async () => {
+    const other = await platform.account();
+    const neighbour = await other.client.createContact({ body: { name: 'Grace' } });
+    await known(1, other);
+    await inTransaction(sql, async (tx) => {
+      await lockIdentities(tx, account.id);
+      await publish('order.declined', { order: { id: 'o', contact: { id: contact.id } } });
+      await publishAs(other, 'order.declined', { order: { id: 'o', contact: { id: neighbour.id } } });
+      await known(2, other);
+      const [waiting] = await sql`select reason from failed_events where account_id = ${account.id}`;
+      // Not cut off after seconds.
+      expect(waiting!.reason).toContain('another transaction holds the lock');
+    });
+    platform.clock.advance(60_000);
+    expect(await known(2)).toMatchObject([{ name: 'contact.created' }, { name: 'order.declined' }]);
+    expect(await sql`select from failed_events where account_id = ${account.id}`).toHaveLength(0);
   });
 });

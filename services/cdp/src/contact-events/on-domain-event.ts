@@ -1,6 +1,6 @@
 import { uuid } from '@customer-platform/contracts/core';
 import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
-import { holdIdentities } from '../contacts/identities.sql.ts';
+import { tryHoldIdentities } from '../contacts/identities.sql.ts';
 import { type DomainEvent, insertDomainEvents } from './contact-events.sql.ts';
 
 /**
@@ -14,7 +14,7 @@ export const onDomainEvent: Consumer<unknown> = {
   async take({ tx }, received) {
     const events = received.map(toDomainEvent).filter((event) => event !== undefined);
     if (events.length === 0) return;
-    await holdIdentities(
+    await tryHoldIdentities(
       tx,
       events.map(({ account }) => account),
     );

@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import { AccountsLocked, isStatementTimeout, type Sql } from '@customer-platform/service-kit';
 
 /**
  * Locks of an account: one for the identity of its contacts, one for its duplicate pairs. Advisory, until the
@@ -14,6 +14,31 @@ export async function holdIdentities(tx: Sql, accountIds: readonly string[]) {
     select pg_advisory_xact_lock_shared(key) from (
       select distinct hashtextextended('identities ' || id, 2) as key from unnest(${accountIds}::text[]) as account (id)
       order by key) as keys`;
+}
+
+/** Enough for most merges; everybody else's events wait as long. */
+const maxWaitMs = 100;
+
+/**
+ * The same for a batch of many accounts' events: waits 100 ms at most in all for merges and deletions, then throws
+ * AccountsLocked with the accounts that still had one when it began to wait.
+ */
+export async function tryHoldIdentities(tx: Sql, accountIds: readonly string[]) {
+  const rows = await tx<{ id: string }[]>`
+    select id from (
+      select distinct id, hashtextextended('identities ' || id, 2) as key from unnest(${accountIds}::text[]) as account (id)
+      order by key) as keys
+    where not pg_try_advisory_xact_lock_shared(key)`;
+  if (rows.length === 0) return;
+  const busy = rows.map(({ id }) => id);
+  // Bounds the whole statement: a lock timeout would count for each account.
+  await tx`select set_config('statement_timeout', ${String(maxWaitMs)}, true)`;
+  try {
+    await holdIdentities(tx, busy);
+  } catch (error) {
+    throw isStatementTimeout(error) ? new AccountsLocked(busy, error) : error;
+  }
+  await tx`set local statement_timeout to default`;
 }
 
 /**
