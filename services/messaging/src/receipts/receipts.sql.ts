@@ -12,19 +12,20 @@ export interface ArrivedReceipt extends Receipt {
   arrived_at: Date;
 }
 
-/** Inserts receipts to apply; skips those already stored. */
+/** Inserts receipts to apply; skips those already stored. Returns how many it inserted. */
 export async function insertReceipts(
   tx: Sql,
   receipts: readonly (Receipt & { account_id: string; channel: Channel })[],
   now: Date,
-): Promise<void> {
-  if (receipts.length === 0) return;
-  await tx`
+): Promise<number> {
+  if (receipts.length === 0) return 0;
+  const inserted = await tx`
     insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
     select account_id, channel, "providerId", status, at, ${now}, ${now}
     from jsonb_to_recordset(${tx.json(receipts as unknown as JsonValue)}) as given (account_id uuid, channel text, "providerId" text,
       status text, at timestamptz)
     on conflict do nothing`;
+  return inserted.count;
 }
 
 /** Inserts inbound messages; skips those whose provider's id is known already. */
@@ -48,6 +49,17 @@ export async function insertInbound(
 export async function hasWaitingReceipts(sql: Sql, accountId: string, count: number): Promise<boolean> {
   const rows = await sql`select 1 from arrived_receipts where account_id = ${accountId} offset ${count - 1} limit 1`;
   return rows.length === 1;
+}
+
+/**
+ * The same at the end of a transaction that inserted receipts: until it ends, those of other calls are either visible or wait for it. Call
+ * it last: the account's other calls wait meanwhile.
+ */
+export async function lockWaitingReceipts(tx: Sql, accountId: string, count: number): Promise<boolean> {
+  // Two statements: the second sees what was committed while the first waited.
+  const locked = tx`select pg_advisory_xact_lock(hashtextextended(${`receipts ${accountId}`}, 0))`.execute();
+  const [has] = await Promise.all([hasWaitingReceipts(tx, accountId, count), locked]);
+  return has;
 }
 
 const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';

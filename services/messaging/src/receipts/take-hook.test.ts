@@ -116,6 +116,12 @@ it('what very many customers of one account write does not go before what a cust
 }, 150_000);
 
 describe('a call of a hook', () => {
+  /** Inserts receipts of unknown messages that are not looked at again in this test. */
+  const insertUnknown = ({ account }: Shop, count: number) => sql`
+    insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
+    select ${account.id}, 'sms', 'unknown-' || n, 'read', now(), now(), now() + interval '1 year' -- the platform's clock is ahead
+    from generate_series(1, ${count}::int) as n`;
+
   it('with a wrong signature is 401 and leaves nothing', async () => {
     const response = await shop.hook('sms', inbound('i-1'), newSigningSecret());
     expect([response.status, response.body.error.code]).toEqual([401, 'invalid_key']);
@@ -150,16 +156,30 @@ describe('a call of a hook', () => {
   });
 
   it('with a receipt is put off while thousands of the account wait, and no other account is', async () => {
-    await sql`
-      insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
-      select ${shop.account.id}, 'sms', 'unknown-' || n, 'read', now(), now(), now() + interval '1 year' -- the platform's clock is ahead
-      from generate_series(1, 5000) as n`;
+    await insertUnknown(shop, 5_000);
     const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: now() };
     const response = await shop.hook('sms', receipt);
     expect([response.status, response.body.error.code]).toEqual([503, 'service_unavailable']);
     expect((await shop.hook('sms', inbound('i-1'))).status).toBe(200);
     const other = await openShop(platform, { sms: provider });
     expect((await other.hook('sms', receipt)).status).toBe(200);
+  });
+
+  it('with a receipt is put off while thousands wait, even where several come at the same moment', async () => {
+    await insertUnknown(shop, 4_999);
+    const calls: Promise<{ status: number }>[] = [];
+    await sql.begin(async (tx) => {
+      await tx`lock table arrived_receipts in share row exclusive mode`;
+      for (const n of [1, 2, 3, 4])
+        calls.push(shop.hook('sms', { type: 'receipt', id: `p-${n}`, status: 'delivered', at: now() }));
+      await waitFor('all to insert', async () => {
+        const waiting = await sql`
+          select from pg_locks where relation = 'arrived_receipts'::regclass and mode = 'RowExclusiveLock' and not granted`;
+        return waiting.length >= calls.length;
+      });
+    });
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([200, 503, 503, 503]);
   });
 
   it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {

@@ -4,7 +4,7 @@ import { type Hook, meter } from '@customer-platform/service-kit';
 import { channelByToken } from '../channels/channels.sql.ts';
 import type { MessagingResources } from '../implement.ts';
 import { providers } from '../providers/all.ts';
-import { hasWaitingReceipts, insertInbound, insertReceipts } from './receipts.sql.ts';
+import { hasWaitingReceipts, insertInbound, insertReceipts, lockWaitingReceipts } from './receipts.sql.ts';
 
 const refused = meter.createCounter('messages.hooks_refused', {
   description: 'Calls of hooks with a wrong signature.',
@@ -37,21 +37,28 @@ export const takeHook: Hook<MessagingResources> = {
     const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
     const { receipts, messages, response } = content;
     if (receipts.length > 0 && (await hasWaitingReceipts(call.sql, account_id, maxWaitingReceipts)))
-      throw new ApiError('service_unavailable', 'Too many receipts are waiting; send this one again later');
+      throw tooManyReceipts();
     if (receipts.length + messages.length > 0) {
       await change(async ({ tx }) => {
-        await insertReceipts(
+        const inserted = await insertReceipts(
           tx,
           receipts.map((receipt) => ({ ...receipt, account_id, channel })),
           now,
         );
         await insertInbound(tx, account_id, channel, messages, now);
+        // Calls at the same moment all found room: of those only the first to commit has it.
+        if (inserted > 0 && (await lockWaitingReceipts(tx, account_id, maxWaitingReceipts + inserted)))
+          throw tooManyReceipts();
       });
       if (messages.length > 0) resources.inbound.wake();
     }
     return { status: 200, text: response ?? '' };
   },
 };
+
+function tooManyReceipts(): ApiError {
+  return new ApiError('service_unavailable', 'Too many receipts are waiting; send this one again later');
+}
 
 function readOrCount<Content>(read: () => Content): Content {
   try {
