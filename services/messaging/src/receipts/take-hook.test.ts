@@ -1,5 +1,5 @@
 import { newSigningSecret } from '@customer-platform/outbound';
-import type { Database } from '@customer-platform/service-kit';
+import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -12,6 +12,7 @@ import {
   withStatus,
 } from '../../test/messaging.ts';
 import { twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
+import { takeArrivedReceipts } from './receipts.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -114,6 +115,18 @@ it('what very many customers of one account write does not go before what a cust
   expect(left).toBeGreaterThan(100);
   await waitFor('the others', () => received().length === 200, 60_000);
 }, 150_000);
+
+it('the receipts of one account that wait do not go before those of another', async () => {
+  const other = await platform.account();
+  const future = new Date(platform.clock.now().getTime() + 30 * 86_400_000); // not due yet for the job that applies them
+  await sql`
+    insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
+    select ${shop.account.id}::uuid, 'sms', 'flood-' || n, 'read', ${future}, ${future}, ${future} - interval '1 hour' from generate_series(1, 5000) as n
+    union all select ${other.id}::uuid, 'sms', 'one-' || n, 'read', ${future}, ${future}, ${future} from generate_series(1, 2) as n`;
+  const taken = await inTransaction(sql, (tx) => takeArrivedReceipts(tx, future, 200));
+  expect(taken).toHaveLength(200);
+  expect(taken.filter(({ account_id }) => account_id === other.id)).toHaveLength(2);
+});
 
 describe('a call of a hook', () => {
   /** Inserts receipts of unknown messages that are not looked at again in this test. */
