@@ -70,8 +70,9 @@ const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
 const lookedAt = 6_000;
 
 /**
- * Locks and returns due receipts, firsts of their accounts before seconds and so on, in order of arrival; no other transaction gets them until this one ends. A receipt names the provider's
- * id of its message, or the attempt's id, which is known even if the provider's response was lost.
+ * Locks and returns due receipts, firsts of their accounts before seconds and so on, in order of arrival; no other transaction gets them
+ * until this one ends. A receipt names the provider's id of its message, or the attempt's id, which is known even if the provider's
+ * response was lost.
  */
 export async function takeArrivedReceipts(tx: Sql, now: Date, limit: number): Promise<ArrivedReceipt[]> {
   return await tx<ArrivedReceipt[]>`
