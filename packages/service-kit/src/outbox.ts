@@ -204,14 +204,12 @@ export class OutboxRelay {
       // Where nothing goes, it is the bus: then no row is to blame.
       const others = refusals.filter(({ error }) => !isOwnFault(error));
       if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
-      const refused = new Set(refusals.map(({ row }) => row));
-      await movePublished(
-        tx,
-        rows.filter((row) => !refused.has(row)),
-      );
-      for (const { row, error } of refusals) await this.#setAside(tx, row, error);
-      for (const { account_id, envelope } of rows)
+      const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
+      await movePublished(tx, carried);
+      for (const { account_id, envelope } of carried) {
         this.#pace.spend(account_id, Math.max(1, envelope.length / countedBytes));
+      }
+      for (const { row, error } of refusals) await this.#setAside(tx, row, error);
       // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
       return hasMore;
     });

@@ -10,12 +10,15 @@ export interface QueueRows {
   where?(sql: Sql): Fragment;
 }
 
-/** Table of a queue that the engine runs. */
-export interface DueTable extends QueueRows {
-  /** The columns of its primary key with their types; rows are read with the same names. */
+/** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */
+export interface KeyedRows extends QueueRows {
   key: Readonly<Record<string, 'uuid' | 'bigint' | 'smallint'>>;
   /** Lanes are the channels of accounts, in the column `channel`; otherwise an account is one lane. */
   hasChannels?: boolean;
+}
+
+/** Table of a queue that the engine runs. */
+export interface DueTable extends KeyedRows {
   /** The column that counts attempts. */
   attempts: string;
 }
@@ -37,7 +40,7 @@ export function dueRows(
 ): Fragment {
   const key = Object.keys(table.key);
   const lane = laneColumns(table);
-  const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestDue(sql, table, now, room.limit);
+  const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestLooked(sql, table, now, room.limit);
   return sql`
     select ${sql(key.map((column) => `t.${column}`))} from (
       select counted.*, row_number() over (order by counted.nth, counted.due_since) as place from (
@@ -51,11 +54,39 @@ export function dueRows(
     order by ranked.place limit ${room.limit} for update of t skip locked`;
 }
 
-function longestDue(sql: Sql, table: DueTable, now: Date, claimed: number): Fragment {
+function longestLooked(sql: Sql, table: DueTable, now: Date, claimed: number): Fragment {
   const looked = Math.min(Math.max(claimed * 4, minLookedAt), maxLookedAt);
   return sql`
     select ${sql(lookedColumns(table))}, ${sql(table.due)} as due_since from ${sql(table.name)}
     where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${looked}`;
+}
+
+/** A batch of rows: how many, and the lock that each gets. */
+export interface Batch {
+  limit: number;
+  lock: Fragment;
+}
+
+/** Selects the keys of rows that have been due longest. */
+export function longestDue(sql: Sql, table: KeyedRows, now: Date, { limit, lock }: Batch): Fragment {
+  return sql`
+    select ${sql(Object.keys(table.key))} from ${sql(table.name)}
+    where ${sql(table.due)} <= ${now} ${filter(sql, table)}
+    order by ${sql(table.due)} limit ${limit} ${lock}`;
+}
+
+/** The same of these accounts, of each as many: nothing of others is read. */
+export function dueOfAccounts(
+  sql: Sql,
+  table: KeyedRows,
+  now: Date,
+  { limit, lock, accounts }: Batch & { accounts: readonly string[] },
+): Fragment {
+  return sql`
+    select due.* from unnest(${[...accounts]}::uuid[]) as account (id) cross join lateral (
+      select ${sql(Object.keys(table.key))} from ${sql(table.name)}
+      where account_id = account.id and ${sql(table.due)} <= ${now} ${filter(sql, table)}
+      order by ${sql(table.due)} limit ${Math.ceil(limit / accounts.length)} ${lock}) as due`;
 }
 
 /** Selects what is due of each lane, up to what it has free: nothing of others is read. */
@@ -80,7 +111,7 @@ function lookedColumns(table: DueTable): string[] {
  */
 export async function nextLanes(
   sql: Sql,
-  table: DueTable,
+  table: KeyedRows,
   last: Lane | undefined,
   most = maxLookedAt,
 ): Promise<Lane[]> {
@@ -155,7 +186,7 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
     where ${isSame(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
 }
 
-function laneColumns({ hasChannels }: DueTable): string[] {
+function laneColumns({ hasChannels }: KeyedRows): string[] {
   return hasChannels ? ['account_id', 'channel'] : ['account_id'];
 }
 

@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
 import { type AppointmentRowWithHistory, columns, datedHistory, history, joins } from './appointments.sql.ts';
 import type { Reminder } from './reminders.ts';
 
@@ -9,17 +9,21 @@ export interface DueReminder extends AppointmentRowWithHistory {
   minutes_before: number;
 }
 
+/** Reminders by the time at which they are to be sent. */
+export const dueReminders: KeyedRows = {
+  name: 'reminders',
+  key: { account_id: 'uuid', appointment_id: 'uuid', id: 'bigint' },
+  due: 'due_at',
+};
+
 /**
- * Deletes at most `limit` due reminders and returns them with their appointments, earliest first. Their events are
- * written in the same transaction: each is emitted once, however many processes poll.
+ * Deletes the reminders that `due` selects and locks, and returns them with their appointments, earliest first. Their events are written in the
+ * same transaction: each is emitted once, however many processes poll.
  */
-export async function takeDueReminders(tx: Sql, now: Date, limit: number): Promise<DueReminder[]> {
+export async function takeDueReminders(tx: Sql, due: Fragment): Promise<DueReminder[]> {
   const rows = await tx<(Omit<DueReminder, 'history'> & { history: Parameters<typeof datedHistory>[0] })[]>`
     with due as (
-      delete from reminders where (account_id, appointment_id, id) in (
-        select account_id, appointment_id, id from reminders where due_at <= ${now}
-        order by due_at limit ${limit} for update skip locked)
-      returning *
+      delete from reminders where (account_id, appointment_id, id) in (${due}) returning *
     )
     select due.account_id, due.channel, due.minutes_before, ${columns(tx)}, ${history(tx)}
     from due join appointments a on a.account_id = due.account_id and a.id = due.appointment_id ${joins(tx)}

@@ -51,6 +51,23 @@ describe('what a contact is told', () => {
     expect(await told(desk, 1)).toEqual(['reminder.due 5 sms']);
   });
 
+  it('is reminders of its own account in time, however many another has at that time', async () => {
+    const desk = await openDesk(platform, { bookingType: { reminders: [{ minutes_before: 60, channel: 'sms' }] } });
+    await desk.book(startsAt);
+    const sql = platform.database('calendar');
+    const busy = await openDesk(platform, { bookingType: { reminders: [] } });
+    const { body } = await busy.book(startsAt);
+    const many = busy.account.id;
+    await sql`
+      insert into reminders (account_id, appointment_id, channel, minutes_before, due_at)
+      select ${many}, ${body.id}, 'sms', 60, '2026-06-04T05:00:00Z' from generate_series(1, 10000)`;
+    platform.clock.set('2026-06-04T06:30:00Z');
+    await platform.event(desk.account.id, 'reminder.due');
+    const [left] = await sql`select count(*)::int as count from reminders where account_id = ${many}`;
+    expect(left!.count).toBeGreaterThan(5_000);
+    await sql`delete from reminders where account_id = ${many}`;
+  });
+
   it('moves with the appointment', async () => {
     const desk = await openDesk(platform, { bookingType: { reminders } });
     const { body } = await desk.book(startsAt);

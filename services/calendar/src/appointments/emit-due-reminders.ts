@@ -1,12 +1,12 @@
 import { reminderDue } from '@customer-platform/contracts/calendar';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import type { Job, ReportedQueue } from '@customer-platform/service-kit';
+import { type Job, type ReportedQueue, RoundRobin } from '@customer-platform/service-kit';
 import { toAppointmentWithHistory } from './appointment.ts';
-import { takeDueReminders } from './due-reminders.sql.ts';
+import { dueReminders, takeDueReminders } from './due-reminders.sql.ts';
 
-const batchSize = 200;
+export const reminders: ReportedQueue = { queue: 'reminders', rows: dueReminders };
 
-export const reminders: ReportedQueue = { queue: 'reminders', rows: { name: 'reminders', due: 'due_at' } };
+const batches = new RoundRobin(dueReminders, { limit: 200, locks: true });
 
 /**
  * Emits the due reminders; another service sends the messages. Those of an account that has Calendar switched off are
@@ -17,7 +17,7 @@ export const emitDueReminders: Job<unknown> = {
   name: 'emit-due-reminders',
   everyMs: 1_000,
   async run({ tx, now, emit, findAccounts, log }) {
-    const due = await takeDueReminders(tx, now, batchSize);
+    const due = await takeDueReminders(tx, (await batches.next(tx, now)).due);
     const accounts = findAccounts(due.map((reminder) => reminder.account_id));
     for (const { account_id, channel, minutes_before, ...row } of due) {
       const account = accounts.get(account_id);
@@ -36,11 +36,11 @@ export const emitDueReminders: Job<unknown> = {
         }
       }
     }
-    return due.length === batchSize;
+    return batches.took(due.length);
   },
 };
 
-/** Returns whether Calendar is switched off; a suspended account shows no modules, whatever is switched on. */
+/** Rebatches whether Calendar is switched off; a suspended account shows no modules, whatever is switched on. */
 function isSwitchedOff({ modules, suspended }: AccountContext): boolean {
   return !suspended && !modules.includes('calendar');
 }

@@ -1,6 +1,6 @@
 import { joinContact } from '@customer-platform/contact-copy';
 import type { Channel, MessageStep } from '@customer-platform/contracts/messaging';
-import type { Claim, Database, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
+import type { Claim, Database, DueRow, DueTable, KeyedRows, Sql } from '@customer-platform/service-kit';
 import type { MessageRef } from '../messages/attempts.sql.ts';
 
 /** Attempts of messages, as a queue: an attempt is due when its call of the provider may begin. */
@@ -69,15 +69,10 @@ export async function selectLostTries(
     select account_id, message_id, number from attempts where running_since < ${before} order by running_since limit ${limit}`;
 }
 
-/** Attempts whose time for a receipt is over. */
-export async function selectDueFallbacks(
-  tx: Sql,
-  now: Date,
-  limit: number,
-): Promise<(MessageRef & { number: number })[]> {
-  return await tx<(MessageRef & { number: number })[]>`
-    select account_id, message_id, number from attempts where falls_back_at <= ${now} order by falls_back_at limit ${limit}`;
-}
+/** Attempts by the end of their time for a receipt. */
+export const dueFallbacks: KeyedRows = { name: dueAttempts.name, key: dueAttempts.key, due: 'falls_back_at' };
+
+export type DueFallback = MessageRef & { number: number };
 
 /** At most `limit` accounts that have tries waiting, due or not, by id: found one from the other by the index. */
 export async function selectAccountsWithTries(tx: Sql, limit: number): Promise<string[]> {

@@ -1,21 +1,24 @@
-import type { Job, ReportedQueue } from '@customer-platform/service-kit';
+import { type Job, type ReportedQueue, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
-import { selectDueFallbacks, selectLostTries } from './claims.sql.ts';
+import { type DueFallback, dueFallbacks, selectLostTries } from './claims.sql.ts';
 
 const batchSize = 200;
 /** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
 const lostAfterMs = 45_000;
 
-export const fallbacks: ReportedQueue = { queue: 'fallbacks', rows: { name: 'attempts', due: 'falls_back_at' } };
+export const fallbacks: ReportedQueue = { queue: 'fallbacks', rows: dueFallbacks };
+
+const batches = new RoundRobin(dueFallbacks, { limit: batchSize });
 
 /** Goes on with the next channel where nobody was reached in time. */
 export const fallBack: Job<MessagingResources> = {
   name: 'fall-back',
   everyMs: 500,
   async run(call) {
-    const due = await selectDueFallbacks(call.tx, call.now, batchSize);
+    const { due: selection } = await batches.next(call.tx, call.now);
+    const due = await call.tx<DueFallback[]>`${selection}`;
     await changeMessages(
       call,
       due.map((ref) => ({
@@ -25,7 +28,7 @@ export const fallBack: Job<MessagingResources> = {
       })),
     );
     if (due.length > 0) call.resources.sending.wake();
-    return due.length === batchSize;
+    return batches.took(due.length);
   },
 };
 

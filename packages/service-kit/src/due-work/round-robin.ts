@@ -1,0 +1,44 @@
+import type { Sql } from '../database.ts';
+import { dueOfAccounts, type Fragment, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
+
+/**
+ * Selects rows for a job that works on them in batches: those that have been due longest and, after each full batch of these, those of the
+ * next accounts, round-robin, so that what is due of one account hides nobody's, however much it is. The table needs an index on its due
+ * column, and one on account and due column.
+ */
+export class RoundRobin {
+  readonly #table: KeyedRows;
+  readonly #limit: number;
+  readonly #locks: boolean;
+  #lastAccount: string | undefined;
+  #isByAccount = false;
+
+  /** At most `limit` rows in a batch; with `locks` they are locked, and those that are locked passed over. */
+  constructor(table: KeyedRows, { limit, locks = false }: { limit: number; locks?: boolean }) {
+    this.#table = table;
+    this.#limit = limit;
+    this.#locks = locks;
+  }
+
+  /** Returns a selection of the keys of due rows. */
+  async next(sql: Sql, now: Date): Promise<{ due: Fragment }> {
+    const accounts = this.#isByAccount ? await this.#nextAccounts(sql) : [];
+    const batch = { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
+    if (accounts.length === 0) return { due: longestDue(sql, this.#table, now, batch) };
+    return { due: dueOfAccounts(sql, this.#table, now, { ...batch, accounts }) };
+  }
+
+  /** Takes note of how many rows the batch had; returns whether more may be due. */
+  took(count: number): boolean {
+    const wasByAccount = this.#isByAccount;
+    this.#isByAccount = !wasByAccount && count >= this.#limit;
+    return wasByAccount || this.#isByAccount;
+  }
+
+  async #nextAccounts(sql: Sql): Promise<string[]> {
+    const last = this.#lastAccount === undefined ? undefined : { account_id: this.#lastAccount };
+    const lanes = await nextLanes(sql, this.#table, last, this.#limit);
+    this.#lastAccount = lanes.at(-1)?.account_id;
+    return lanes.map(({ account_id }) => account_id);
+  }
+}
