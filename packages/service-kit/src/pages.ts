@@ -1,5 +1,6 @@
 import { ApiError, maxIntegerId, type Page, uuid } from '@customer-platform/contracts/core';
 import { countWithin } from './count-within.ts';
+import type { Sql } from './database.ts';
 
 /** A list as its operation knows it: how it is read, continued and shown. */
 interface List<Row, Item, Position> {
@@ -16,6 +17,21 @@ interface List<Row, Item, Position> {
 
 /** About how many bytes a page has: it ends sooner where its rows are large, so that no client makes a process hold very much. */
 export const maxPageBytes = 2_097_152;
+
+type Fragment = ReturnType<Sql>;
+
+/**
+ * Selects those rows of `page` that fit into a page by their column `bytes`, and the one after them, which says that there is more: the
+ * others never leave the database. `page` is in this `order`, and has its limit. A row counts as a page at most: the one after a first
+ * row that is larger is read too.
+ */
+export const withinPageBytes = (sql: Sql, page: Fragment, order: Fragment): Fragment => sql`
+  select * from (
+    select *, sum(least(bytes, ${maxPageBytes}::integer))
+      over (order by ${order} rows between unbounded preceding and 1 preceding) as bytes_before
+    from (${page}) as page
+  ) as page
+  where coalesce(bytes_before, 0) <= ${maxPageBytes} order by ${order}`;
 
 /**
  * Returns the page of a list that a query asks for: `limit` rows, or fewer where they have more than about 2 MiB. Reads one row more than

@@ -1,4 +1,5 @@
 export * from './clock.ts';
+export * from './pages-of.ts';
 export * from './platform.ts';
 export * from './process-platform.ts';
 export * from './receiver.ts';

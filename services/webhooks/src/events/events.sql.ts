@@ -1,9 +1,9 @@
 import {
   type JsonValue,
-  maxPageBytes,
   type OutboxRow,
   type ReceivedEvent,
   type Sql,
+  withinPageBytes,
 } from '@customer-platform/service-kit';
 
 /** The filters that take an event of a type: the type itself, its family, and all. */
@@ -61,7 +61,10 @@ export async function findEvent(sql: Sql, accountId: string, id: string, oldest:
   return row;
 }
 
-/** Reads events that are not older than `oldest` with their size, newest first, after the one named: ids grow with time. */
+/**
+ * Reads events that are not older than `oldest` with their size, newest first, after the one named: ids grow with time. No more than a
+ * page has room for.
+ */
 export async function selectEvents(
   sql: Sql,
   accountId: string,
@@ -69,32 +72,44 @@ export async function selectEvents(
   limit: number,
 ) {
   const { type, after, oldest } = filter;
-  return await sql<(EventRow & { bytes: number })[]>`
-    with page as (
-      select id, octet_length(envelope) as bytes from events
-      where account_id = ${accountId} and taken_at > ${oldest}
-        ${type === undefined ? sql`` : sql`and type = ${type}`} ${after === undefined ? sql`` : sql`and id < ${after}`}
-      order by id desc limit ${limit}
-    ), sized as (
-      select id, bytes, sum(bytes) over (order by id desc) - bytes as bytes_before from page
-    )
-    select e.id, e.envelope, sized.bytes from sized join events e on e.account_id = ${accountId} and e.id = sized.id
-    where sized.bytes_before <= ${maxPageBytes} order by e.id desc`;
+  const page: ReturnType<Sql> = sql`
+    select id, envelope, octet_length(envelope) as bytes from events
+    where account_id = ${accountId} and taken_at > ${oldest}
+      ${type === undefined ? sql`` : sql`and type = ${type}`} ${after === undefined ? sql`` : sql`and id < ${after}`}
+    order by id desc limit ${limit}`;
+  return await sql<(EventRow & { bytes: number })[]>`${withinPageBytes(sql, page, sql`id desc`)}`;
 }
 
-/** Deletes at most `limit` events that are older than `oldest` with their deliveries and tries; answers how many. */
-export async function deleteOldEvents(tx: Sql, oldest: Date, limit: number): Promise<number> {
-  const result = await tx`
-    with old as (
-      select account_id, id from events where taken_at <= ${oldest} order by taken_at limit ${limit} for update skip locked
-    ), gone as (
-      delete from deliveries d using old where d.account_id = old.account_id and d.event_id = old.id
+/**
+ * Deletes events that are older than `oldest` with their deliveries and tries, no more than `most` of either; returns whether there may
+ * be more. A delivery can have any number of tries: events stay until theirs are gone, so that no statement grows with them.
+ */
+export async function deleteOldEvents(tx: Sql, oldest: Date, most: { events: number; tries: number }) {
+  const events = await tx<{ account_id: string; id: string }[]>`
+    select account_id, id from events where taken_at <= ${oldest} order by taken_at limit ${most.events} for update skip locked`;
+  if (events.length === 0) return false;
+  const old = tx`
+    unnest(${events.map((event) => event.account_id)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as old (account_id, id)`;
+  const tries = await tx`
+    with tried as (
+      select t.account_id, t.delivery_id, t.number from ${old}
+      join deliveries d on d.account_id = old.account_id and d.event_id = old.id
+      join tries t on t.account_id = d.account_id and t.delivery_id = d.id
+      limit ${most.tries}
+    )
+    delete from tries t using tried
+    where t.account_id = tried.account_id and t.delivery_id = tried.delivery_id and t.number = tried.number`;
+  if (tries.count === most.tries) return true;
+  // A try may have been written since.
+  await tx`
+    with gone as (
+      delete from deliveries d using ${old} where d.account_id = old.account_id and d.event_id = old.id
       returning d.account_id, d.id
     ), tries_gone as (
       delete from tries t using gone where t.account_id = gone.account_id and t.delivery_id = gone.id
     )
-    delete from events e using old where e.account_id = old.account_id and e.id = old.id`;
-  return result.count;
+    delete from events e using ${old} where e.account_id = old.account_id and e.id = old.id`;
+  return events.length === most.events;
 }
 
 /**

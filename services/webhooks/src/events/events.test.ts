@@ -1,5 +1,12 @@
-import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
-import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { Bus, createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
+import {
+  type Platform,
+  pagesOf,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  waitFor,
+} from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deliveriesTo, delivery, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { countUnaccounted, deleteOldEvents } from './events.sql.ts';
@@ -55,16 +62,8 @@ describe('events', () => {
     const account = await platform.account();
     await emitLarge(account, 30);
     await eventsTaken(account, 30);
-    const ids: string[] = [];
-    const sizes: number[] = [];
-    for (let next: string | null | undefined; next !== null; ) {
-      const query = { limit: 100, ...(next === undefined ? {} : { starting_after: next }) };
-      const page = await account.client.listEvents({ query });
-      ids.push(...page.data.map(({ id }) => id));
-      sizes.push(JSON.stringify(page).length);
-      expect(page.has_more).toBe(page.next !== null);
-      next = page.next;
-    }
+    const { data, sizes } = await pagesOf((query) => account.client.listEvents({ query }));
+    const ids = data.map(({ id }) => id);
     expect([new Set(ids).size, ids]).toEqual([30, ids.toSorted().toReversed()]);
     expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
     expect(sizes.length).toBe(2);
@@ -198,7 +197,7 @@ describe('after 30 days', () => {
     platform.clock.advance(86_400_000 + 60_000);
     expect((await account.request('GET', `/v1/events/${old!.id}`)).status).toBe(404);
     const oldest = new Date(platform.clock.now().getTime() - 30 * 86_400_000);
-    while ((await deleteOldEvents(sql, oldest, 2)) === 2);
+    while (await deleteOldEvents(sql, oldest, { events: 2, tries: 100 }));
     const [left] = await sql`
       select (select count(*)::int from events where account_id = ${account.id}) as events,
         (select count(*)::int from deliveries where account_id = ${account.id}) as deliveries,
@@ -206,6 +205,38 @@ describe('after 30 days', () => {
         (select count(*)::int from tries t where not exists (
           select from deliveries d where d.account_id = t.account_id and d.id = t.delivery_id)) as orphans`;
     expect(left).toEqual({ events: 1, deliveries: 1, old: 0, orphans: 0 });
+  });
+
+  it('what has very many tries is forgotten a part at a time, the tries first', async () => {
+    const account = await platform.account();
+    const [longAgo, oldest] = [new Date('2020-01-01T00:00:00Z'), new Date('2020-01-02T00:00:00Z')];
+    const seen: unknown[] = [];
+    // In one transaction: the job of the service does not see them.
+    await inTransaction(sql, async (tx) => {
+      await tx`
+      with event as (
+        insert into events (account_id, id, type, envelope, matched, taken_at)
+        select ${account.id}, uuidv7(), 'deal.won', '{}', 1, ${longAgo} from generate_series(1, 2) returning account_id, id
+      ), delivery as (
+        insert into deliveries (account_id, endpoint_id, event_id, event, url, status, tries_made, created_at)
+        select account_id, uuidv7(), id, 'deal.won', '', 'delivered', 25, ${longAgo} from event returning account_id, id
+      )
+      insert into tries (account_id, delivery_id, number, at, duration_ms, is_manual)
+      select account_id, id, number, ${longAgo}, 1, true from delivery cross join generate_series(1, 25) as number`;
+      for (let isMore = true; isMore; ) {
+        isMore = await deleteOldEvents(tx, oldest, { events: 10, tries: 20 });
+        const [left] = await tx`
+          select (select count(*)::int from events where account_id = ${account.id}) as events,
+            (select count(*)::int from deliveries where account_id = ${account.id}) as deliveries,
+            (select count(*)::int from tries where account_id = ${account.id}) as tries`;
+        seen.push([isMore, ...Object.values(left!)]);
+      }
+    });
+    expect(seen).toEqual([
+      [true, 2, 2, 30],
+      [true, 2, 2, 10],
+      [false, 0, 0, 0],
+    ]);
   });
 });
 
