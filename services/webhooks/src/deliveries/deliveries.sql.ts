@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryStatus, DeliveryTry } from '@customer-platform/contracts/webhooks';
-import type { OutboxRow, Sql } from '@customer-platform/service-kit';
+import { type OutboxRow, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 export interface DeliveryRow extends Pick<Delivery, 'id' | 'event' | 'event_id' | 'status' | 'reason' | 'url'> {
   endpoint_id: string;
@@ -12,20 +12,26 @@ export interface DeliveryRow extends Pick<Delivery, 'id' | 'event' | 'event_id' 
   tries: (Omit<DeliveryTry, 'trigger'> & { is_manual: boolean })[];
 }
 
+/** The last tries of a delivery that are read and shown: redelivering adds any number. */
+const maxTries = 100;
+/** About how many bytes a try takes in a response. */
+const bytesOfTry = 130;
+
 const columns = (sql: Sql) => sql`
   d.id, d.endpoint_id, d.event_id, d.event, d.url, d.status, d.reason, d.next_try_at, d.response_status, d.response_body,
-  d.response_duration_ms, d.created_at, v.envelope, (
+  d.response_duration_ms, d.created_at, d.envelope, (
     select coalesce(json_agg(json_build_object('number', t.number, 'at', t.at, 'status', t.status, 'error', t.error,
       'duration_ms', t.duration_ms, 'is_manual', t.is_manual) order by t.number), '[]')
-    from tries t where t.account_id = d.account_id and t.delivery_id = d.id
+    from tries t where t.account_id = d.account_id and t.delivery_id = d.id and t.number > d.tries_made - ${maxTries}::integer
   ) as tries`;
 
-const withEvent = (sql: Sql) => sql`join events v on v.account_id = d.account_id and v.id = d.event_id`;
+const withEnvelope = (sql: Sql) => sql`(
+  select d.*, v.envelope from deliveries d join events v on v.account_id = d.account_id and v.id = d.event_id)`;
 
-/** Reads a delivery to an endpoint that there is, with its event and its tries. */
+/** Reads a delivery to an endpoint that there is, with its event and its last 100 tries. */
 export async function findDelivery(sql: Sql, accountId: string, endpointId: string, id: string) {
   const [row] = await sql<DeliveryRow[]>`
-    select ${columns(sql)} from deliveries d ${withEvent(sql)}
+    select ${columns(sql)} from ${withEnvelope(sql)} as d
     where d.account_id = ${accountId} and d.id = ${id} and d.endpoint_id = ${endpointId}
       and exists (select from endpoints e where e.account_id = d.account_id and e.id = d.endpoint_id)`;
   return row;
@@ -38,7 +44,7 @@ export async function findCursor(sql: Sql, accountId: string, endpointId: string
   return row;
 }
 
-/** Reads deliveries to an endpoint, newest first, after the one named. */
+/** Reads deliveries to an endpoint with their sizes, newest first, after the one named: no more than a page has room for. */
 export async function selectDeliveries(
   sql: Sql,
   accountId: string,
@@ -48,13 +54,18 @@ export async function selectDeliveries(
   limit: number,
 ) {
   const { status, event } = filter;
-  return await sql<DeliveryRow[]>`
-    select ${columns(sql)} from deliveries d ${withEvent(sql)}
+  const page: ReturnType<Sql> = sql`
+    select d.*, octet_length(d.envelope) + coalesce(octet_length(d.response_body), 0)
+      + least(d.tries_made, ${maxTries}::integer) * ${bytesOfTry}::integer as bytes
+    from ${withEnvelope(sql)} as d
     where d.account_id = ${accountId} and d.endpoint_id = ${endpointId}
       ${status === undefined ? sql`` : sql`and d.status = ${status}`}
       ${event === undefined ? sql`` : sql`and d.event = ${event}`}
       ${after === undefined ? sql`` : sql`and (d.created_at, d.id) < (${after.created_at}, ${after.id})`}
     order by d.created_at desc, d.id desc limit ${limit}`;
+  return await sql<(DeliveryRow & { bytes: number })[]>`
+    select ${columns(sql)}, d.bytes from (${withinPageBytes(sql, page, sql`created_at desc, id desc`)}) as d
+    order by d.created_at desc, d.id desc`;
 }
 
 /** What was told of an event, and when last: the last try's instant, else when the delivery was made. */

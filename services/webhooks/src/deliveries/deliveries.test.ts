@@ -1,5 +1,12 @@
 import { createServer } from 'node:net';
-import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import {
+  type Platform,
+  pagesOf,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  waitFor,
+} from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   deliveriesTo,
@@ -112,6 +119,51 @@ describe('the list of an endpoint', () => {
       const { status, body } = await account.request('GET', `/v1/webhooks/${endpoint.id}/deliveries?${query}`);
       expect([status, body.error.field]).toEqual([400, query.split('=')[0]]);
     }
+  });
+});
+
+describe('deliveries of large events', () => {
+  it('end a page sooner, and the pages have them all', async () => {
+    const { account, endpoint, params } = await endpointAnswering(200);
+    const { id } = await account.client.testEndpoint({ params });
+    await delivery(account, endpoint.id);
+    await platform.database('webhooks')`
+      with event as (
+        insert into events (account_id, id, type, envelope, matched, taken_at)
+        select account_id, uuidv7(), type, jsonb_set(envelope::jsonb, '{data}', jsonb_build_object('text', repeat('x', 600000)))::text,
+          1, taken_at
+        from events cross join generate_series(1, 8) where account_id = ${account.id} returning *
+      )
+      insert into deliveries (account_id, endpoint_id, event_id, event, url, status, created_at)
+      select account_id, ${endpoint.id}, id, type, '', 'delivered', taken_at - interval '1 hour' from event`;
+    const { data, sizes } = await pagesOf((query) => account.client.listDeliveries({ params, query }));
+    expect([data[0]!.id, new Set(data.map((one) => one.id)).size, data.length]).toEqual([id, 9, 9]);
+    expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
+    expect(sizes.length).toBe(3);
+  });
+});
+
+describe('a delivery with very many tries', () => {
+  it('shows the last hundred of them, alone, in the list and where it is sent again', async () => {
+    const { account, endpoint, params } = await endpointAnswering(200);
+    const sent = await account.client.testEndpoint({ params });
+    await delivery(account, endpoint.id);
+    const sql = platform.database('webhooks');
+    await sql`
+      with more as (
+        insert into tries (account_id, delivery_id, number, at, status, duration_ms, is_manual)
+        select account_id, delivery_id, more, at, 204, 1, true from tries cross join generate_series(2, 150) as more
+        where account_id = ${account.id} and delivery_id = ${sent.id}
+      )
+      update deliveries set tries_made = 150 where account_id = ${account.id} and id = ${sent.id}`;
+    const one = { params: { ...params, delivery_id: sent.id } };
+    const numbers = Array.from({ length: 100 }, (_, index) => index + 51);
+    const numbersOf = ({ tries }: { tries: { number: number }[] }) => tries.map(({ number }) => number);
+    expect(numbersOf(await account.client.getDelivery(one))).toEqual(numbers);
+    expect(numbersOf((await deliveriesTo(account, endpoint.id))[0]!)).toEqual(numbers);
+    expect(numbersOf(await account.client.redeliver(one))).toEqual(numbers);
+    const again = await delivery(account, endpoint.id, (shown) => shown.tries.at(-1)!.number === 151);
+    expect(again.tries).toHaveLength(100);
   });
 });
 

@@ -11,6 +11,7 @@ export const listDeliveries = implement(contract.listDeliveries, {
     readPage(query, {
       position: (cursor) => findCursor(tx, account.id, found.id, uuidCursor(cursor)),
       rows: (after, limit) => selectDeliveries(tx, account.id, found.id, query, after, limit),
+      bytes: (row) => row.bytes,
       item: (row) => toDelivery(row, account),
       cursor: 'id',
     }),
