@@ -4,11 +4,17 @@ import type { AudienceRow } from './audiences.sql.ts';
 
 /** Returns an audience as the API shows it, its times in the account's zone. */
 export function toAudience(row: AudienceRow, timezone: string): Audience {
-  const { version: _, ...shown } = row;
+  const { id, name, description, status, error, members, rules } = row;
   return {
-    ...shown,
+    id,
+    name,
+    description,
+    status,
+    error,
+    members,
     refreshed_at: row.refreshed_at && formatInstant(row.refreshed_at, timezone),
     created_at: formatInstant(row.created_at, timezone),
     updated_at: formatInstant(row.updated_at, timezone),
+    rules,
   };
 }

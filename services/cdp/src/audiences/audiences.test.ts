@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { type Platform, pagesOf, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 
@@ -129,6 +129,23 @@ describe('an audience', () => {
     const foreign = other.client.listAudiences({ query: { starting_after: ids[0] } });
     await expect(foreign).rejects.toEqual(refusal(400, 'starting_after'));
     await expect(other.client.getAudience({ params: { audience_id: ids[0]! } })).rejects.toEqual(refusal(404));
+  });
+});
+
+describe('audiences with large rules', () => {
+  it('end a page of the list sooner, and the pages have them all', async () => {
+    const { id } = await account.client.createAudience({ body: { name: 'first', rules: tagged('x') } });
+    const condition = { type: 'field', name: 'n', op: 'is', value: 'x'.repeat(1_000) };
+    const nested = { match: 'all', conditions: Array.from({ length: 20 }, () => condition) };
+    const sql = platform.database('cdp');
+    const rules = sql.json({ match: 'all', conditions: Array.from({ length: 12 }, () => nested) });
+    await sql`
+      insert into audiences (account_id, name, description, rules, status, created_at, updated_at)
+      select account_id, 'large ' || number, '', ${rules}, 'ready', created_at, updated_at
+      from audiences cross join generate_series(1, 12) as number where id = ${id}`;
+    const { data, sizes } = await pagesOf((query) => account.client.listAudiences({ query }));
+    expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([13, 13, id]);
+    expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
   });
 });
 

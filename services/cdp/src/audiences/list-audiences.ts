@@ -9,6 +9,7 @@ export const listAudiences = implement(contract.listAudiences, {
     readPage(query, {
       position: uuidPosition((id) => selectAudience(tx, account.id, id)),
       rows: (after, limit) => listAudienceRows(tx, account.id, after, limit),
+      bytes: (row) => row.bytes,
       item: (row) => toAudience(row, account.timezone),
       cursor: 'id',
     }),

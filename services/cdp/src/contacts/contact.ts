@@ -7,8 +7,17 @@ import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
 /** Returns a contact as the API shows it. */
 export function toContact(row: ContactRow, account: Pick<AccountContext, 'timezone'>): Contact {
+  const { id, number, external_id, name, phone, email, tags, fields, merged_into } = row;
   return {
-    ...row,
+    id,
+    number,
+    external_id,
+    name,
+    phone,
+    email,
+    tags,
+    fields,
+    merged_into,
     created_at: formatInstant(row.created_at, account.timezone),
     updated_at: formatInstant(row.updated_at, account.timezone),
   };

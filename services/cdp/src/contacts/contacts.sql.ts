@@ -1,5 +1,5 @@
 import type { Contact } from '@customer-platform/contracts/cdp';
-import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import { type JsonValue, maxPageBytes, type Sql } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
 import { nextNight } from './next-night.ts';
 
@@ -141,7 +141,7 @@ const newestScanned = 5_000;
 
 /**
  * Returns a page of contacts that were not merged, newest first, after the contact `after`. An external id also finds
- * the surviving contact of a merged contact that had it.
+ * the surviving contact of a merged contact that had it. With their sizes, no more than a page has room for.
  *
  * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones. That statement
  * is planned for its values each time: a generic plan could read a million rows for a value that has four.
@@ -152,7 +152,7 @@ export async function selectContacts(
   { q, tag, phone, email, external_id }: ContactFilter,
   after: string | undefined,
   limit: number,
-): Promise<ContactRow[]> {
+): Promise<(ContactRow & { bytes: number })[]> {
   const values: (string | number | string[])[] = [];
   const bind = (value: string | number | string[], type: string) => `$${values.push(value)}::${type}`;
   const account = bind(accountId, 'uuid');
@@ -164,12 +164,12 @@ export async function selectContacts(
   const most = bind(limit, 'integer');
   if (q === undefined && tag === undefined) {
     const text = `select ${columnNames} from contacts where ${among} order by id desc limit ${most}`;
-    return await sql.unsafe<ContactRow[]>(text, values, { prepare: true });
+    return await sql.unsafe<(ContactRow & { bytes: number })[]>(withinPage(text), values, { prepare: true });
   }
   const matches = `${q === undefined ? '' : containing(q, bind)}
     ${tag === undefined ? '' : `and tags @> ${bind([tag], 'text[]')}`}`;
-  return await sql.unsafe<ContactRow[]>(
-    `with newest as materialized (
+  const text = `
+    with newest as materialized (
       select ${columnNames}, search from contacts where ${among} order by id desc limit ${newestScanned}
     ), near as materialized (
       select ${columnNames} from newest where true ${matches} order by id desc limit ${most}
@@ -177,10 +177,20 @@ export async function selectContacts(
       select ${columnNames} from contacts
       where ${among} ${matches} and id < (select id from newest order by id limit 1) and (select count(*) from near) < ${most}
     )
-    select * from near union all select * from older order by id desc limit ${most}`,
-    values,
-  );
+    select * from near union all select * from older order by id desc limit ${most}`;
+  return await sql.unsafe<(ContactRow & { bytes: number })[]>(withinPage(text), values);
 }
+
+/** Does what the kit's `withinPageBytes` does, for a statement that is a text. */
+const withinPage = (page: string) => `
+  select * from (
+    select *, sum(least(bytes, ${maxPageBytes}))
+      over (order by id desc rows between unbounded preceding and 1 preceding) as bytes_before
+    from (
+      select *, octet_length(fields::text) + octet_length(array_to_string(tags, ',')) as bytes from (${page}) as page
+    ) as page
+  ) as page
+  where coalesce(bytes_before, 0) <= ${maxPageBytes} order by id desc`;
 
 const idsByExternalId = (account: string, externalId: string) =>
   `select coalesce(e.merged_into, e.id) from contacts e where e.account_id = ${account} and e.external_id = ${externalId}`;

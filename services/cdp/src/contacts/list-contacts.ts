@@ -13,7 +13,7 @@ export const listContacts = implement(contract.listContacts, {
         const filter = { ...query, phone, email: query.email?.trim().toLowerCase() };
         return selectContacts(tx, account.id, filter, after, limit);
       },
-      bytes: (row) => JSON.stringify(row.fields).length,
+      bytes: (row) => row.bytes,
       item: (row) => toContact(row, account),
       cursor: 'id',
     }),
