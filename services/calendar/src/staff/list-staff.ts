@@ -8,7 +8,8 @@ export const listStaff = implement(contract.listStaff, {
     readPage(query, {
       position: (cursor) => selectStaff(tx, account.id, cursor.toLowerCase()),
       rows: (last, limit) => listStaffRows(tx, account.id, last?.id ?? null, limit),
-      item: toStaff,
+      bytes: (row) => row.bytes,
+      item: (row) => toStaff(row),
       cursor: 'email',
     }),
 });

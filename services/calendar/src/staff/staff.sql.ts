@@ -1,6 +1,6 @@
 import type { Member } from '@customer-platform/contracts/accounts';
 import type { Staff } from '@customer-platform/contracts/calendar';
-import { readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /**
  * A staff profile with its teammate's name; `active` is its own switch, `member_active` is false once they left the
@@ -15,8 +15,9 @@ interface StaffRow extends Staff {
 type Profile = Omit<Staff, 'name' | 'email'>;
 
 /** Returns a staff profile as responses show it: active while switched on and in the team. */
-export function toStaff({ id: _id, member_active, ...staff }: StaffRow): Staff {
-  return { ...staff, active: staff.active && member_active };
+export function toStaff({ member_active, ...row }: StaffRow): Staff {
+  const { name, email, active, hours, overrides, location, meeting_link } = row;
+  return { name, email, active: active && member_active, hours, overrides, location, meeting_link };
 }
 
 const columns = (tx: Sql) => tx`
@@ -36,12 +37,14 @@ export async function lockStaff(tx: Sql, accountId: string, email: string) {
   return await readUnderLock(lock, () => selectStaff(tx, accountId, email));
 }
 
-/** Lists staff profiles newest first, after the one with id `beforeId`. */
+/** Lists staff profiles newest first, after the one with id `beforeId`, with their sizes: no more than a page has room for. */
 export async function listStaffRows(tx: Sql, accountId: string, beforeId: number | null, limit: number) {
-  return await tx<StaffRow[]>`
-    select ${columns(tx)} from staff s join members m on m.account_id = s.account_id and m.email = s.email
+  const page: ReturnType<Sql> = tx`
+    select ${columns(tx)}, octet_length(s.overrides::text) + octet_length(s.hours::text) as bytes
+    from staff s join members m on m.account_id = s.account_id and m.email = s.email
     where s.account_id = ${accountId} and (${beforeId}::bigint is null or s.id < ${beforeId}::bigint)
     order by s.id desc limit ${limit}`;
+  return await tx<(StaffRow & { bytes: number })[]>`${withinPageBytes(tx, page, tx`id desc`)}`;
 }
 
 /** Inserts a staff profile; returns false if the member has one already. */

@@ -1,4 +1,4 @@
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addMember, type Desk, emailOf, nineToFive, openDesk } from '../../test/calendar.ts';
 
@@ -110,6 +110,27 @@ describe('a teammate', () => {
       const response = await own.account.request('GET', `${path}?starting_after=${cursor}`);
       expect(response).toMatchObject(refusal('starting_after'));
     }
+  });
+});
+
+describe('teammates with very many hours of single days', () => {
+  it('end a page sooner, and the pages have them all', async () => {
+    const account = await platform.account();
+    const ranges = Array.from({ length: 48 }, () => ['09:00', '17:00']);
+    const day = (index: number) => new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10);
+    const overrides = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [day(index), ranges]));
+    const sql = platform.database('calendar');
+    await sql`
+      with member as (
+        insert into members (account_id, email, name, active, sequence)
+        select ${account.id}, 'm' || number || '@desk.example', 'M', true, 1 from generate_series(1, 8) as number
+        returning account_id, email
+      )
+      insert into staff (account_id, email, active, hours, overrides, location, meeting_link)
+      select account_id, email, true, '{}', ${sql.json(overrides as never)}, '', '' from member`;
+    const { data, sizes } = await pagesOf((query) => account.client.listStaff({ query }));
+    expect([data.length, new Set(data.map(({ email }) => email)).size]).toEqual([8, 8]);
+    expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
   });
 });
 
