@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Order } from '@customer-platform/contracts/catalogue';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { busOf, mergeContact, openShop, type Shop, something } from '../../test/catalogue.ts';
 
@@ -23,6 +23,27 @@ describe('the list of orders', () => {
       made.unshift(await shop.order({ items }));
     }
     expect(await shop.client.listOrders()).toEqual({ data: made, has_more: false, next: null });
+  });
+
+  it('ends a page sooner where orders have very many long lines, and the pages have them all', async () => {
+    const shop = await openShop(platform);
+    const line = { ...something, sku: 'ä'.repeat(100), name: 'ä'.repeat(200) };
+    const { id } = await shop.order({ items: Array.from({ length: 100 }, () => line) });
+    await platform.database('catalogue')`
+      with made as (
+        insert into orders (account_id, number, status, source, channel, contact_id, total_minor, currency, note, created_at, updated_at)
+        select account_id, number + more, status, source, channel, contact_id, total_minor, currency, note, created_at, updated_at
+        from orders cross join generate_series(1, 39) as more where account_id = ${shop.account.id} and id = ${id}
+        returning account_id, id
+      )
+      insert into order_lines (account_id, order_id, position, product_id, sku, name, quantity, unit_price_minor)
+      select made.account_id, made.id, position, product_id, sku, name, quantity, unit_price_minor
+      from made join order_lines l on l.account_id = made.account_id and l.order_id = ${id}`;
+    for (const filter of [{}, { contact: shop.contact.id }]) {
+      const { data, sizes } = await pagesOf((query) => shop.client.listOrders({ query: { ...query, ...filter } }));
+      expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([40, 40, id]);
+      expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
+    }
   });
 
   it('is filtered by status, source and contact, and by several at once', async () => {

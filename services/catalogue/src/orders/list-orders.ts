@@ -13,6 +13,7 @@ export const listOrders = implement(contract.listOrders, {
     return await readPage(query, {
       position: uuidPosition((id) => hasOrder(tx, account.id, id)),
       rows: (last, limit) => listOrderRows(tx, account.id, filter, last, limit),
+      bytes: (row) => row.bytes,
       item: (row) => toOrder(row, account.timezone),
       cursor: 'id',
     });

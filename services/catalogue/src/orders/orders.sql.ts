@@ -6,7 +6,7 @@ import {
   type KnownContact,
 } from '@customer-platform/contact-copy';
 import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-platform/contracts/catalogue';
-import { readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 import type { OrderRow } from './order.ts';
 
 /** Columns of an order. Its lines are a subquery by primary key, which runs only for the rows returned. */
@@ -46,7 +46,8 @@ export interface OrderFilter {
 
 /**
  * Returns orders newest first, after the order `last`. The limit applies before the joins; with a contact it applies to each of its
- * ids first, so that a contact with very many orders is listed as fast as one with few.
+ * ids first, so that a contact with very many orders is listed as fast as one with few. With their sizes, no more than a page has room
+ * for.
  */
 export async function listOrderRows(
   tx: Sql,
@@ -65,9 +66,12 @@ export async function listOrderRows(
   const pageOfContact = (id: string) => tx`
     select o.* from (${idsOfContact(tx, accountId, id)}) as named (id) cross join lateral (${page}) as o
     order by o.id desc limit ${limit}`;
-  return await tx<OrderRow[]>`
-    select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page}) as o ${joinContact(tx, 'o')}
-    order by o.id desc`;
+  const sized: ReturnType<Sql> = tx`
+    with shown as materialized (
+      select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page}) as o ${joinContact(tx, 'o')}
+    )
+    select *, octet_length(items::text) + octet_length(note) as bytes from shown`;
+  return await tx<(OrderRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`;
 }
 
 /** Reads contact (the surviving contact, if merged) and products by SKU, of which an order is made, in one statement. */
