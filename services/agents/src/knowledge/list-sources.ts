@@ -12,6 +12,7 @@ export const listSources = implement(contract.listSources, {
     return await readPage(query, {
       position: uuidPosition((id) => hasSource(tx, account.id, id)),
       rows: (last, limit) => listSourceRows(tx, account.id, { kind, collectionId: collection }, last, limit),
+      bytes: (row) => row.bytes,
       item: (row) => toSource(row, account.timezone),
       cursor: 'id',
     });

@@ -1,5 +1,5 @@
 import type { FileType, Refresh, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
-import type { Sql } from '@customer-platform/service-kit';
+import { type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /** A source with its collection's name. Columns of other kinds are null. */
 export interface SourceRow {
@@ -57,20 +57,23 @@ export async function hasSource(tx: Sql, accountId: string, id: string): Promise
   return row !== undefined;
 }
 
-/** Returns sources newest first, after the one with id `beforeId`. */
+/** Returns sources newest first, after the one with id `beforeId`, with their sizes: no more than a page has room for. */
 export async function listSourceRows(
   tx: Sql,
   accountId: string,
   { kind, collectionId }: { kind?: SourceKind | undefined; collectionId?: number | undefined },
   beforeId: string | undefined,
   limit: number,
-): Promise<SourceRow[]> {
-  return await tx<SourceRow[]>`
-    select ${columns(tx)} from sources s ${joinCollection(tx)} where s.account_id = ${accountId}
+): Promise<(SourceRow & { bytes: number })[]> {
+  const page: ReturnType<Sql> = tx`
+    select ${columns(tx)}, coalesce(octet_length(s.body), 0) + coalesce(octet_length(array_to_string(s.alternates, ',')), 0)
+      + coalesce(octet_length(array_to_string(s.page_urls, ',')), 0) as bytes
+    from sources s ${joinCollection(tx)} where s.account_id = ${accountId}
       ${kind === undefined ? tx`` : tx`and s.kind = ${kind}`}
       ${collectionId === undefined ? tx`` : tx`and s.collection_id = ${collectionId}`}
       ${beforeId === undefined ? tx`` : tx`and s.id < ${beforeId}`}
     order by s.id desc limit ${limit}`;
+  return await tx<(SourceRow & { bytes: number })[]>`${withinPageBytes(tx, page, tx`id desc`)}`;
 }
 
 /** Columns of a new source; those of other kinds are left out. */

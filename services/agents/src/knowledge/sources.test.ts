@@ -1,6 +1,7 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { type Platform, pagesOf, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
+import { listSourceRows } from './sources.sql.ts';
 
 let platform: Platform;
 beforeAll(async () => {
@@ -274,6 +275,34 @@ describe('sources', () => {
     for (const query of ['kind=page', 'limit=0', 'limit=101', 'starting_after=x', 'collection=999999999']) {
       expect(await library.request('GET', `/sources?${query}`)).toMatchObject(invalid(query.split('=')[0]!));
     }
+  });
+
+  it('that are long end a page of the list sooner, and the pages have them all', async () => {
+    const library = await openLibrary(platform);
+    const { account } = library;
+    const { id } = await library.article('First');
+    await platform.database('agents')`
+      insert into sources (account_id, kind, title, collection_id, status, active, created_at, updated_at, body)
+      select account_id, kind, 'Long ' || number, collection_id, 'ready', true, created_at, updated_at, repeat('ä', 20000)
+      from sources cross join generate_series(1, 89) as number where account_id = ${account.id} and id = ${id}`;
+    const { data, sizes } = await pagesOf((query) => account.client.listSources({ query }));
+    expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([90, 90, id]);
+    expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
+  });
+
+  it('that are websites with long addresses are read from the database a part at a time', async () => {
+    const { account, article } = await openLibrary(platform);
+    const { id } = await article('First');
+    const sql = platform.database('agents');
+    await sql`
+      insert into sources (account_id, kind, title, collection_id, status, active, created_at, updated_at, url, url_key, refresh, crawl,
+        page_urls)
+      select account_id, 'website', 'Site ' || number, collection_id, 'ready', true, created_at, updated_at, 'https://a.example',
+        number, 'never', 'page', array_fill(repeat('x', 2000), array[50])
+      from sources cross join generate_series(1, 60) as number where account_id = ${account.id} and id = ${id}`;
+    expect((await listSourceRows(sql, account.id, {}, undefined, 101)).length).toBeLessThan(25);
+    const { data } = await pagesOf((query) => account.client.listSources({ query }));
+    expect([data.length, new Set(data.map((one) => one.id)).size]).toEqual([61, 61]);
   });
 
   it('of another account are none', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, invalid, openAgency } from '../../test/plans.ts';
 
@@ -33,6 +33,26 @@ describe('the list of plans', () => {
     const third = await list({ limit: 2, starting_after: second.next! });
     expect([...first.data, ...second.data, ...third.data]).toEqual(made);
     expect([third.has_more, third.next]).toEqual([false, null]);
+  });
+
+  it('ends a page sooner where plans are large, and the pages have them all', async () => {
+    const params = { channel: 'sms', body: 'ä'.repeat(4_096), channel_locked: false } as const;
+    const steps = Array.from({ length: 10 }, () => ({ action: 'send_message' as const, params }));
+    const { id } = await agency.plan({ steps });
+    await sql`
+      with made as (
+        insert into plans (account_id, agent_id, contact_id, contact_number, trigger, trigger_text, goal, status, created_at)
+        select account_id, agent_id, contact_id, contact_number, trigger, trigger_text, goal, 'completed', created_at
+        from plans cross join generate_series(1, 29) where account_id = ${agency.id} and id = ${id} returning account_id, id
+      )
+      insert into plan_steps (account_id, plan_id, position, action, title, reason, params, editable, requires_approval, status, run_at)
+      select made.account_id, made.id, position, action, title, reason, params, editable, requires_approval, 'done', run_at
+      from made join plan_steps s on s.account_id = made.account_id and s.plan_id = ${id}`;
+    for (const filter of [{}, { contact: agency.contact.id }]) {
+      const { data, sizes } = await pagesOf((query) => list({ ...query, ...filter }));
+      expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([30, 30, id]);
+      expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
+    }
   });
 
   it('shows those that wait for approval, whole or a step, and those that have work ahead', async () => {

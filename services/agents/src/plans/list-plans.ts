@@ -16,6 +16,7 @@ export const listPlans = implement(contract.listPlans, {
     return await readPage(query, {
       position: integerPosition((id) => hasPlan(tx, account.id, id)),
       rows: (last, limit) => listPlanRows(tx, account.id, filter, last, limit),
+      bytes: (row) => row.bytes,
       item: (row) => toPlan(row, account.timezone),
       cursor: 'id',
     });

@@ -1,6 +1,12 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
-import { type JsonValue, readUnderLock, type Sql, type TraceHeaders } from '@customer-platform/service-kit';
+import {
+  type JsonValue,
+  readUnderLock,
+  type Sql,
+  type TraceHeaders,
+  withinPageBytes,
+} from '@customer-platform/service-kit';
 import { openStatuses, type PlannedPlan } from './plan-state.ts';
 
 /** Params of a step, by its action. */
@@ -75,7 +81,7 @@ const shown = (tx: Sql, plans: Fragment) => tx`
   from ${plans} join agents a on a.account_id = p.account_id and a.id = p.agent_id ${joinContact(tx, 'p')}`;
 
 /** Parses the instants of steps, which JSON has as text. */
-function dated(rows: readonly PlanRow[]): PlanRow[] {
+function dated<Row extends PlanRow>(rows: readonly Row[]): Row[] {
   const datedStep = (step: StepRow) => {
     return { ...step, run_at: new Date(step.run_at), due_at: step.due_at && new Date(step.due_at) };
   };
@@ -129,7 +135,7 @@ export interface PlanFilter {
 
 /**
  * Returns plans newest first, after the plan `last`. The limit applies before the joins; a contact's page is limited for each of its
- * ids, through the index that begins with the contact.
+ * ids, through the index that begins with the contact. With their sizes, no more than a page has room for.
  */
 export async function listPlanRows(
   tx: Sql,
@@ -137,7 +143,7 @@ export async function listPlanRows(
   { status, agentId, contactId }: PlanFilter,
   last: number | undefined,
   limit: number,
-): Promise<PlanRow[]> {
+): Promise<(PlanRow & { bytes: number })[]> {
   const page = (further: Fragment) => tx`
     select * from plans p
     where p.account_id = ${accountId} and p.agent_id is not null ${further}
@@ -151,7 +157,11 @@ export async function listPlanRows(
     cross join lateral (${page(tx`and p.contact_id = named.id`)}) as p
     order by p.id desc limit ${limit}`;
   const plans: Fragment = tx`(${contactId ? pageOfContact(contactId) : page(tx``)}) as p`;
-  return dated(await tx<PlanRow[]>`${shown(tx, plans)} order by p.id desc`);
+  // A step's text is shown twice: in its params and as its body.
+  const sized: Fragment = tx`
+    with shown as materialized (${shown(tx, plans)})
+    select *, 2 * octet_length(steps::text) + octet_length(trigger_text) + octet_length(rationale) as bytes from shown`;
+  return dated(await tx<(PlanRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`);
 }
 
 /** Writes the result of planning, with its steps, to a locked plan. */
