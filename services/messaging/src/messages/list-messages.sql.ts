@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { MessageStatus } from '@customer-platform/contracts/messaging';
-import type { Sql } from '@customer-platform/service-kit';
+import { type Sql, withinPageBytes } from '@customer-platform/service-kit';
 import { type MessageRow, messageColumns, progressOfAttempts } from './messages.sql.ts';
 
 /** Filters of a list; undefined ones do not apply. */
@@ -20,7 +20,7 @@ const lookedThrough = 2_000;
 
 /**
  * Returns messages newest first, after the message `after`. The page is limited before it joins other tables: for a contact, for each of
- * its ids; for a text, first among the newest, then among all that the indexes find.
+ * its ids; for a text, first among the newest, then among all that the indexes find. With their sizes, no more than a page has room for.
  */
 export async function listMessageRows(
   sql: Sql,
@@ -28,7 +28,7 @@ export async function listMessageRows(
   filter: MessageFilter,
   after: string | undefined,
   limit: number,
-): Promise<MessageRow[]> {
+): Promise<(MessageRow & { bytes: number })[]> {
   const { reference, status, q, contact } = filter;
   const among: Fragment = sql`
     m.account_id = ${accountId}
@@ -43,8 +43,10 @@ export async function listMessageRows(
     order by m.id desc limit ${limit}`;
   const byText = q === undefined ? page(sql``) : pageOfText(sql, among, accountId, q, limit);
   const cut = contact === undefined ? byText : pageOfContact(contact);
-  return await sql<MessageRow[]>`
-    select ${messageColumns(sql)}, ${progressOfAttempts(sql)} as attempts from (${cut}) as m ${joinContact(sql, 'm')} order by m.id desc`;
+  const sized: Fragment = sql`select m.*, octet_length(m.steps::text) as bytes from (${cut}) as m`;
+  return await sql<(MessageRow & { bytes: number })[]>`
+    select ${messageColumns(sql)}, ${progressOfAttempts(sql)} as attempts, m.bytes
+    from (${withinPageBytes(sql, sized, sql`id desc`)}) as m ${joinContact(sql, 'm')} order by m.id desc`;
 }
 
 const pattern = (q: string) => `%${q.replace(/[\\%_]/g, '\\$&')}%`;

@@ -13,6 +13,7 @@ export const listMessages = implement(contract.listMessages, {
     return await readPage(query, {
       position: uuidPosition((id) => hasMessage(tx, account.id, id)),
       rows: (after, limit) => listMessageRows(tx, account.id, { reference, status, q, contact }, after, limit),
+      bytes: (row) => row.bytes,
       item: (row) => toMessage(row, account),
       cursor: 'id',
     });
