@@ -1,5 +1,5 @@
 import type { AgentInput, AgentStatus } from '@customer-platform/contracts/agents';
-import { readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /** A pipeline, with its name at the time it was given to an agent. */
 export interface AgentPipeline {
@@ -46,17 +46,21 @@ export async function lockAgent(tx: Sql, accountId: string, id: number): Promise
   return await readUnderLock(lock, () => selectAgent(tx, accountId, id));
 }
 
-/** Returns agents newest first, without archived ones, after the one with id `beforeId`. */
+/** Returns agents newest first, without archived ones, after the one with id `beforeId`, with their sizes: no more than a page has room for. */
 export async function listAgentRows(
   tx: Sql,
   accountId: string,
   beforeId: number | undefined,
   limit: number,
-): Promise<AgentRow[]> {
-  return await tx<AgentRow[]>`
-    select ${columns(tx)} from agents a
-    where a.account_id = ${accountId} and a.status <> 'archived' ${beforeId === undefined ? tx`` : tx`and a.id < ${beforeId}`}
-    order by a.id desc limit ${limit}`;
+): Promise<(AgentRow & { bytes: number })[]> {
+  const sized: ReturnType<Sql> = tx`
+    with shown as materialized (
+      select ${columns(tx)} from agents a
+      where a.account_id = ${accountId} and a.status <> 'archived' ${beforeId === undefined ? tx`` : tx`and a.id < ${beforeId}`}
+      order by a.id desc limit ${limit}
+    )
+    select *, octet_length(pipelines::text) + octet_length(role) as bytes from shown`;
+  return await tx<(AgentRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`;
 }
 
 /** Returns the agents that are not archived or have one of these ids, by id. */

@@ -1,6 +1,7 @@
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addPlan, conflict, invalid, missing, openCrew } from '../../test/agents.ts';
+import { listAgentRows } from './agents.sql.ts';
 
 let platform: Platform;
 let database: ReturnType<Platform['database']>;
@@ -136,6 +137,22 @@ describe('an agent', () => {
 });
 
 describe('the list of agents', () => {
+  it('reads agents with very many pipelines a part at a time', async () => {
+    const { account, agent } = await openCrew(platform);
+    const { id } = await agent();
+    await database`
+      with made as (
+        insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
+        select account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at
+        from agents cross join generate_series(1, 69) where account_id = ${account.id} and id = ${id} returning account_id, id
+      )
+      insert into agent_pipelines (account_id, agent_id, pipeline_id, name)
+      select account_id, id, pipeline, repeat('😀', 120) from made cross join generate_series(1, 100) as pipeline`;
+    expect((await listAgentRows(database, account.id, undefined, 101)).length).toBeLessThan(50);
+    const { data } = await pagesOf((query) => account.client.listAgents({ query }));
+    expect(data).toHaveLength(70);
+  });
+
   it('has the newest first, page by page, without those that were archived, and is its account’s own', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const { client } = crew.account;

@@ -10,6 +10,7 @@ export const listAgents = implement(contract.listAgents, {
     return await readPage(query, {
       position: integerPosition((id) => selectAgent(tx, account.id, id)),
       rows: (before, limit) => listAgentRows(tx, account.id, before, limit),
+      bytes: (row) => row.bytes,
       item: (row) => toAgent(row, account.timezone),
       cursor: 'id',
     });

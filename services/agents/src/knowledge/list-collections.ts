@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { integerCursor, readPage } from '@customer-platform/service-kit';
+import { fewBytes, integerCursor, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toCollection } from './collection.ts';
 import { ensureGeneralCollection, listCollectionRows, selectCollection } from './collections.sql.ts';
@@ -14,6 +14,7 @@ export const listCollections = implement(contract.listCollections, {
         await ensureGeneralCollection(tx, account.id);
         return await listCollectionRows(tx, account.id, 0, limit);
       },
+      bytes: fewBytes,
       item: toCollection,
       cursor: 'id',
     });

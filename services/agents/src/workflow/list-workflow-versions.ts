@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { integerPosition, readPage } from '@customer-platform/service-kit';
+import { fewBytes, integerPosition, readPage } from '@customer-platform/service-kit';
 import { selectAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { toVersion } from './version.ts';
@@ -11,6 +11,7 @@ export const listWorkflowVersions = implement(contract.listWorkflowVersions, {
     return await readPage(query, {
       position: integerPosition((number) => number <= found.last_version),
       rows: (below, limit) => listVersionRows(tx, account.id, found.id, below, limit),
+      bytes: fewBytes,
       item: (row) => toVersion(row, account.timezone),
       cursor: 'number',
     });
