@@ -1,5 +1,5 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../admin-operation.ts';
 import { toAccount } from './account-shape.ts';
 import { findAccountRow, selectAccounts } from './accounts.sql.ts';
@@ -10,6 +10,7 @@ export const listAccounts = implement(adminOperations.listAccounts, {
     return await readPage(query, {
       position: uuidPosition(async (id) => (await findAccountRow(tx, id))?.parent_id === null),
       rows: (after, limit) => selectAccounts(tx, limit, after),
+      bytes: fewBytes,
       item: toAccount,
       cursor: 'account_id',
     });

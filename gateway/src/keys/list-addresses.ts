@@ -1,5 +1,5 @@
 import { adminOperations, type BlockedAddress } from '@customer-platform/contracts/accounts';
-import { formatInstant, readPage } from '@customer-platform/service-kit';
+import { fewBytes, formatInstant, readPage } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
 import { type AddressBlock, isShared } from '../guard/blocked-addresses.ts';
@@ -14,6 +14,7 @@ export const listAddresses = implement(adminOperations.listAddresses, {
         const begin = after ? blocks.indexOf(after) + 1 : 0;
         return blocks.slice(begin, begin + limit);
       },
+      bytes: fewBytes,
       item: toAddress,
       cursor: 'address',
     });

@@ -1,5 +1,5 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { readPage, uuidCursor } from '@customer-platform/service-kit';
+import { fewBytes, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
 import { toKey } from './key-shape.ts';
@@ -12,6 +12,7 @@ export const listKeys = implement(adminOperations.listKeys, {
     return await readPage(query, {
       position: (cursor) => findKeyOfAccount(tx, found.account_id, uuidCursor(cursor)),
       rows: (after, limit) => selectKeys(tx, found.account_id, limit, after),
+      bytes: fewBytes,
       item: (row) => toKey(row, found.timezone),
       cursor: 'id',
     });

@@ -1,5 +1,5 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
 import { hasMember, selectMembers } from './members.sql.ts';
@@ -11,6 +11,7 @@ export const listMembers = implement(adminOperations.listMembers, {
     return await readPage(query, {
       position: uuidPosition((id) => hasMember(tx, found.account_id, id)),
       rows: (after, limit) => selectMembers(tx, found.account_id, limit, after),
+      bytes: fewBytes,
       item: (member) => member,
       cursor: 'id',
     });

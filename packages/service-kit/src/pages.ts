@@ -9,8 +9,8 @@ interface List<Row, Item, Position> {
   /** Returns at most `limit` rows after a position, those from the beginning where it is undefined. */
   rows(after: Position | undefined, limit: number): Promise<readonly Row[]>;
   item(row: Row): Item;
-  /** Returns about how many bytes of the response a row takes, where rows may be large. */
-  bytes?(row: Row): number;
+  /** Returns about how many bytes a row takes; `fewBytes` where a hundred of the largest rows take no more than 4 MiB. */
+  bytes(row: Row): number;
   /** The column that is a row's cursor. */
   cursor: keyof Row;
 }
@@ -33,6 +33,9 @@ export const withinPageBytes = (sql: Sql, page: Fragment, order: Fragment): Frag
   ) as page
   where coalesce(bytes_before, 0) <= ${maxPageBytes} order by ${order}`;
 
+/** The `bytes` of a list whose rows are so small that its limit bounds a page. */
+export const fewBytes = () => 0;
+
 /**
  * Returns the page of a list that a query asks for: `limit` rows, or fewer where they have more than about 2 MiB. Reads one row more than
  * it shows, which says that there is more. Throws
@@ -45,8 +48,8 @@ export async function readPage<Row, Item, Position>(
   const after = cursor === undefined ? undefined : await list.position(cursor);
   if (cursor !== undefined && after === undefined) throw badCursor();
   const rows = await list.rows(after, limit + 1);
-  const { bytes = () => 0 } = list;
-  const shown = rows.slice(0, countWithin(rows.map(bytes), { items: limit, bytes: maxPageBytes }));
+  const sizes = rows.map((row) => list.bytes(row));
+  const shown = rows.slice(0, countWithin(sizes, { items: limit, bytes: maxPageBytes }));
   const hasMore = rows.length > shown.length;
   return {
     data: shown.map((row) => list.item(row)),

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
-import { instantOf, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { fewBytes, instantOf, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { selectBookingType } from '../booking-types/booking-types.sql.ts';
 import { implement } from '../implement.ts';
 import { selectStaff } from '../staff/staff.sql.ts';
@@ -28,6 +28,7 @@ export const listAppointments = implement(contract.listAppointments, {
     return await readPage(query, {
       position: (cursor) => selectCursor(tx, account.id, uuidCursor(cursor)),
       rows: (last, limit) => listAppointmentRows(tx, account.id, filter, last ?? null, limit),
+      bytes: fewBytes,
       item: (row) => toAppointment(row, account.timezone),
       cursor: 'id',
     });

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { formatInstant, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { fewBytes, formatInstant, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectStaff } from './staff.sql.ts';
 import { listTimeOffRows, selectTimeOff, type TimeOffRow } from './time-off.sql.ts';
@@ -10,6 +10,7 @@ export const listTimeOff = implement(contract.listTimeOff, {
     readPage(query, {
       position: (cursor) => selectTimeOff(tx, account.id, found.id, uuidCursor(cursor)),
       rows: (last, limit) => listTimeOffRows(tx, account.id, found.id, last ?? null, limit),
+      bytes: fewBytes,
       item: (row) => toTimeOff(row, account.timezone),
       cursor: 'id',
     }),

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/catalogue';
-import { readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { findProduct, listProductRows } from './products.sql.ts';
 
@@ -8,6 +8,7 @@ export const listProducts = implement(contract.listProducts, {
     readPage(query, {
       position: uuidPosition((id) => findProduct(tx, account.id, id)),
       rows: (last, limit) => listProductRows(tx, account.id, last, limit),
+      bytes: fewBytes,
       item: (row) => row,
       cursor: 'id',
     }),

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { formatInstant, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { fewBytes, formatInstant, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectAudience } from './audiences.sql.ts';
 import { listMemberRows, selectPosition } from './members.sql.ts';
@@ -10,6 +10,7 @@ export const listAudienceMembers = implement(contract.listAudienceMembers, {
     readPage(query, {
       position: (cursor) => selectPosition(tx, account.id, found.id, uuidCursor(cursor), now),
       rows: (last, limit) => listMemberRows(tx, account.id, found.id, last ?? null, limit),
+      bytes: fewBytes,
       item: (row) => ({ ...row, entered_at: formatInstant(row.entered_at, account.timezone) }),
       cursor: 'id',
     }),

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { formatInstant, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, formatInstant, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { findContact } from '../contacts/contacts.sql.ts';
 import { implement } from '../implement.ts';
 import { type ConsentRow, isConsentOf, selectConsents } from './consents.sql.ts';
@@ -10,6 +10,7 @@ export const listConsents = implement(contract.listConsents, {
     readPage(query, {
       position: uuidPosition((id) => isConsentOf(tx, account.id, found.id, id)),
       rows: (after, limit) => selectConsents(tx, account.id, found.id, after, limit),
+      bytes: fewBytes,
       item: (row) => toConsent(row, account.timezone),
       cursor: 'id',
     }),

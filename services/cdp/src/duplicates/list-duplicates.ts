@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { integerPosition, readPage } from '@customer-platform/service-kit';
+import { fewBytes, integerPosition, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toDuplicatePair } from './duplicate.ts';
 import { isDuplicate, selectOpenDuplicates } from './duplicates.sql.ts';
@@ -9,6 +9,7 @@ export const listDuplicates = implement(contract.listDuplicates, {
     readPage(query, {
       position: integerPosition((id) => isDuplicate(tx, account.id, id)),
       rows: (after, limit) => selectOpenDuplicates(tx, account.id, query.reason, after, limit),
+      bytes: fewBytes,
       item: toDuplicatePair,
       cursor: 'id',
     }),

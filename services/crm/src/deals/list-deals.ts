@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
-import { readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectPipeline, selectPipelineOfStage } from '../pipelines/pipelines.sql.ts';
 import { toDeal } from './deal.ts';
@@ -28,6 +28,7 @@ export const listDeals = implement(contract.listDeals, {
     return await readPage(query, {
       position: uuidPosition((id) => hasDeal(tx, account.id, id)),
       rows: async (last, limit) => (isElsewhere ? [] : await listDealRows(tx, account.id, filter, last, limit)),
+      bytes: fewBytes,
       item: (row) => toDeal(row, account.timezone),
       cursor: 'id',
     });

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/crm';
-import { integerCursor, readPage } from '@customer-platform/service-kit';
+import { fewBytes, integerCursor, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { ensureDefaultPipeline, listPipelineRows, selectPipeline } from './pipelines.sql.ts';
 
@@ -13,6 +13,7 @@ export const listPipelines = implement(contract.listPipelines, {
         await ensureDefaultPipeline(tx, account.id);
         return await listPipelineRows(tx, account.id, 0, limit);
       },
+      bytes: fewBytes,
       item: (row) => row,
       cursor: 'id',
     }),
