@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Database, inTransaction, isDatabaseUnavailable, openDatabase } from './database.ts';
 import { isDatabaseMoving } from './health.ts';
 
-const statementMs = 500;
+const statementMs = 1_500;
 let platform: Platform;
 let relay: Relay;
 let sql: Database;

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Database, startService } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveriesTo, delivery, earnCap, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
+import { delivery, earnCap, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { countUnaccounted } from '../events/events.sql.ts';
 import { webhooks } from '../start.ts';
 import { deleteQueue, readQueues } from './dispatch.sql.ts';
@@ -62,8 +62,8 @@ describe('the dispatcher', () => {
     const receiver = await receiverThat((_, response) => void released.then(() => response.writeHead(204).end()));
     const endpoint = await register(account, receiver.url);
     await emitLarge(account, 21);
-    await waitFor('all of them', async () => (await deliveriesTo(account, endpoint.id)).length === 21);
     const key = { accountId: account.id, endpointId: endpoint.id };
+    await waitFor('all of them', async () => (await states(account.id)).pending === 21, 30_000);
     const [state] = await readQueues(sql, [{ ...key, limit: 40 }], [], platform.clock.now());
     expect([state!.due.length < 12, state!.found]).toEqual([true, 21]);
     release();
