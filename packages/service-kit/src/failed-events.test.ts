@@ -383,11 +383,13 @@ describe('events that failed', () => {
         convert_to(${JSON.stringify(event)}, 'UTF8'), 'test', 1, now() - interval '1 minute' from generate_series(1, ${count})`;
     await insert(failing, failing.account, 5_000);
     await insert(others, others.account, 1);
-    await withConsumer(kind, each(take), async () => {
+    await withConsumer(kind, each(take), async (tick) => {
       const left = async () => await failedOf(kind);
-      await waitFor('the other account’s', async () =>
-        (await left()).every(({ account_id }) => account_id === failing.account),
-      );
+      await waitFor('the other account’s', async () => {
+        // The service itself, which has no such consumer, may have tried it: it is due again later.
+        tick(10_000);
+        return (await left()).every(({ account_id }) => account_id === failing.account);
+      });
       expect(await left()).toHaveLength(5_000);
     });
   });
