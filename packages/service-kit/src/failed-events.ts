@@ -9,7 +9,7 @@ import {
   noteFailedTries,
   waitingEvents,
 } from './failed-events.sql.ts';
-import { failedTry, maxEventTries } from './failed-try.ts';
+import { eventBackoff, failedTry, maxEventTries } from './failed-try.ts';
 import type { WorkContext } from './jobs.ts';
 import { meter } from './telemetry.ts';
 
@@ -70,7 +70,7 @@ export function failedEventsQueue(
     queue: 'failed-events',
     table: waitingEvents,
     concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
-    retries: { leaseMs: 30_000, backoff: { firstMs: 2_000, longestMs: 300_000 } },
+    retries: { leaseMs: 30_000, backoff: eventBackoff },
     everyMs: 1_000,
     stopMs: 5_000,
     claim: claimFailedEvents,

@@ -1,11 +1,12 @@
 import { AccountsLocked } from './accounts-locked.ts';
 import { isUnavailable } from './database.ts';
+import { type Backoff, backoffMs } from './due-work/due-work.ts';
 import { type FailedTry, storable } from './failed-events.sql.ts';
 
 /** After so many tries an event is dead. */
 export const maxEventTries = 10;
-const firstRetryMs = 2_000;
-const slowestRetryMs = 300_000;
+/** Wait between tries of an event. */
+export const eventBackoff: Backoff = { firstMs: 2_000, longestMs: 300_000 };
 /** A dependency that is unavailable and a lock that somebody holds are not the event's fault, for so long. */
 const patienceMs = 24 * 3_600_000;
 
@@ -16,8 +17,7 @@ export function failedTry(error: unknown, tries: number, firstAt: Date, now: Dat
   const isPatient = isBlameless && now.getTime() - firstAt.getTime() < patienceMs;
   const counted = isPatient ? tries - 1 : tries;
   if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
-  const delayMs = Math.min(firstRetryMs * 2 ** (tries - 1), slowestRetryMs);
-  return { reason, tries: counted, dueAt: new Date(now.getTime() + delayMs) };
+  return { reason, tries: counted, dueAt: new Date(now.getTime() + backoffMs(eventBackoff, tries)) };
 }
 
 function reasonOf(error: unknown): string {

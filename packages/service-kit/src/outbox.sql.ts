@@ -59,7 +59,7 @@ async function lockedRows(tx: Sql, due: Fragment, bytes: number, isByAccount: bo
 
 /** Returns up to 200 accounts after `last`, by id, that have events waiting. */
 export async function nextAccounts(tx: Sql, last: string | undefined): Promise<string[]> {
-  const table = { name: 'outbox', key: {}, due: 'due_at', attempts: 'tries' };
+  const table = { name: 'outbox', key: {}, due: 'due_at' };
   const lanes = await nextLanes(tx, table, last === undefined ? undefined : { account_id: last });
   return lanes.map(({ account_id }) => account_id);
 }
