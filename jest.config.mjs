@@ -17,7 +17,7 @@ export default {
   globalTeardown: '<rootDir>/packages/testkit/src/global-teardown.ts',
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
-  testTimeout: 30_000,
+  testTimeout: 90_000,
   coverageProvider: 'v8',
   collectCoverageFrom: ['{packages,services}/*/src/**/*.ts', 'gateway/src/**/*.ts', 'deploy/local/**/*.ts'],
 };

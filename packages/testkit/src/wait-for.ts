@@ -1,11 +1,11 @@
 /**
  * Polls `condition` until it returns something truthy, and returns that.
- * Throws after `timeoutMs` (default 10 s) with `what` was waited for and the last error, if any.
+ * Throws after `timeoutMs` (default 30 s: a bound for what fails, long enough for a machine that stalls) with `what` was waited for and the last error, if any.
  */
 export async function waitFor<Result>(
   what: string,
   condition: () => Promise<Result> | Result,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<Exclude<NonNullable<Result>, false>> {
   const deadline = performance.now() + timeoutMs;
   let failure: unknown;
