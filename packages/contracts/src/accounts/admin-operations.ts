@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import { instant } from '../core/fields.ts';
-import { serviceNames } from '../core/modules.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
+import { operatorOperations } from './operator-operations.ts';
 import {
   Account,
   AccountChange,
   AccountInput,
   accountPath,
-  addressPath,
-  BlockedAddress,
   Key,
   KeyInput,
   KeyWithSecret,
@@ -152,44 +149,5 @@ export const adminOperations = {
     status: 204,
     errors: ['not_found'],
   }),
-  listAddresses: operation('listAddresses', {
-    method: 'GET',
-    path: '/admin/addresses',
-    scope: null,
-    summary: 'List blocked addresses',
-    description: 'Client addresses that are refused after too many invalid keys, the block that ends last first.',
-    query: list,
-    status: 200,
-    response: pageOf(BlockedAddress),
-    errors: [],
-  }),
-  unblockAddress: operation('unblockAddress', {
-    method: 'DELETE',
-    path: '/admin/addresses/{address}',
-    scope: null,
-    summary: 'Unblock an address',
-    description:
-      'Takes effect on every gateway within a second, and resets its count of invalid keys. Returns 404 if the address is not blocked.',
-    params: addressPath,
-    status: 204,
-    errors: ['not_found'],
-  }),
-  republishEvents: operation('republishEvents', {
-    method: 'POST',
-    path: '/admin/events/republish',
-    scope: null,
-    summary: 'Publish events again',
-    description:
-      'Sends events published since `since` to the bus again, in batches. Consumers ignore those they already have. For a restore, see docs/deployment.md.',
-    body: z.object({
-      since: instant.meta({ description: 'At most 7 days ago; published events are kept for 7 days.' }),
-      service: z
-        .enum(serviceNames)
-        .optional()
-        .meta({ description: 'The service whose events are published again; default: all.' }),
-    }),
-    status: 202,
-    response: z.object({ matched: z.int().meta({ description: 'Number of events to publish again.' }) }),
-    errors: [],
-  }),
+  ...operatorOperations,
 } as const;

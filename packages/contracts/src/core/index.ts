@@ -4,5 +4,6 @@ export * from './event.ts';
 export * from './fields.ts';
 export * from './modules.ts';
 export * from './operation.ts';
+export * from './operator-requests.ts';
 export * from './page.ts';
 export * from './request.ts';

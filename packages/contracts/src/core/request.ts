@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { ServiceName } from './modules.ts';
 
 /** A request from one service to another over the bus: the service that replies, the input and the reply. */
@@ -28,14 +28,4 @@ export function internalRequest<const Key extends string, Input extends z.ZodTyp
   reply: Reply,
 ): InternalRequest<Key, Input, Reply> {
   return Object.freeze({ key, service, input, reply });
-}
-
-/** Has one service publish its events since an instant again, in batches; returns how many there are. */
-export function republishEvents<Service extends ServiceName>(service: Service) {
-  return internalRequest(
-    'republishEvents',
-    service,
-    z.object({ since: z.iso.datetime() }),
-    z.object({ matched: z.int().min(0) }),
-  );
 }

@@ -1,0 +1,232 @@
+import { z } from 'zod';
+import { instant, text, timestamp, uuid } from '../core/fields.ts';
+import { serviceNames } from '../core/modules.ts';
+import { pageQuery } from '../core/page.ts';
+
+const service = z.enum(serviceNames);
+/** A queue's name as a path has it; which there are, the service says. */
+const queueName = text(200, 1);
+const reason = text(500, 1).refine((value) => value.trim() !== '', {
+  error: 'must be a string of 1 to 500 characters, not blank, that says why',
+});
+
+/** Part of a queue: the rows of an account, or of one of its endpoints; all of it unless given. */
+const queuePart = {
+  account: uuid.optional().meta({ description: 'Id of an account; default: all.' }),
+  endpoint: uuid.optional().meta({ description: 'Id of an endpoint, for the queues of webhooks; default: all.' }),
+};
+
+/** A pause that an operator made. */
+export const QueuePause = z
+  .object({
+    account: z.guid().optional(),
+    endpoint: z.guid().optional(),
+    reason: z.string(),
+    actor: z.string(),
+    at: timestamp,
+  })
+  .meta({ id: 'QueuePause' });
+export type QueuePause = z.infer<typeof QueuePause>;
+
+const depth = {
+  ready: z.int().meta({ description: 'Entries that are due, paused ones included.' }),
+  running: z.int(),
+  waiting: z.int().meta({ description: 'Entries that are due later.' }),
+  dead: z.int().meta({ description: 'Events that were given up; see /admin/dead.' }),
+  oldest_due_at: timestamp.optional().meta({
+    description: 'Earliest due time of what is ready, running or waiting; may lie ahead. Absent if there is nothing.',
+  }),
+  last_error: z.string().optional(),
+};
+
+/** A queue of a service. */
+export const Queue = z
+  .object({
+    service,
+    queue: z.string(),
+    ...depth,
+    lag_seconds: z.number().meta({ description: 'Age of the oldest entry that is due, in seconds; 0 if none is.' }),
+    paused: z.boolean().meta({ description: 'Whether the whole queue is paused.' }),
+    last_error_at: timestamp.optional(),
+    pauses: z.array(QueuePause),
+  })
+  .meta({ id: 'Queue' });
+export type Queue = z.infer<typeof Queue>;
+
+/** The part of a queue that belongs to an account or an endpoint. */
+export const QueueShare = z
+  .object({
+    account: z.guid(),
+    endpoint: z.guid().optional(),
+    ...depth,
+    failing_since: timestamp
+      .optional()
+      .meta({ description: 'First failed try after the last success; endpoints only.' }),
+  })
+  .meta({ id: 'QueueShare' });
+export type QueueShare = z.infer<typeof QueueShare>;
+
+/** Services of which no process replied within a second. */
+const gone = z.array(service).meta({ description: 'Services of which no process replied within 1 s.' });
+
+export const QueueList = z.object({ data: z.array(Queue), gone });
+export const QueueWithShares = Queue.extend({
+  top: z.array(QueueShare).meta({ description: 'Deepest first, 100 at most.' }),
+}).meta({ id: 'QueueWithShares' });
+
+/** Which services and queues there are, the refusal says: both are text. */
+export const queuePath = z.object({ service: z.string(), queue: z.string() });
+export const queueQuery = z.object({
+  by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'What `top` groups by.' }),
+});
+export const PauseInput = z.object({ ...queuePart, reason });
+export const QueuePart = z.object(queuePart);
+export const Matched = z.object({ matched: z.int() });
+
+/** An event that no consumer could take or the bus would not carry. */
+export const DeadEvent = z
+  .object({
+    id: z.guid(),
+    service,
+    queue: z.string(),
+    subject: z.string(),
+    account: z.guid().optional(),
+    kind: z.string().optional(),
+    reason: z.string(),
+    tries: z.int(),
+    size_bytes: z.int(),
+    first_at: timestamp,
+    dead_at: timestamp,
+  })
+  .meta({ id: 'DeadEvent' });
+export type DeadEvent = z.infer<typeof DeadEvent>;
+
+export const DeadEventWithBytes = DeadEvent.extend({
+  bytes: z.string().meta({ description: 'The message, in base64.' }),
+  text: z.string().nullable().meta({ description: 'The same as text; null if it is not UTF-8.' }),
+  headers: z.record(z.string(), z.string()),
+}).meta({ id: 'DeadEventWithBytes' });
+
+export const deadPath = z.object({ dead_id: uuid });
+export const deadQuery = z.object({
+  service: service.optional(),
+  queue: queueName.optional(),
+  account: uuid.optional(),
+  ...pageQuery,
+});
+export const RequeueInput = z.object({ service, queue: queueName, account: queuePart.account });
+export const DropInput = z.object({ reason });
+
+/** A webhook endpoint of any account, as operators see it. */
+export const OperatedEndpoint = z
+  .object({
+    id: z.guid(),
+    account: z.guid(),
+    url: z.string(),
+    active: z.boolean(),
+    paused: z.boolean().meta({ description: 'Whether an operator paused its deliveries.' }),
+    disabled_reason: z.string().optional(),
+    failing_since: timestamp.optional().meta({ description: 'First failed try after the last success.' }),
+    pending: z.int().meta({ description: 'Deliveries that are not ended.' }),
+    last_error: z.string().optional(),
+    last_error_at: timestamp.optional(),
+  })
+  .meta({ id: 'OperatedEndpoint' });
+export type OperatedEndpoint = z.infer<typeof OperatedEndpoint>;
+
+export const endpointsQuery = z.object({
+  failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
+  ...pageQuery,
+});
+
+/** A process that runs. */
+export const LiveProcess = z
+  .object({
+    service,
+    instance: z.string(),
+    version: z.string(),
+    started_at: timestamp,
+    host: z.string(),
+    in_flight: z.int().meta({ description: 'Requests under way.' }),
+    event_loop_lag_ms: z.number().meta({ description: 'Longest delay of the event loop in the last 10 s.' }),
+    memory_bytes: z.int().meta({ description: 'Resident memory.' }),
+    pool: z
+      .object({ size: z.int(), used: z.int(), waiting: z.int() })
+      .meta({ description: 'Database connections, and what waits for one.' }),
+    migrations: z.string().meta({ description: "Name of the last migration of the service's schema." }),
+    waiting_for: z.string().optional().meta({ description: 'Dependency that the process cannot reach.' }),
+  })
+  .meta({ id: 'LiveProcess' });
+export type LiveProcess = z.infer<typeof LiveProcess>;
+
+export const LiveProcessList = z.object({ data: z.array(LiveProcess), gone });
+
+export const RepublishInput = z.object({
+  since: instant.meta({ description: 'At most 7 days ago; published events are kept for 7 days.' }),
+  service: service.optional().meta({ description: 'The service whose events are published again; default: all.' }),
+});
+
+/** Actions that the audit log records. */
+export const auditActions = [
+  'queues.pause',
+  'queues.resume',
+  'queues.retry',
+  'dead.requeue',
+  'dead.drop',
+  'addresses.unblock',
+  'events.republish',
+  'accounts.create',
+  'accounts.update',
+  'keys.create',
+  'keys.rotate',
+  'keys.revoke',
+  'members.add',
+  'members.remove',
+] as const;
+
+/** A change that an operator made. */
+export const AuditEntry = z
+  .object({
+    id: z.guid(),
+    at: timestamp,
+    actor: z.string().meta({ description: 'A name of ADMIN_TOKENS; `admin` for ADMIN_TOKEN.' }),
+    action: z.enum(auditActions),
+    account: z.guid().optional(),
+    target: z.string().meta({ examples: ['webhooks/deliveries', 'accounts/0198a1b2-…'] }),
+    before: z.record(z.string(), z.unknown()).optional(),
+    after: z.record(z.string(), z.unknown()).optional().meta({ description: 'What changed, without secrets.' }),
+  })
+  .meta({ id: 'AuditEntry' });
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+export const auditQuery = z.object({ account: uuid.optional(), actor: text(100, 1).optional(), ...pageQuery });
+
+/** A trace that this platform collected. */
+export const TraceSummary = z
+  .object({
+    trace_id: z.string(),
+    request_id: z.string().optional(),
+    account: z.guid().optional(),
+    operation: z.string().optional(),
+    status: z.enum(['ok', 'error']),
+    started_at: timestamp,
+    duration_ms: z.number(),
+    spans: z.int(),
+  })
+  .meta({ id: 'TraceSummary' });
+export type TraceSummary = z.infer<typeof TraceSummary>;
+
+/** The spans of a trace as OTLP/JSON. */
+export const Trace = z
+  .object({ resourceSpans: z.array(z.record(z.string(), z.unknown())) })
+  .meta({ id: 'Trace', description: 'All spans of the trace as OTLP/JSON.' });
+
+export const traceQuery = z.object({
+  account: uuid.optional(),
+  operation: text(200, 1).optional(),
+  status: z.enum(['ok', 'error']).optional(),
+  min_duration_ms: z.int().min(0).max(86_400_000).optional(),
+  ...pageQuery,
+});
+/** A trace id, or the id of a request. */
+export const tracePath = z.object({ trace_id: z.string() });
