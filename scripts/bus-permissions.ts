@@ -1,9 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  describeProcess,
   type EventDefinition,
   type InternalRequest,
   isEvent,
+  operatorRequests,
   type ServiceName,
 } from '@customer-platform/contracts/core';
 import { services } from '@customer-platform/deploy/deployables';
@@ -22,8 +24,11 @@ interface ConsumerNames {
 
 /** Keys of requests that every service handles, by the service that sends them. */
 const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {
-  gateway: ['republishEvents'],
+  gateway: Object.values(operatorRequests('gateway')).map(({ key }) => key),
 };
+
+/** Keys of requests that every process replies to, by the service that sends them. */
+const broadcastBy: Partial<Record<ServiceName, readonly string[]>> = { gateway: [describeProcess.key] };
 
 const root = join(import.meta.dirname, '..');
 const scope = '@customer-platform/';
@@ -66,6 +71,7 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
   const asked = [
     ...used.asked.map(({ service, key }) => `{prefix}.request.${service}.${key}`),
     ...(askedOfEveryService[name] ?? []).map((key) => `{prefix}.request.*.${key}`),
+    ...(broadcastBy[name] ?? []).map((key) => `{prefix}.broadcast.${key}`),
   ];
   const consumed = used.consumers.flatMap(({ name: consumer, filter }) => {
     // Named like the durable consumers of packages/service-kit: tests/bus-authentication.test.ts runs them all.
@@ -94,7 +100,13 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       ...stream,
       ...consumed,
     ],
-    subscribe: [`_INBOX.${name}.>`, `{prefix}.request.${name}.>`, ...sorted(news(used.heard)), ...sorted(followed)],
+    subscribe: [
+      `_INBOX.${name}.>`,
+      `{prefix}.request.${name}.>`,
+      '{prefix}.broadcast.>',
+      ...sorted(news(used.heard)),
+      ...sorted(followed),
+    ],
   };
 }
 

@@ -9,12 +9,14 @@ import {
 } from '@customer-platform/service-kit';
 import type { ChangeFeed } from './changes/change-feed.ts';
 import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
+import type { Services } from './operators/services.ts';
 
 /** Resources of admin operations. */
 export interface AdminResources {
   changes: ChangeFeed;
   guard: InvalidKeyGuard;
   bus: Bus;
+  services: Services;
   eventsCommitted(): void;
 }
 

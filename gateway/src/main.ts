@@ -20,11 +20,18 @@ import { handleAccountContext } from './accounts/handle-account-context.ts';
 import { listAccounts } from './accounts/list-accounts.ts';
 import { updateAccount } from './accounts/update-account.ts';
 import type { AdminResources } from './admin-operation.ts';
+import { listAudit } from './audit/list-audit.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { clientAddressReader } from './client-address.ts';
 import { controlPlane } from './control-plane.ts';
+import { dropDeadEvent } from './dead/drop-dead-event.ts';
+import { getDeadEvent } from './dead/get-dead-event.ts';
+import { listDeadEvents } from './dead/list-dead-events.ts';
+import { requeueDeadEvent } from './dead/requeue-dead-event.ts';
+import { requeueDeadEvents } from './dead/requeue-dead-events.ts';
 import { serveDocs } from './docs/docs.ts';
+import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { republishEvents } from './events/republish-events.ts';
 import { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 import { HookDoor } from './hooks/hook-door.ts';
@@ -41,13 +48,20 @@ import { addMember } from './members/add-member.ts';
 import { handleMember } from './members/handle-member.ts';
 import { listMembers } from './members/list-members.ts';
 import { removeMember } from './members/remove-member.ts';
+import { Services } from './operators/services.ts';
 import { forwarder } from './proxy/forward.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { publicHandler } from './proxy/public-handler.ts';
 import { RouteTable } from './proxy/route-table.ts';
+import { getQueue } from './queues/get-queue.ts';
+import { listQueues } from './queues/list-queues.ts';
+import { pauseQueue } from './queues/pause-queue.ts';
+import { resumeQueue } from './queues/resume-queue.ts';
+import { retryQueue } from './queues/retry-queue.ts';
 import { LiveGateways } from './rate/live-gateways.ts';
 import { RateLimiter } from './rate/rate-limiter.ts';
 import { openRedis } from './rate/redis.ts';
+import { listServices } from './services/list-services.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -67,6 +81,19 @@ const adminOperations: Implements<typeof contract.adminOperations, AdminResource
   removeMember,
   listAddresses,
   unblockAddress,
+  listQueues,
+  getQueue,
+  pauseQueue,
+  resumeQueue,
+  retryQueue,
+  listDeadEvents,
+  getDeadEvent,
+  requeueDeadEvent,
+  requeueDeadEvents,
+  dropDeadEvent,
+  listEndpoints,
+  listServices,
+  listAudit,
 };
 
 /** Replies to other services. */
@@ -99,7 +126,7 @@ export async function startGateway(
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
-  const resources = { changes, guard, bus, eventsCommitted };
+  const resources = { changes, guard, bus, eventsCommitted, services: new Services(bus) };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
     serveHealth: healthServer(foundation.health, isReady),
     addressOf,

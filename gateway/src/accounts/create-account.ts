@@ -1,6 +1,7 @@
 import { accountCreated, adminOperations, defaultRateLimit } from '@customer-platform/contracts/accounts';
 import { type ModuleName, moduleNames } from '@customer-platform/contracts/core';
 import { emitFor, implement } from '../admin-operation.ts';
+import { recordChange } from '../audit/record-change.ts';
 import { toAccount, toContext } from './account-shape.ts';
 import { insertAccount, type NewAccount, sandboxName } from './accounts.sql.ts';
 import { countryOfZone, isCountry } from './country-of-zone.ts';
@@ -8,7 +9,8 @@ import { timezoneName } from './timezone-name.ts';
 
 /** Creates an account and its sandbox. */
 export const createAccount = implement(adminOperations.createAccount, {
-  async handle({ tx, body, now, fail }) {
+  async handle(call) {
+    const { tx, body, now, fail } = call;
     if (body.country !== undefined && !isCountry(body.country)) {
       fail('invalid_request', `country must be an ISO 3166 code such as DE, not ${body.country}`, 'country');
     }
@@ -32,7 +34,10 @@ export const createAccount = implement(adminOperations.createAccount, {
     for (const context of [toContext(account), toContext(sandbox)]) {
       await emitFor(tx, accountCreated, context, { account: context }, now);
     }
-    return toAccount({ ...account, sandbox_id: sandbox.account_id });
+    const created = toAccount({ ...account, sandbox_id: sandbox.account_id });
+    const { id } = created;
+    await recordChange(call, { action: 'accounts.create', target: `accounts/${id}`, account: id }, { after: created });
+    return created;
   },
   committed: (resources) => resources.eventsCommitted(),
 });

@@ -3,6 +3,7 @@ import { type AccountChange, accountUpdated, adminOperations } from '@customer-p
 import { moduleNames } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import { emitFor, implement } from '../admin-operation.ts';
+import { differenceOf, recordChange } from '../audit/record-change.ts';
 import { toAccount, toContext } from './account-shape.ts';
 import {
   type AccountRow,
@@ -20,7 +21,8 @@ export const updateAccount = implement(adminOperations.updateAccount, {
     await lockAccount(tx, params.account_id);
     return await findAccountRow(tx, params.account_id);
   },
-  async handle({ tx, found, body, now, fail, resources }) {
+  async handle(call) {
+    const { tx, found, body, now, fail, resources } = call;
     if (found.parent_id !== null) {
       fail('invalid_state', `A sandbox follows its account; update the account ${found.parent_id} instead`);
     }
@@ -32,8 +34,12 @@ export const updateAccount = implement(adminOperations.updateAccount, {
       await emitFor(tx, accountUpdated, account, { account }, now);
     }
     await resources.changes.record(tx, found.account_id);
-    const account = rows.find((row) => row.account_id === found.account_id)!;
-    return toAccount({ ...account, sandbox_id: found.sandbox_id });
+    const row = rows.find((one) => one.account_id === found.account_id)!;
+    const account = toAccount({ ...row, sandbox_id: found.sandbox_id });
+    const { updated_at: _, ...shown } = account;
+    const change = { action: 'accounts.update' as const, target: `accounts/${account.id}`, account: account.id };
+    await recordChange(call, change, differenceOf(toAccount(found), shown));
+    return account;
   },
   committed(resources) {
     resources.changes.announce();

@@ -1,12 +1,8 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import {
-  ApiError,
-  republishEvents as republishEventsOf,
-  type ServiceName,
-  serviceNames,
-} from '@customer-platform/contracts/core';
+import { ApiError, operatorRequests, type ServiceName, serviceNames } from '@customer-platform/contracts/core';
 import { publishedRetentionMs, serviceUnavailable } from '@customer-platform/service-kit';
 import { implement } from '../admin-operation.ts';
+import { recordAround } from '../audit/record-change.ts';
 
 /** Timeout of a service's count of its published events. */
 const timeoutMs = 10_000;
@@ -24,9 +20,16 @@ export const republishEvents = implement(adminOperations.republishEvents, {
     }
     const ask = async (name: ServiceName) => {
       const input = { since: since.toISOString() };
-      return (await resources.bus.ask(republishEventsOf(name), account.id, input, timeoutMs)).matched;
+      return (await resources.bus.ask(operatorRequests(name).republishEvents, account.id, input, timeoutMs)).matched;
     };
-    return { matched: prefetch(() => askEach(service ? [service] : serviceNames, ask)) };
+    const change = { action: 'events.republish' as const, target: service ?? 'all services' };
+    const matched = prefetch((call) =>
+      recordAround(call, change, async () => {
+        const sum = await askEach(service ? [service] : serviceNames, ask);
+        return { isChanged: sum > 0, result: sum, after: { since: since.toISOString(), matched: sum } };
+      }),
+    );
+    return { matched };
   },
 });
 

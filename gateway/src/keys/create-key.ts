@@ -1,6 +1,7 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
+import { recordChange } from '../audit/record-change.ts';
 import { parseRange } from '../client-address.ts';
 import { hashOfKey, newKey } from './key-format.ts';
 import { toKey } from './key-shape.ts';
@@ -9,7 +10,8 @@ import { insertKey } from './keys.sql.ts';
 /** Issues a key. A sandbox has none of its own: the test keys of its account act on it. */
 export const createKey = implement(adminOperations.createKey, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
-  async handle({ tx, found, body, now, fail }) {
+  async handle(call) {
+    const { tx, found, body, now, fail } = call;
     if (found.parent_id !== null) {
       fail('invalid_state', `A sandbox has no keys; create one of mode test for its account ${found.parent_id}`);
     }
@@ -36,6 +38,8 @@ export const createKey = implement(adminOperations.createKey, {
       created_at: now,
       expires_at: body.expires_at ?? null,
     });
-    return { ...toKey(row, found.timezone), key };
+    const after = toKey(row, found.timezone);
+    await recordChange(call, { action: 'keys.create', target: `keys/${row.id}`, account: found.account_id }, { after });
+    return { ...after, key };
   },
 });

@@ -1,6 +1,7 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
+import { recordChange } from '../audit/record-change.ts';
 import { hashOfKey, newKey } from './key-format.ts';
 import { endOf, toKey } from './key-shape.ts';
 import { insertKey, lockKey, retireKey } from './keys.sql.ts';
@@ -11,7 +12,8 @@ import { insertKey, lockKey, retireKey } from './keys.sql.ts';
  */
 export const rotateKey = implement(adminOperations.rotateKey, {
   find: ({ tx, params }) => lockKey(tx, params.key_id),
-  async handle({ tx, found, body, now, fail, resources }) {
+  async handle(call) {
+    const { tx, found, body, now, fail, resources } = call;
     if (found.revoked_at) fail('invalid_state', 'This key is revoked; create a new one instead');
     const end = endOf(found);
     if (end && end <= now) fail('invalid_state', 'This key has expired; create a new one instead');
@@ -25,6 +27,9 @@ export const rotateKey = implement(adminOperations.rotateKey, {
     await retireKey(tx, found, new Date(now.getTime() + body.overlap_seconds * 1_000));
     await resources.changes.record(tx, found.account_id);
     const account = await findAccountRow(tx, found.account_id);
+    const after = { successor: successor.id, overlap_seconds: body.overlap_seconds };
+    const change = { action: 'keys.rotate' as const, target: `keys/${found.id}`, account: found.account_id };
+    await recordChange(call, change, { after });
     return { ...toKey(successor, account!.timezone), key };
   },
   committed: ({ changes }) => changes.announce(),

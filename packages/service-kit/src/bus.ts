@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import type { Logger } from './logging.ts';
-import { type RequestHandler, RequestReply, subscribe } from './request-reply.ts';
+import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
 /** Retention of the stream: a service that was down for less misses no event. */
@@ -42,6 +42,15 @@ export interface PublishedEvent {
   rounds?: number;
   envelope: string;
   trace: TraceHeaders | undefined;
+}
+
+/** A durable consumer that is under way. */
+export interface Consuming {
+  stop(): Promise<void>;
+  /** Pulls nothing more, or goes on. */
+  setPaused(isPaused: boolean): void;
+  /** Returns the events that the consumer has not finished, in any process, and the time of the oldest that this one is working on. */
+  pending(): Promise<{ count: number; oldestAt: Date | undefined }>;
 }
 
 /** Events of an audience, a service, a kind, or a family of kinds such as `contact.*`; any where one is left out. */
@@ -136,7 +145,7 @@ export class Bus {
     filter: EventFilter,
     batchSize: number,
     take: (batch: ReceivedMessage[]) => Promise<void>,
-  ): { stop(): Promise<void>; pending(): Promise<number> } {
+  ): Consuming {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
     const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
     const loop = new ConsumeLoop(batchSize, take, this.#log.child({ consumer: name }), async () => {
@@ -155,10 +164,12 @@ export class Bus {
     });
     return {
       stop: () => loop.stop(),
+      setPaused: (isPaused) => loop.setPaused(isPaused),
       pending: async () => {
         const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
         const info = await manager.consumers.info(this.#prefix, name);
-        return info.num_pending + info.num_ack_pending;
+        const count = info.num_pending + info.num_ack_pending;
+        return { count, oldestAt: count > 0 ? loop.oldestAt : undefined };
       },
     };
   }
@@ -176,6 +187,23 @@ export class Bus {
   /** Handles an internal request; the processes of one service share the work. */
   handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
     this.#requests.handle(request, handle);
+  }
+
+  /** Asks every process; see `RequestReply.askAll`. None replies while NATS is unavailable. */
+  askAll<Message extends Broadcast>(
+    message: Message,
+    input: z.input<Message['input']>,
+    until: Until<z.output<Message['reply']>>,
+  ): Promise<z.output<Message['reply']>[]> {
+    return this.#requests.askAll(message, input, until);
+  }
+
+  /** Replies to a broadcast, in every process. */
+  handleAll<Message extends Broadcast>(
+    message: Message,
+    handle: (input: z.output<Message['input']>) => Promise<z.input<Message['reply']>>,
+  ): void {
+    this.#requests.handleAll(message, handle);
   }
 
   /**

@@ -8,6 +8,9 @@ import type { TraceHeaders } from './telemetry.ts';
 /** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
 const batchBytes = 4_194_304;
 
+/** Longest sleep of a paused loop, which is woken when it is to go on. */
+const pausedLookMs = 60_000;
+
 /** One event as a consumer gets it. */
 export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
   /** Order of the publishing service's events; of two events of one resource, the later change has the greater. */
@@ -45,6 +48,8 @@ export class ConsumeLoop {
   #messages: ConsumerMessages | undefined;
   #wakeUp: (() => void) | undefined;
   #stopping = false;
+  #isPaused = false;
+  #oldestAt: Date | undefined;
 
   constructor(
     batchSize: number,
@@ -66,19 +71,36 @@ export class ConsumeLoop {
     await this.#loop;
   }
 
+  /** Pulls nothing more, or goes on: what it has pulled is handed over. */
+  setPaused(isPaused: boolean): void {
+    if (isPaused === this.#isPaused) return;
+    this.#isPaused = isPaused;
+    if (isPaused) this.#messages?.stop();
+    else this.#wakeUp?.();
+  }
+
+  /** Time of the oldest message that it has pulled and that is not handed over; undefined where there is none. */
+  get oldestAt(): Date | undefined {
+    return this.#oldestAt;
+  }
+
   async #run(): Promise<void> {
     for (let failures = 0; !this.#stopping; ) {
+      if (this.#isPaused) {
+        await this.#pause(pausedLookMs);
+        continue;
+      }
       try {
         this.#messages = await this.#open();
         failures = 0;
-        if (this.#stopping) this.#messages.stop();
+        if (this.#stopping || this.#isPaused) this.#messages.stop();
         await this.#drainInBatches(this.#messages);
       } catch (error) {
         failures++;
         if (failures === 1 || failures % 30 === 0)
           this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
       }
-      if (!this.#stopping) await this.#pause(Math.min(100 * 2 ** failures, 1_000));
+      if (!this.#stopping && !this.#isPaused) await this.#pause(Math.min(100 * 2 ** failures, 1_000));
     }
   }
 
@@ -99,12 +121,14 @@ export class ConsumeLoop {
       while (waiting.length > 0) {
         const sizes = waiting.map(({ data }) => data.length);
         const count = countWithin(sizes, { items: this.#batchSize, bytes: batchBytes });
+        this.#oldestAt = new Date(waiting[0]!.time);
         const batch = waiting.splice(0, count).map(receivedMessage);
         // What was not acknowledged comes again after the consumer's time to acknowledge.
         await this.#take(batch).catch((error: unknown) =>
           this.#log.error({ err: error }, 'a batch could not be taken'),
         );
       }
+      this.#oldestAt = undefined;
       taking = undefined;
     };
     for await (const message of messages) {

@@ -1,15 +1,16 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { AccountsLocked } from './accounts-locked.ts';
-import type { Bus, EventFilter } from './bus.ts';
+import type { Bus, Consuming, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable, type Sql } from './database.ts';
 import { WorkQueue } from './due-work/work-queue.ts';
-import { deleteFailedEvent, type FailedEventRow, type FailedTry } from './failed-events.sql.ts';
-import { buryRubbish, type FailedMessage, failedEventsQueue, setAside } from './failed-events.ts';
+import { deleteFailedEvent, type FailedEventRow, type HeldTry } from './failed-events.sql.ts';
+import { buryRubbish, type FailedMessage, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
-import { inSpans, meter } from './telemetry.ts';
+import type { RunningShare } from './operators/queues.ts';
+import { inSpans } from './telemetry.ts';
 
 /** Delay before events come again that could not be taken for the moment. */
 const retryDelayMs = 2_000;
@@ -28,6 +29,11 @@ export interface Consumer<Resources> {
   /** Runs after the commit: to wake work, never to change data. */
   committed?(resources: Resources): void;
 }
+
+/** Context of consumers, and what is taken again of one in this process, by account. */
+type ConsumerContext<Resources> = WorkContext<Resources> & {
+  retriesOf(consumer: string): readonly RunningShare[];
+};
 
 /** A consumer of one kind of event, one event at a time: `onContactMerged = onEvent(contactMerged, async (call, event) => …)`. */
 export function onEvent<Definition extends EventDefinition, Resources = undefined>(
@@ -51,11 +57,16 @@ export function onEvent<Definition extends EventDefinition, Resources = undefine
  * in a row, where they delay nobody and are tried again; the rest is taken again, event by event if need be, and those that fail alone
  * are set aside too. What is no event is dead at once.
  */
-export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: WorkContext<Resources>) {
+export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
   const { name } = consumer;
+  const { queues, clock } = context;
   const takeBatch = async (batch: ReceivedMessage[]) => {
     const rubbish = batch.filter(({ event }) => !event);
-    const events = batch.filter(isEvent);
+    const { accounts } = seat.paused();
+    const isPaused = ({ event }: EventMessage) => accounts.includes(event.account);
+    const paused = accounts.length === 0 ? [] : batch.filter(isEvent).filter(isPaused);
+    const events = batch.filter(isEvent).filter((message) => !paused.includes(message));
+    if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
     if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
     if (events.length > 0) await orGiveBack(events, () => takeAll(events));
   };
@@ -83,14 +94,42 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of messages) message.giveBack(retryDelayMs);
     }
   };
-  const running = bus.consume(name, consumer.filter, consumer.batchSize, takeBatch);
-  const stopGauge = gaugePending(name, () => running.pending());
+  const running = bus.consume(name, consumer.filter, consumer.batchSize, (batch) => takeBatch(batch));
+  const lag = new PendingLag(running, clock);
+  const seat = queues.open({
+    queue: name,
+    hasFailedEvents: true,
+    running: () => context.retriesOf(name),
+    pending: () => lag.measure(),
+    changed: () => running.setPaused(seat.paused().isWhole),
+  });
+  running.setPaused(seat.paused().isWhole);
   return {
     stop: async () => {
-      stopGauge();
+      seat.close();
       await running.stop();
     },
   };
+}
+
+/** What a consumer has not finished, and since when something has waited without a break: the bus tells no more. */
+class PendingLag {
+  readonly #consuming: Consuming;
+  readonly #clock: () => Date;
+  #since: Date | undefined;
+
+  constructor(consuming: Consuming, clock: () => Date) {
+    this.#consuming = consuming;
+    this.#clock = clock;
+  }
+
+  /** Undefined while the bus is unavailable: nobody knows then. */
+  async measure(): Promise<{ ready: number; oldest: Date | null } | undefined> {
+    const pending = await this.#consuming.pending().catch(() => undefined);
+    if (!pending) return undefined;
+    this.#since = pending.count === 0 ? undefined : (pending.oldestAt ?? this.#since ?? this.#clock());
+    return { ready: pending.count, oldest: this.#since ?? null };
+  }
 }
 
 /** Takes events again that the consumers could not take at first, until stopped. */
@@ -98,14 +137,21 @@ export function startRetries<Resources>(
   bus: Bus,
   consumers: readonly Consumer<Resources>[],
   context: WorkContext<Resources>,
-): WorkQueue<FailedEventRow, FailedTry | undefined> {
+): WorkQueue<FailedEventRow, HeldTry | undefined> {
+  const { pauses } = context.queues;
+  const isPaused = ({ queue, account_id }: FailedEventRow) => {
+    const { isWhole, accounts } = pauses.of(queue);
+    return isWhole || accounts.includes(account_id);
+  };
+
   const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
   const takeAgain = async (queue: string, event: ReceivedEvent, row: FailedEventRow) => {
     const consumer = byName.get(queue);
     if (!consumer) throw new Error(`no consumer is called ${queue} any more`);
     await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
   };
-  return new WorkQueue({ ...context, bus }, failedEventsQueue(context, takeAgain));
+  const foundation = { ...context, bus };
+  return new WorkQueue(foundation, failedEventsQueue(context, { takeAgain, isPaused }));
 }
 
 type EventMessage = ReceivedMessage & { event: ReceivedEvent };
@@ -167,15 +213,6 @@ function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventM
     else others.push(message);
   }
   return { others, faulty };
-}
-
-function gaugePending(consumer: string, pending: () => Promise<number>): () => void {
-  const gauges = { 'consumer.pending': { description: 'Events that a consumer has not finished.' } };
-  return meter.observe(gauges, async (observe) => {
-    // While NATS is unavailable nobody knows.
-    const count = await pending().catch(() => undefined);
-    if (count !== undefined) observe('consumer.pending', count, { consumer });
-  });
 }
 
 /** Takes those of the events that were not taken before; their effect, their inbox rows and what `also` writes commit together. */

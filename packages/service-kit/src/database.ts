@@ -31,6 +31,8 @@ interface Pool {
   statements: StatementWatch;
   waitingToBegin: DeadlineWatch<WaitingToBegin>;
   statementMs: number;
+  /** Transactions that have begun and not ended: each holds a connection. */
+  transactions: number;
 }
 const pools = new WeakMap<object, Pool>();
 
@@ -67,13 +69,32 @@ export function openDatabase(
     waiting.isOver = true;
     waiting.giveUp(new StatementTimeout(statementMs));
   });
-  watchStatements(sql, { statements, waitingToBegin, statementMs });
+  watchStatements(sql, { statements, waitingToBegin, statementMs, transactions: 0 });
   return sql;
 }
 
 /** Returns for how many milliseconds no statement of a pool has ended although some run; 0 where all is well. */
 export function standsStillMs(sql: Database): number {
   return pools.get(sql)?.statements.standsStillMs ?? 0;
+}
+
+/** Use of a pool's connections. */
+export interface PoolUse {
+  /** Connections that it may have. */
+  size: number;
+  /** Those that run a statement or are held by a transaction. */
+  used: number;
+  /** Statements and transactions that wait for one. */
+  waiting: number;
+}
+
+/** Returns the use of a pool's connections at this moment. */
+export function poolUse(sql: Database): PoolUse {
+  const size = sql.options.max;
+  const pool = pools.get(sql);
+  if (!pool) return { size, used: 0, waiting: 0 };
+  const { used, waiting } = pool.statements.use();
+  return { size, used: Math.min(size, used + pool.transactions), waiting };
 }
 
 /** A transaction that waits for a connection. */
@@ -99,17 +120,24 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   };
   const waiting: WaitingToBegin = { startedAtMs: performance.now(), isOver: false, giveUp };
   const pool = pools.get(sql)!;
+  let isBegun = false;
   pool.waitingToBegin.watch(waiting);
   const begun = sql.begin((tx) => {
     // Its turn came after it was given up: there is nobody to work for.
     if (!whenBegun) throw new StatementTimeout(pool.statementMs);
     waiting.isOver = true;
+    isBegun = true;
+    pool.transactions++;
     return whenBegun(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
       throw error;
     });
   });
-  return (await Promise.race([begun, givenUp])) as Result;
+  try {
+    return (await Promise.race([begun, givenUp])) as Result;
+  } finally {
+    if (isBegun) pool.transactions--;
+  }
 }
 
 /** Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. */

@@ -1,6 +1,6 @@
 import type { MessageContent, ReceivedMessage } from './consume-loop.ts';
 import type { Database, Sql } from './database.ts';
-import type { DueTable } from './due-work/due-rows.ts';
+import { claimed, type DueTable } from './due-work/due-rows.ts';
 import type { Claim, DueRow } from './due-work/due-work.ts';
 
 /** The account of what is no event. */
@@ -12,6 +12,7 @@ export const waitingEvents: DueTable = {
   key: { account_id: 'uuid', id: 'uuid' },
   due: 'due_at',
   attempts: 'tries',
+  error: 'last_error',
   where: (sql) => sql`dead_at is null`,
 };
 
@@ -29,17 +30,20 @@ export interface FailedTry {
   dueAt: Date | null;
 }
 
+/** The same, or `paused` as due time: operators paused its queue for its account, and it waits for the end of that. */
+export type HeldTry = Omit<FailedTry, 'dueAt'> & { dueAt: Date | 'paused' | null };
+
 /** Writes messages that a consumer could not take, in one statement; those without a next try are dead. */
 export async function insertFailedEvents(
   tx: Sql,
   queue: string,
-  failures: readonly (FailedTry & { message: ReceivedMessage })[],
+  failures: readonly (HeldTry & { message: ReceivedMessage })[],
   now: Date,
 ): Promise<void> {
   const messages = failures.map(({ message }) => message);
   await tx`
-    insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, due_at, dead_at)
-    select account_id, ${queue}, subject, kind, headers::jsonb, decode(hex, 'hex'), reason, tries, ${now}, due_at,
+    insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, last_error, tries, first_at, due_at, dead_at)
+    select account_id, ${queue}, subject, kind, headers::jsonb, decode(hex, 'hex'), reason, reason, tries, ${now}, due_at,
       case when due_at is null then ${now}::timestamptz end
     from unnest(
       ${messages.map(({ event }) => event?.account ?? noAccount)}::uuid[],
@@ -48,9 +52,13 @@ export async function insertFailedEvents(
       ${messages.map(({ headers }) => JSON.stringify(storableHeaders(headers)))}::text[],
       ${messages.map(({ bytes }) => Buffer.from(bytes).toString('hex'))}::text[],
       ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
-      ${failures.map(({ dueAt }) => dueAt?.toISOString() ?? null)}::text[]::timestamptz[]
+      ${failures.map(storedDueAt)}::text[]::timestamptz[]
     ) with ordinality as failed (account_id, subject, kind, headers, hex, reason, tries, due_at, position)
     order by position`;
+}
+
+function storedDueAt({ dueAt }: HeldTry): string | null {
+  return dueAt === 'paused' ? 'infinity' : (dueAt?.toISOString() ?? null);
 }
 
 /** Returns a text without what PostgreSQL cannot store of it. */
@@ -65,7 +73,7 @@ function storableHeaders(headers: Record<string, string>): Record<string, string
 /** Claims what `due` selects, and counts the try: one that ends the process ends with its last try too. */
 export async function claimFailedEvents(sql: Database, { due, leasedUntil }: Claim): Promise<FailedEventRow[]> {
   return await sql<FailedEventRow[]>`
-    update failed_events f set tries = f.tries + 1, due_at = ${leasedUntil}
+    update failed_events f set ${claimed(sql, waitingEvents, leasedUntil)}
     from (${due}) as due where f.account_id = due.account_id and f.id = due.id
     returning f.account_id, f.id, f.queue, f.subject, f.headers, f.bytes, f.reason, f.tries as attempts, f.first_at, null as trace`;
 }
@@ -77,16 +85,16 @@ export async function deleteFailedEvent(tx: Sql, { account_id, id }: FailedEvent
 /** Notes tries that failed; an event without a next one is dead. */
 export async function noteFailedTries(
   sql: Sql,
-  failures: readonly (FailedTry & { row: FailedEventRow })[],
+  failures: readonly (HeldTry & { row: FailedEventRow })[],
   now: Date,
 ): Promise<void> {
   await sql`
-    update failed_events f set reason = failed.reason, tries = failed.tries, due_at = failed.due_at,
+    update failed_events f set reason = failed.reason, last_error = failed.reason, tries = failed.tries, due_at = failed.due_at,
       dead_at = case when failed.due_at is null then ${now}::timestamptz end
     from unnest(
       ${failures.map(({ row }) => row.account_id)}::uuid[], ${failures.map(({ row }) => row.id)}::uuid[],
       ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
-      ${failures.map(({ dueAt }) => dueAt?.toISOString() ?? null)}::text[]::timestamptz[]
+      ${failures.map(storedDueAt)}::text[]::timestamptz[]
     ) as failed (account_id, id, reason, tries, due_at)
     where f.account_id = failed.account_id and f.id = failed.id`;
 }

@@ -13,6 +13,7 @@ import type { Database } from './database.ts';
 import { noAccount } from './failed-events.sql.ts';
 import type { WorkContext } from './jobs.ts';
 import { createLogger } from './logging.ts';
+import { Queues } from './operators/queues.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -66,15 +67,18 @@ async function withConsumer(
       await take(events as ReceivedEvent<{ n: number }>[]);
     },
   };
+  const clock = () => new Date(nowMs);
+  const queues = await Queues.open(sql, bus, { service: 'crm', log, clock });
   const work: WorkContext<undefined> = {
     sql,
     log,
-    clock: () => new Date(nowMs),
+    clock,
     resources: undefined,
     accounts: new AccountDirectory(async () => null),
+    queues,
     eventsCommitted: () => undefined,
   };
-  const running = startConsumer(bus, consumer, work);
+  const running = startConsumer(bus, consumer, { ...work, retriesOf: () => [] });
   const retries = startRetries(bus, [consumer], work);
   try {
     await test((ms) => {
@@ -82,7 +86,7 @@ async function withConsumer(
       retries.wake();
     });
   } finally {
-    for (const one of [running, retries]) await one.stop();
+    for (const one of [running, retries, queues]) await one.stop();
     await sql`delete from failed_events where queue = ${kind}`;
     await bus.close();
   }

@@ -4,13 +4,14 @@ import type { DueWork, Ended } from './due-work/due-work.ts';
 import {
   claimFailedEvents,
   type FailedEventRow,
-  type FailedTry,
+  type HeldTry,
   insertFailedEvents,
   noteFailedTries,
   waitingEvents,
 } from './failed-events.sql.ts';
 import { eventBackoff, failedTry, maxEventTries } from './failed-try.ts';
 import type { WorkContext } from './jobs.ts';
+import { nothingPaused } from './operators/pauses.ts';
 import { meter } from './telemetry.ts';
 
 /** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
@@ -54,6 +55,7 @@ export async function setAside(
   const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
   await insertFailedEvents(context.sql, queue, events, now);
   failed.add(failures.length, { queue });
+  context.queues.noteError(queue, failures[0]!.error);
   context.log.warn(
     { err: failures[0]!.error, queue, events: failures.slice(0, 10).map(({ message }) => message.event?.id) },
     `${failures.length} events failed; they are set aside and tried again`,
@@ -61,13 +63,26 @@ export async function setAside(
   for (const { message } of failures) message.acknowledge();
 }
 
+/** Sets events of paused accounts aside untried, until the pause ends. Throws where they cannot be written. */
+export async function setPausedAside(
+  { sql, clock }: WorkContext<unknown>,
+  queue: string,
+  messages: readonly ReceivedMessage[],
+): Promise<void> {
+  const paused = messages.map((message) => ({ message, reason: 'paused', tries: 0, dueAt: 'paused' as const }));
+  await insertFailedEvents(sql, queue, paused, clock());
+  for (const message of messages) message.acknowledge();
+}
+
 /** The queue of events that are taken again: one of an account at a time, those that fail ten a second at most. */
 export function failedEventsQueue(
   context: WorkContext<unknown>,
-  takeAgain: TakeAgain,
-): DueWork<FailedEventRow, FailedTry | undefined> {
+  { takeAgain, isPaused }: { takeAgain: TakeAgain; isPaused(row: FailedEventRow): boolean },
+): DueWork<FailedEventRow, HeldTry | undefined> {
   return {
     queue: 'failed-events',
+    // Each event is shown under the name of its consumer.
+    seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
     table: waitingEvents,
     concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
     retries: { leaseMs: 30_000, backoff: eventBackoff },
@@ -75,6 +90,7 @@ export function failedEventsQueue(
     stopMs: 5_000,
     claim: claimFailedEvents,
     async run(row, signal) {
+      if (isPaused(row)) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
       try {
         if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
         const event = readEvent(row);
@@ -91,15 +107,17 @@ export function failedEventsQueue(
 }
 
 async function noteFailures(
-  { sql, log, clock }: WorkContext<unknown>,
-  ended: readonly Ended<FailedEventRow, FailedTry | undefined>[],
+  { sql, log, clock, queues }: WorkContext<unknown>,
+  ended: readonly Ended<FailedEventRow, HeldTry | undefined>[],
 ): Promise<void> {
   const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
   if (failures.length === 0) return;
   await noteFailedTries(sql, failures, clock());
   for (const { row, reason, dueAt } of failures) {
+    if (dueAt === 'paused') continue;
     const { queue, account_id: account, subject } = row;
     failed.add(1, { queue });
+    queues.noteError(queue, reason);
     if (dueAt) continue;
     dead.add(1, { queue });
     log.error({ reason, queue, account, subject }, 'an event is dead: every try failed');

@@ -2,6 +2,8 @@ import type { AccountContext, EventData, EventDefinition } from '@customer-platf
 import type { AccountDirectory } from './account-context.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
+import { nothingPaused, type Paused } from './operators/pauses.ts';
+import type { Queues, ReportedQueue } from './operators/queues.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from './outbox.ts';
 import type { TraceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
@@ -33,13 +35,16 @@ export interface Job<Resources> {
   name: string;
   /** The pause after a round that found nothing more. */
   everyMs: number;
+  /** The queue that it works on: while operators pause all of that it does not run. */
+  queue?: ReportedQueue;
   /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
   statementMs?: number;
   /**
    * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
-   * Returns whether more may be waiting: then the next round follows at once.
+   * Nothing is done of what operators `paused` of its queue. Returns whether more may be waiting: then the next
+   * round follows at once.
    */
-  run(call: WorkCall<Resources>): Promise<boolean>;
+  run(call: WorkCall<Resources>, paused: Paused): Promise<boolean>;
 }
 
 /** Resources of a process for its consumers and jobs. */
@@ -49,6 +54,7 @@ export interface WorkContext<Resources> {
   clock: () => Date;
   resources: Resources;
   accounts: AccountDirectory;
+  queues: Queues;
   eventsCommitted(): void;
 }
 
@@ -129,9 +135,17 @@ const slowestRetryMs = 60_000;
 
 /** Runs one job until stopped. */
 export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): WakeLoop {
-  const { everyMs } = job;
+  const { everyMs, queue } = job;
+  const { queues } = context;
   const log = context.log.child({ job: job.name });
-  return new WakeLoop(job.name, { everyMs, slowestRetryMs, log }, () =>
-    inWorkTransaction({ ...context, log }, (call) => job.run(call)),
-  );
+  return new WakeLoop(job.name, { everyMs, slowestRetryMs, log }, async () => {
+    const paused = queue ? queues.pauses.of(queue.queue) : nothingPaused;
+    if (paused.isWhole) return false;
+    try {
+      return await inWorkTransaction({ ...context, log }, (call) => job.run(call, paused));
+    } catch (error) {
+      if (queue) queues.noteError(queue.queue, error);
+      throw error;
+    }
+  });
 }

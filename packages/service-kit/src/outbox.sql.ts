@@ -1,5 +1,5 @@
 import type { Sql } from './database.ts';
-import { type Fragment, nextLanes } from './due-work/due-rows.ts';
+import { type Fragment, type KeyedRows, nextLanes } from './due-work/due-rows.ts';
 import type { FailedTry } from './failed-events.sql.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
@@ -57,10 +57,18 @@ async function lockedRows(tx: Sql, due: Fragment, bytes: number, isByAccount: bo
     from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;
 }
 
+/** Events that wait, as a queue. */
+export const outboxRows: KeyedRows = {
+  name: 'outbox',
+  key: {},
+  due: 'due_at',
+  error: 'reason',
+  failed: (sql) => sql`tries > 0`,
+};
+
 /** Returns up to 200 accounts after `last`, by id, that have events waiting. */
 export async function nextAccounts(tx: Sql, last: string | undefined): Promise<string[]> {
-  const table = { name: 'outbox', key: {}, due: 'due_at' };
-  const lanes = await nextLanes(tx, table, last === undefined ? undefined : { account_id: last });
+  const lanes = await nextLanes(tx, outboxRows, last === undefined ? undefined : { account_id: last });
   return lanes.map(({ account_id }) => account_id);
 }
 
@@ -95,15 +103,8 @@ export async function buryEvent(tx: Sql, row: StoredRow, subject: string, { reas
     insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, dead_at)
     select account_id, 'outbox', ${subject}, kind,
       jsonb_build_object('Event-Sequence', sequence::text, 'Nats-Msg-Id', id) || coalesce(trace, '{}'),
-      convert_to(envelope, 'UTF8'), ${reason}, ${tries}, created_at, now()
+      convert_to(envelope, 'UTF8'), ${reason}, ${tries}, created_at, date_trunc('milliseconds', now())
     from buried`;
-}
-
-/** Returns how many events wait, and for how many seconds the oldest has. */
-export async function measureOutbox(sql: Sql): Promise<{ pending: number; age: number }> {
-  const [row] = await sql<{ pending: number; age: number }[]>`
-    select count(*)::int as pending, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as age from outbox`;
-  return row!;
 }
 
 /**

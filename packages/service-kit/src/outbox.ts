@@ -13,18 +13,19 @@ import type { Bus } from './bus.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
+import type { QueueSeat, Queues } from './operators/queues.ts';
 import {
   buryEvent,
   lockOutbox,
   lockOutboxOf,
-  measureOutbox,
   movePublished,
   nextAccounts,
   type OutboxRow,
+  outboxRows,
   postponeEvent,
   type StoredRow,
 } from './outbox.sql.ts';
-import { activeTrace, inSpan, meter, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
+import { activeTrace, inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 import { formatInstant } from './zoned-time.ts';
 
@@ -134,11 +135,6 @@ export async function writeOutboxOf(
   return result.count;
 }
 
-const gauges = {
-  'outbox.pending': { description: 'Events not yet on the bus.' },
-  'outbox.oldest_age': { unit: 's', description: 'Age of the oldest of them.' },
-};
-
 /** A row that the bus would not carry, and why. */
 interface Refusal {
   row: StoredRow;
@@ -157,23 +153,24 @@ export class OutboxRelay {
   readonly #log: Logger;
   readonly #loop: WakeLoop;
   readonly #pace = new AccountPace(perAccountASecond);
-  readonly #stopReport: () => void;
+  readonly #seat: QueueSeat;
   #lastAccount: string | undefined;
   #wasFull = false;
   #resume: NodeJS.Timeout | undefined;
 
   /** Starts relaying. */
-  constructor(sql: Database, bus: Bus, log: Logger) {
+  constructor(sql: Database, bus: Bus, { log, queues }: { log: Logger; queues: Queues }) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
+    this.#seat = queues.open({
+      queue: 'outbox',
+      rows: outboxRows,
+      hasFailedEvents: true,
+      changed: () => this.wake(),
+    });
     const pace = { everyMs: pollMs, slowestRetryMs: pollMs, gatherMs };
     this.#loop = new WakeLoop('outbox', { ...pace, log }, () => this.#publishBatch());
-    this.#stopReport = meter.observe(gauges, async (observe) => {
-      const { pending, age } = await measureOutbox(this.#sql);
-      observe('outbox.pending', pending);
-      observe('outbox.oldest_age', age);
-    });
   }
 
   /** Says that a transaction with events has committed. */
@@ -184,16 +181,23 @@ export class OutboxRelay {
   async stop(): Promise<void> {
     await this.#loop.stop();
     clearTimeout(this.#resume);
-    this.#stopReport();
+    this.#seat.close();
   }
 
   /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
   async #publishBatch(): Promise<boolean> {
     if (!this.#bus.isConnected()) return false;
+    const { isWhole, accounts: paused } = this.#seat.paused();
+    if (isWhole) return false;
     const waiting = this.#pace.waiting();
+    if (waiting.length > 0) {
+      clearTimeout(this.#resume);
+      this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
+    }
     return await inTransaction(this.#sql, async (tx) => {
-      const isByAccount = waiting.length > 0 || this.#wasFull;
-      const { rows, hasMore } = isByAccount ? await this.#lockByAccount(tx, waiting) : await lockOldest(tx);
+      const leftOut = [...waiting, ...paused];
+      const isByAccount = leftOut.length > 0 || this.#wasFull;
+      const { rows, hasMore } = isByAccount ? await this.#lockByAccount(tx, leftOut) : await lockOldest(tx);
       this.#wasFull = !isByAccount && hasMore;
       if (rows.length === 0) return hasMore;
       const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
@@ -215,15 +219,11 @@ export class OutboxRelay {
     });
   }
 
-  /** Locks events of accounts that do not wait, 200 accounts at a time in turn; sees to it that those that do go on. */
-  async #lockByAccount(tx: Sql, waiting: readonly string[]): Promise<Batch> {
-    if (waiting.length > 0) {
-      clearTimeout(this.#resume);
-      this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
-    }
+  /** Locks events of accounts that are not left out, 200 accounts at a time in turn. */
+  async #lockByAccount(tx: Sql, leftOut: readonly string[]): Promise<Batch> {
     const accounts = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = accounts.at(-1);
-    const others = [...new Set(accounts).difference(new Set(waiting))];
+    const others = [...new Set(accounts).difference(new Set(leftOut))];
     const rows = others.length > 0 ? await lockOutboxOf(tx, others, batchSize, batchBytes) : [];
     // Behind the last account the next look begins with the first.
     return { rows, hasMore: rows.length > 0 || accounts.length > 0 };
@@ -233,6 +233,7 @@ export class OutboxRelay {
     // A try counts that the bus refused for what the event is; else it is a day's patience, as with other services.
     const cause = isOwnFault(error) ? error : serviceUnavailable(`the bus did not take it: ${String(error)}`, error);
     const next = failedTry(cause, row.tries + 1, row.created_at, new Date());
+    this.#seat.failed(error);
     if (next.dueAt) {
       await postponeEvent(tx, row, next);
       return;

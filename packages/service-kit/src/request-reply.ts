@@ -17,6 +17,22 @@ const finishMs = 5_000;
 /** Status of the server's reply to a request that nobody is subscribed to. */
 const noResponders = 503;
 
+/** Maximum number of replies to a broadcast: processes of the installation. */
+const maxReplies = 1_000;
+
+/** A request to every process. */
+export interface Broadcast {
+  readonly key: string;
+  readonly input: z.ZodType;
+  readonly reply: z.ZodType;
+}
+
+/** How long replies to a broadcast are waited for. */
+export interface Until<Reply> {
+  isComplete(replies: readonly Reply[]): boolean;
+  timeoutMs: number;
+}
+
 /** Handles one internal request, for an account. */
 export type RequestHandler<Request extends InternalRequest> = (
   accountId: string,
@@ -103,6 +119,60 @@ export class RequestReply {
     subscribe(this.#connection, this.#log, listener, (subscription) => this.#handlers.push(subscription));
   }
 
+  /**
+   * Asks every process that handles a broadcast, and returns the replies that came until `isComplete` says so of them, or `timeoutMs` is
+   * over; what is no reply of its shape is left out.
+   */
+  async askAll<Message extends Broadcast>(
+    { key, reply }: Message,
+    input: z.input<Message['input']>,
+    { isComplete, timeoutMs }: Until<z.output<Message['reply']>>,
+  ): Promise<z.output<Message['reply']>[]> {
+    if (!this.#connection.isConnected) return [];
+    const connection = this.#connection.current;
+    const inbox = replyInbox(this.#service);
+    const replies: z.output<Message['reply']>[] = [];
+    const { promise: complete, resolve } = Promise.withResolvers<void>();
+    const callback = (error: Error | null, message: Msg) => {
+      const parsed = error ? undefined : reply.safeParse(jsonOf(message));
+      if (parsed?.success) replies.push(parsed.data as z.output<Message['reply']>);
+      if (replies.length >= maxReplies || isComplete(replies)) resolve();
+    };
+    const subscription = connection.subscribe(inbox, { max: maxReplies, callback });
+    try {
+      connection.publish(this.#broadcastSubject(key), JSON.stringify(input), { reply: inbox });
+      // Whoever has not replied by then is left out.
+      await withTimeout(timeoutMs, complete).catch(() => undefined);
+      return replies;
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  /** Replies to a broadcast, in every process. */
+  handleAll<Message extends Broadcast>(
+    { key, input: schema }: Message,
+    handle: (input: z.output<Message['input']>) => Promise<z.input<Message['reply']>>,
+  ): void {
+    const subject = this.#broadcastSubject(key);
+    const respond = async (message: Msg) => {
+      try {
+        const input = schema.parse(message.json()) as z.output<Message['input']>;
+        message.respond(JSON.stringify(await handle(input)));
+      } catch (error) {
+        this.#log.warn({ err: error, subject }, 'a broadcast has no reply from here');
+      }
+    };
+    const take = (message: Msg) => {
+      if (isReplyInbox(message.reply)) void respond(message);
+    };
+    subscribe(this.#connection, this.#log, { subject, take });
+  }
+
+  #broadcastSubject(key: string): string {
+    return `${this.#prefix}.broadcast.${key}`;
+  }
+
   /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
   async finish(): Promise<void> {
     let isDrained = false;
@@ -133,6 +203,15 @@ export class RequestReply {
     } finally {
       this.#handling--;
     }
+  }
+}
+
+/** Returns the JSON of a message; undefined where it is none. */
+function jsonOf(message: Msg): unknown {
+  try {
+    return message.json();
+  } catch {
+    return undefined;
   }
 }
 

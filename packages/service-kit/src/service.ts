@@ -12,18 +12,20 @@ import type { RequestCount } from './call.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, migrate, openDatabase } from './database.ts';
-import { type ReportedQueue, reportQueue } from './due-work/queue-report.ts';
 import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createLogger, type Logger } from './logging.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
+import { describeItself } from './operators/describe-process.ts';
+import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
+import { Queues } from './operators/queues.ts';
 import { OutboxRelay } from './outbox.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
 import { endWithEnvelopes } from './responses.ts';
 import { startTelemetry } from './telemetry.ts';
-import { forgetOldRecords, handleRepublishEvents, sendAgain } from './upkeep.ts';
+import { forgetOldRecords, resumeSetAside, sendAgain } from './upkeep.ts';
 
 /** Parts of every process, before its service's own. */
 export interface Foundation<Config extends BaseConfig = BaseConfig> {
@@ -38,6 +40,7 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   /** Requests under way: work of the process's own can wait for them. */
   requests: Readonly<RequestCount>;
   health: Health;
+  queues: Queues;
 }
 
 /** One service: its table of contents, complete by its contract. */
@@ -59,8 +62,6 @@ interface Startable<Schema extends z.ZodObject, Resources> {
   hooks?: readonly Hook<Resources>[];
   consumers?: readonly Consumer<Resources>[];
   jobs?: readonly Job<Resources>[];
-  /** Queues that jobs work on in batches. */
-  queues?: readonly ReportedQueue[];
   /** Makes what handlers share; `stop` ends what it started, after requests, consumers and jobs have ended. */
   resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & { stop?(): Promise<void> }>;
 }
@@ -102,7 +103,8 @@ export async function startFoundation<Config extends BaseConfig>(
     requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
     files: config,
   });
-  const relay = new OutboxRelay(sql, bus, log);
+  const queues = await Queues.open(sql, bus, { service: name, log, clock });
+  const relay = new OutboxRelay(sql, bus, { log, queues });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(
     accountUpdated,
@@ -122,12 +124,14 @@ export async function startFoundation<Config extends BaseConfig>(
     accounts,
     requests,
     health,
+    queues,
   };
   const work = { ...foundation, resources: undefined };
-  handleRequests(bus, [handleRepublishEvents(name)], work);
-  const upkeep = [forgetOldRecords, sendAgain].map((job) => startJob(job, work));
+  handleRequests(bus, handleOperatorRequests({ service: name, queues, log }), work);
+  describeItself({ service: name, version, sql, bus, requests, queues });
+  const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
-    await Promise.all([...upkeep, relay].map((running) => running.stop()));
+    await Promise.all([...upkeep, relay, queues].map((running) => running.stop()));
     await bus.close();
     await sql.end({ timeout: 5 });
     await stopTelemetry();
@@ -148,9 +152,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     definition.migrations,
     options.clock ?? (() => new Date()),
   );
-  const { sql, log, bus, clock, eventsCommitted, accounts, requests, health } = foundation;
+  const { sql, log, bus, clock, eventsCommitted, accounts, requests, health, queues } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
-  const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts };
+  const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts, queues };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
   const app = createApp();
   let isStopping = false;
@@ -169,13 +173,17 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   bindHooks(app, definition.hooks ?? [], work);
   endWithEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), work);
-  const consumers = (definition.consumers ?? []).map((consumer) => startConsumer(bus, consumer, work));
   const retries = startRetries(bus, definition.consumers ?? [], work);
+  const retriesOf = (queue: string) =>
+    retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
+  const consumers = (definition.consumers ?? []).map((consumer) =>
+    startConsumer(bus, consumer, { ...work, retriesOf }),
+  );
+  for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
   const patientSql = openPatientDatabase(definition.jobs ?? [], config.DATABASE_URL, definition.name) ?? sql;
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs ? { ...work, sql: patientSql } : work),
   );
-  const reports = (definition.queues ?? []).map((queue) => reportQueue(work, queue));
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   return {
@@ -184,7 +192,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       isStopping = true;
       await listener.close(config.DRAIN_SECONDS * 1000);
       await Promise.all([...consumers, retries, ...jobs].map((running) => running.stop()));
-      for (const stopReport of reports) stopReport();
       await resources?.stop?.();
       if (patientSql !== sql) await patientSql.end({ timeout: 5 });
       await stop();

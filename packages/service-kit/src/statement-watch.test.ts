@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Database, inTransaction, isDatabaseUnavailable, openDatabase } from './database.ts';
+import { type Database, inTransaction, isDatabaseUnavailable, openDatabase, poolUse } from './database.ts';
 import { isDatabaseMoving } from './health.ts';
 
 const statementMs = 1_500;
@@ -91,4 +92,36 @@ it('says that a pool stands still only where the database can be dialled', async
   } finally {
     performance.now = now;
   }
+});
+
+it('says how many connections of a pool are used, and what waits for one', async () => {
+  const isIdle = () => waitFor('nothing to be used', () => isDeepStrictEqual(poolUse(sql), idle));
+  const idle = { size: 2, used: 0, waiting: 0 };
+  await isIdle();
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const hold = async () => {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const held = inTransaction(sql, async (tx) => {
+      await tx`select 1`;
+      begin();
+      await isOver;
+    });
+    await begun;
+    return { held };
+  };
+  const first = await hold();
+  expect(poolUse(sql)).toEqual({ size: 2, used: 1, waiting: 0 });
+  const second = await hold();
+  const others = [one(), inTransaction(sql, (tx) => tx`select 2`)];
+  await waitFor('the others to wait', () => poolUse(sql).waiting === 2);
+  expect(poolUse(sql)).toEqual({ size: 2, used: 2, waiting: 2 });
+  end();
+  await Promise.all([first.held, second.held, ...others]);
+  await isIdle();
+  await failure(inTransaction(sql, (tx) => tx`select 1 / 0`));
+  const cut = inTransaction(sql, (tx) => tx`select pg_sleep(1)`);
+  await waitFor('a connection to be used', () => poolUse(sql).used === 1);
+  relay.cut();
+  await failure(cut);
+  await isIdle();
 });

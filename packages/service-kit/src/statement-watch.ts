@@ -12,6 +12,8 @@ export interface RunningStatement {
   handler: unknown;
   /** Set once a connection has it. */
   state: unknown;
+  /** Set once its turn has come on that connection, on which others may have been sent before it. */
+  active: boolean;
   options: { onexecute?: unknown };
   executed: boolean;
   strings?: readonly string[];
@@ -68,6 +70,19 @@ export class StatementWatch {
   /** Milliseconds for which no statement has ended although some run; 0 where all is well. */
   get standsStillMs(): number {
     return this.#unansweredSinceMs === undefined ? 0 : performance.now() - this.#unansweredSinceMs;
+  }
+
+  /**
+   * Connections with a statement of no transaction under way, and statements that wait for one. A transaction's first statement counts
+   * here until it has begun, its others do not.
+   */
+  use(): { used: number; waiting: number } {
+    const ofPool = this.#watched.filter(({ statement, isOver }) => !isOver && statement.handler === this.#poolHandler);
+    const active = ofPool.filter(({ statement }) => statement.active);
+    return {
+      used: new Set(active.map(({ statement }) => statement.state)).size,
+      waiting: ofPool.length - active.length,
+    };
   }
 
   /** Dials the next of the pool's hosts: the `socket` option of postgres.js. */

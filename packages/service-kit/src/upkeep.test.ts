@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { WorkCall } from './jobs.ts';
+import { nothingPaused } from './operators/pauses.ts';
 import { forgetOldRecords } from './upkeep.ts';
 
 const dayMs = 86_400_000;
@@ -23,7 +24,7 @@ it('remembers a taken event for as long as it can come: kept 7 days to be sent a
     await sql`
       insert into inbox (account_id, event_id, consumer, taken_at) values (${account}, ${randomUUID()}, 'any', ${takenAt})`;
   }
-  await forgetOldRecords.run({ tx: sql, now } as unknown as WorkCall<unknown>);
+  await forgetOldRecords.run({ tx: sql, now } as unknown as WorkCall<unknown>, nothingPaused);
   const rows = await sql<{ taken_at: Date }[]>`select taken_at from inbox where account_id = ${account}`;
   expect(rows.map(({ taken_at }) => taken_at.getTime())).toEqual([now.getTime() - 14.5 * dayMs]);
 });

@@ -1,9 +1,8 @@
-import { republishEvents, type ServiceName } from '@customer-platform/contracts/core';
 import { forgetDeadEvents } from './failed-events.sql.ts';
 import { forgetResponses } from './idempotency.ts';
 import type { Job } from './jobs.ts';
-import { forgetPublished, republishSome, requestRepublication } from './outbox.sql.ts';
-import { handleRequest } from './requests.ts';
+import { maxMoved, resumeFailedEvents } from './operators/queues.sql.ts';
+import { forgetPublished, republishSome } from './outbox.sql.ts';
 import { dayMs } from './zoned-time.ts';
 
 /** Retention of published events, which may be sent again. */
@@ -43,8 +42,9 @@ export const sendAgain: Job<unknown> = {
   run: async ({ tx, now }) => await republishSome(tx, mostWaiting, new Date(now.getTime() - publishedRetentionMs)),
 };
 
-/** Takes the gateway's request to publish events of one service again. */
-export const handleRepublishEvents = (service: ServiceName) =>
-  handleRequest(republishEvents(service), async ({ change }, { since }) => {
-    return { matched: await change(({ tx }) => requestRepublication(tx, new Date(since))) };
-  });
+/** Goes on with events that were set aside for a pause just when it ended. */
+export const resumeSetAside: Job<unknown> = {
+  name: 'resume-set-aside',
+  everyMs: 60_000,
+  run: async ({ tx, now }) => (await resumeFailedEvents(tx, now)) === maxMoved,
+};

@@ -5,7 +5,7 @@ import { bookAppointment } from './appointments/book-appointment.ts';
 import { cancelAppointment } from './appointments/cancel-appointment.ts';
 import { completeAppointment } from './appointments/complete-appointment.ts';
 import { confirmAppointment } from './appointments/confirm-appointment.ts';
-import { emitDueReminders, reminders } from './appointments/emit-due-reminders.ts';
+import { emitDueReminders } from './appointments/emit-due-reminders.ts';
 import { getAppointment } from './appointments/get-appointment.ts';
 import { listAppointments } from './appointments/list-appointments.ts';
 import { markNoShow } from './appointments/mark-no-show.ts';
@@ -66,5 +66,4 @@ export const calendar: ServiceDefinition<typeof contract> = {
   requests: {},
   consumers: [contactConsumer, onMemberAdded, onMemberRemoved, onDealDeleted],
   jobs: [emitDueReminders],
-  queues: [reminders],
 };

@@ -9,7 +9,7 @@ import { listAudiences } from './audiences/list-audiences.ts';
 import { previewAudience } from './audiences/preview-audience.ts';
 import { refreshAudience } from './audiences/refresh-audience.ts';
 import { refreshChangedContacts } from './audiences/refresh-changed.ts';
-import { audiences, refreshWhole } from './audiences/refresh-whole.ts';
+import { refreshWhole } from './audiences/refresh-whole.ts';
 import { retryStuckAudiences } from './audiences/retry-stuck-audiences.ts';
 import { updateAudience } from './audiences/update-audience.ts';
 import { listConsents } from './consents/list-consents.ts';
@@ -29,7 +29,7 @@ import { updateContact } from './contacts/update-contact.ts';
 import { dismissDuplicate } from './duplicates/dismiss-duplicate.ts';
 import { findDuplicates } from './duplicates/find-duplicates.ts';
 import { listDuplicates } from './duplicates/list-duplicates.ts';
-import { duplicates, lookForDuplicates } from './duplicates/look-for-duplicates.ts';
+import { lookForDuplicates } from './duplicates/look-for-duplicates.ts';
 import { mergeDuplicate } from './duplicates/merge-duplicate.ts';
 import { forgetLeavers } from './leavers/forget-leavers.ts';
 
@@ -78,5 +78,4 @@ export const cdp: ServiceDefinition<typeof contract> = {
     refreshChangedContacts(1),
     refreshChangedContacts(2),
   ],
-  queues: [audiences, duplicates],
 };

@@ -14,10 +14,10 @@ import { handleTakeMessage } from './messages/handle-take-message.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { releaseScheduledMessages } from './messages/release-scheduled-messages.ts';
 import { sendMessage } from './messages/send-message.ts';
-import { applyReceipts, receipts } from './receipts/apply-receipts.ts';
+import { applyReceipts } from './receipts/apply-receipts.ts';
 import { inboundAnnouncement } from './receipts/inbound-announcer.ts';
 import { takeHook } from './receipts/take-hook.ts';
-import { endLostTries, fallBack, fallbacks } from './sending/fall-back.ts';
+import { endLostTries, fallBack } from './sending/fall-back.ts';
 import { messageSending } from './sending/send-queue.ts';
 import { endSuspendedMessages, Suspensions } from './sending/suspended-accounts.ts';
 import { getTemplates } from './templates/get-templates.ts';
@@ -49,7 +49,6 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
   hooks: [takeHook],
   consumers: [contactConsumer, onConfirmationDue, onReminderDue],
   jobs: [releaseScheduledMessages, fallBack, endLostTries, endSuspendedMessages, applyReceipts],
-  queues: [fallbacks, receipts],
   resources: makeResources,
 };
 

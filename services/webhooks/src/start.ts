@@ -9,11 +9,12 @@ import { handleFindDeliveries } from './deliveries/handle-find-deliveries.ts';
 import { listDeliveries } from './deliveries/list-deliveries.ts';
 import { redeliver } from './deliveries/redeliver.ts';
 import { replayDeliveries } from './deliveries/replay-deliveries.ts';
-import { replays, runReplays } from './deliveries/run-replays.ts';
+import { runReplays } from './deliveries/run-replays.ts';
 import { announceDisabled } from './endpoints/announce-disabled.ts';
 import { createEndpoint } from './endpoints/create-endpoint.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
 import { getEndpoint } from './endpoints/get-endpoint.ts';
+import { handleListAllEndpoints } from './endpoints/handle-list-all-endpoints.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { rotateEndpointSecret } from './endpoints/rotate-endpoint-secret.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
@@ -51,10 +52,10 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
   },
   requests: {
     findDeliveries: handleFindDeliveries,
+    listAllEndpoints: handleListAllEndpoints,
   },
   consumers: [onPublicEvent],
   jobs: [announceDisabled, runReplays, forgetOldEvents],
-  queues: [replays],
   resources: makeResources,
 };
 
@@ -64,7 +65,7 @@ const balanceLagMs = 30_000;
 
 /** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
 async function makeResources(foundation: Foundation<WebhooksConfig>) {
-  const { config, sql, log, clock, accounts, eventsCommitted } = foundation;
+  const { config, sql, log, clock, accounts, queues, eventsCommitted } = foundation;
   const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
   const guard: TargetGuard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5000) };
   const poster = createPoster({
@@ -79,6 +80,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     clock,
     poster,
     accounts,
+    queues,
     schedule,
     secretKeys,
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,

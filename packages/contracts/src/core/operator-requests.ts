@@ -85,8 +85,17 @@ export const ProcessReport = z.object({
       lastErrorAt: time.nullable(),
     }),
   ),
+  /** What of the queue that was asked for runs here. */
+  shares: z.array(z.object({ account: id, endpoint: id.optional(), running: z.number() })),
 });
 export type ProcessReport = z.infer<typeof ProcessReport>;
+
+/** Has every process of every service describe itself; with `queue` also what of it runs there, by account and endpoint. */
+export const describeProcess = {
+  key: 'describeProcess',
+  input: z.object({ queue: z.object({ service: z.enum(serviceNames), queue: z.string() }).optional() }),
+  reply: ProcessReport,
+} as const;
 
 /** Requests that every service handles for operators, under its own name. */
 export function operatorRequests<Service extends ServiceName>(service: Service) {

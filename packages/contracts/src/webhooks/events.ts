@@ -29,3 +29,26 @@ export const findDeliveries = internalRequest(
     ),
   }),
 );
+
+/** An endpoint as operators see it. */
+const anyEndpoint = z.object({
+  id: z.guid(),
+  account: z.guid(),
+  url: z.string(),
+  active: z.boolean(),
+  paused: z.boolean(),
+  disabled_reason: z.string().nullable(),
+  failing_since: z.iso.datetime().nullable(),
+  pending: z.number(),
+  last_error: z.string().nullable(),
+  last_error_at: z.iso.datetime().nullable(),
+});
+export type AnyEndpoint = z.infer<typeof anyEndpoint>;
+
+/** Returns endpoints of all accounts, longest failing first, after the one named: null where that is not there. */
+export const listAllEndpoints = internalRequest(
+  'listAllEndpoints',
+  'webhooks',
+  z.object({ failing: z.boolean().optional(), after: z.guid().optional(), limit: z.int() }),
+  z.object({ endpoints: z.array(anyEndpoint) }).nullable(),
+);

@@ -36,6 +36,11 @@ export class AccountSlots {
     return this.#running;
   }
 
+  /** The same by account. */
+  get shares(): { account: string; running: number }[] {
+    return [...this.#accounts].map(([account, { running }]) => ({ account, running }));
+  }
+
   get free(): number {
     return this.#most - this.#running;
   }

@@ -8,6 +8,12 @@ export interface QueueRows {
   due: string;
   /** Condition that a row of this queue meets beside being due. */
   where?(sql: Sql): Fragment;
+  /** The column with the id of the webhook endpoint that a row belongs to. */
+  endpoint?: string;
+  /** The column with the error of the last attempt; null while one runs. */
+  error?: string;
+  /** Condition of a row that waits after a failure and that no process has. */
+  failed?(sql: Sql): Fragment;
 }
 
 /** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */
@@ -21,7 +27,16 @@ export interface KeyedRows extends QueueRows {
 export interface DueTable extends KeyedRows {
   /** The column that counts attempts. */
   attempts: string;
+  error: string;
 }
+
+/** Sets the columns that a claim sets: the end of the lease, one more attempt, and no error while it runs. */
+export function claimed(sql: Sql, { due, attempts, error }: DueTable, leasedUntil: Date): Fragment {
+  return sql`${sql(due)} = ${leasedUntil}, ${sql(attempts)} = ${sql(attempts)} + 1, ${sql(error)} = null`;
+}
+
+/** Condition of a row that waits after a failed attempt: one that runs has no error. */
+export const hasFailed = (column: string) => (sql: Sql) => sql`${sql(column)} is not null`;
 
 export type Fragment = PendingQuery<Row[]>;
 
@@ -86,7 +101,7 @@ export function dueOfAccounts(
     select due.* from unnest(${[...accounts]}::uuid[]) as account (id) cross join lateral (
       select ${sql(Object.keys(table.key))} from ${sql(table.name)}
       where account_id = account.id and ${sql(table.due)} <= ${now} ${filter(sql, table)}
-      order by ${sql(table.due)} limit ${Math.ceil(limit / accounts.length)} ${lock}) as due`;
+      order by ${sql(table.due)} limit ${Math.ceil(limit / Math.max(1, accounts.length))} ${lock}) as due`;
 }
 
 /** Selects what is due of each lane, up to what it has free: nothing of others is read. */
@@ -170,6 +185,8 @@ export async function renewLeases<Leased extends LeasedRow>(
 export interface PutBack extends LeasedRow {
   dueAt: Date;
   counts: boolean;
+  /** Why the attempt failed; null where it was given back. */
+  error: string | null;
 }
 
 /** Has rows run again later, but not those of which the lease was lost: somebody else has them, or they changed. */
@@ -177,11 +194,13 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
   const key = Object.keys(table.key);
   const dueAt = sql`${rows.map((one) => one.dueAt.toISOString())}::text[]::timestamptz[]`;
   const uncounted = sql`${rows.map(({ counts }) => (counts ? 0 : 1))}::integer[]`;
+  const errors = sql`${rows.map(({ error }) => error)}::text[]`;
   await sql`
-    update ${sql(table.name)} t set ${sql(table.due)} = later.due_at, ${sql(table.attempts)} = t.${sql(table.attempts)} - later.uncounted
+    update ${sql(table.name)} t set ${sql(table.due)} = later.due_at, ${sql(table.attempts)} = t.${sql(table.attempts)} - later.uncounted,
+      ${sql(table.error)} = later.error
     from (
-      select mine.*, more.due_at, more.uncounted from ${leasedRows(sql, table, rows)} as mine
-      join unnest(${dueAt}, ${uncounted}) with ordinality as more (due_at, uncounted, place) using (place)
+      select mine.*, more.due_at, more.uncounted, more.error from ${leasedRows(sql, table, rows)} as mine
+      join unnest(${dueAt}, ${uncounted}, ${errors}) with ordinality as more (due_at, uncounted, error, place) using (place)
     ) as later
     where ${isSame(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts';
+import type { QueueSeat } from '../operators/queues.ts';
 import type { TraceHeaders } from '../telemetry.ts';
 import type { RunEnd } from './account-slots.ts';
 import type { DueTable, Fragment } from './due-rows.ts';
@@ -46,8 +47,10 @@ export interface Retries {
 export interface DueWork<Row extends DueRow, Result> {
   /** Its name in metrics, logs and spans. */
   queue: string;
-  /** Name of a part of the queue that has slots of its own; whoever starts the parts reports the queue as a whole. */
+  /** Name of a part of the queue that has slots of its own. */
   part?: string;
+  /** The place on the list of queues, where whoever starts the queue opened it: for all parts of one, or under other names. */
+  seat?: QueueSeat;
   table: DueTable;
   concurrency: SlotBounds;
   /** Null where a row must not be run twice: its claim takes the due time away, and the module ends rows whose process died. */
@@ -77,6 +80,15 @@ export interface DueWork<Row extends DueRow, Result> {
   endOf?(result: Result): RunEnd;
   /** Writes results in one transaction, of rows that are still as they were claimed. */
   settle(ended: readonly Ended<Row, Result>[]): Promise<void>;
+}
+
+/** Most characters of an error that are kept. */
+const maxErrorLength = 500;
+
+/** Returns an error's text as it is kept and shown. */
+export function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll('\0', '').toWellFormed().slice(0, maxErrorLength);
 }
 
 /** Returns how many ms a row waits after so many attempts. */

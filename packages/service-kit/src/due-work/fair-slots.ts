@@ -71,6 +71,11 @@ export class FairSlots {
     return this.#accounts.running;
   }
 
+  /** Runs under way, by account. */
+  get shares(): { account: string; running: number }[] {
+    return this.#accounts.shares;
+  }
+
   /** Returns what may begin now, at most `cap` rows; undefined where nothing may. */
   room(cap = Number.POSITIVE_INFINITY): Room | undefined {
     const { most, firstPerLane, keepsSlowApart } = this.#bounds;

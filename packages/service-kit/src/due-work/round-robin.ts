@@ -12,6 +12,8 @@ export class RoundRobin {
   readonly #locks: boolean;
   #lastAccount: string | undefined;
   #isByAccount = false;
+  #isPaused = false;
+  #hasMoreAccounts = false;
 
   /** At most `limit` rows in a batch; with `locks` they are locked, and those that are locked passed over. */
   constructor(table: KeyedRows, { limit, locks = false }: { limit: number; locks?: boolean }) {
@@ -20,16 +22,20 @@ export class RoundRobin {
     this.#locks = locks;
   }
 
-  /** Returns a selection of the keys of due rows. */
-  async next(sql: Sql, now: Date): Promise<{ due: Fragment }> {
-    const accounts = this.#isByAccount ? await this.#nextAccounts(sql) : [];
+  /** Returns a selection of the keys of due rows, none of paused accounts: of these nothing is read, however much they have. */
+  async next(sql: Sql, now: Date, paused: readonly string[]): Promise<{ due: Fragment }> {
+    this.#isPaused = paused.length > 0;
+    const accounts = this.#isByAccount || this.#isPaused ? await this.#nextAccounts(sql) : [];
+    this.#hasMoreAccounts = accounts.length > 0;
+    const others = accounts.filter((account) => !paused.includes(account));
     const batch = { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
-    if (accounts.length === 0) return { due: longestDue(sql, this.#table, now, batch) };
-    return { due: dueOfAccounts(sql, this.#table, now, { ...batch, accounts }) };
+    if (accounts.length === 0 && !this.#isPaused) return { due: longestDue(sql, this.#table, now, batch) };
+    return { due: dueOfAccounts(sql, this.#table, now, { ...batch, accounts: others }) };
   }
 
   /** Takes note of how many rows the batch had; returns whether more may be due. */
   took(count: number): boolean {
+    if (this.#isPaused) return this.#hasMoreAccounts;
     const wasByAccount = this.#isByAccount;
     this.#isByAccount = !wasByAccount && count >= this.#limit;
     return wasByAccount || this.#isByAccount;

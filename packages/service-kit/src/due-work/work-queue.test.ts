@@ -3,7 +3,8 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, serviceUnavailable } from '../database.ts';
 import { createLogger } from '../logging.ts';
-import type { DueTable } from './due-rows.ts';
+import { nothingPaused, type Paused } from '../operators/pauses.ts';
+import { claimed, type DueTable } from './due-rows.ts';
 import type { DueRow, DueWork } from './due-work.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -23,6 +24,7 @@ const table: DueTable = {
   key: { account_id: 'uuid', id: 'uuid' },
   due: 'due_at',
   attempts: 'attempts',
+  error: 'last_error',
 };
 const leaseMs = 30_000;
 
@@ -31,13 +33,14 @@ beforeAll(async () => {
   sql = platform.database('crm');
   await sql`
     create table errands (
-      account_id uuid, id uuid, body text not null, due_at timestamptz, attempts integer not null default 0, result varchar(20),
+      account_id uuid, id uuid, body text not null, due_at timestamptz, attempts integer not null default 0, result varchar(20), last_error text,
       primary key (account_id, id))`;
   await sql`create index on errands (due_at) where due_at is not null`;
   await sql`create index on errands (account_id, due_at) where due_at is not null`;
 });
 beforeEach(async () => {
   nowMs = Date.parse('2026-11-20T09:00:00Z');
+  paused = nothingPaused;
   await sql`truncate errands`;
 });
 afterEach(async () => {
@@ -45,10 +48,13 @@ afterEach(async () => {
 });
 afterAll(() => platform.stop());
 
+let paused: Paused;
+const seat = { paused: () => paused, failed: () => undefined, close: () => undefined };
+
 /** Starts a queue as one process would, that does what `run` says. */
 function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Errand, string>> = {}) {
   const queue = new WorkQueue<Errand, string>(
-    { sql, log, clock: () => new Date(nowMs), bus: { isConnected: () => true } },
+    { sql, log, clock: () => new Date(nowMs), bus: { isConnected: () => true }, queues: { open: () => seat } },
     {
       queue: 'errands',
       table,
@@ -58,7 +64,7 @@ function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Err
       stopMs: 0,
       claim: (database, { due, leasedUntil }) => database<Errand[]>`
         with due as (${due}), claimed as (
-          update errands e set due_at = ${leasedUntil}, attempts = e.attempts + 1 from due
+          update errands e set ${claimed(database, table, leasedUntil)} from due
           where e.account_id = due.account_id and e.id = due.id returning e.*
         )
         select account_id, id, body, attempts, null as trace from claimed`,
@@ -175,7 +181,7 @@ describe('due rows', () => {
     const elsewhere = new Date(nowMs + 3_600_000);
     await sql`update errands set due_at = ${elsewhere}`;
     nowMs += 50;
-    await waitFor('it to be cut off', () => queue.running === 0);
+    await waitFor('it to be cut off', () => queue.shares.length === 0);
     await queue.stop();
     expect(await rows()).toMatchObject([{ due_at: elsewhere, attempts: 1, result: null }]);
   });

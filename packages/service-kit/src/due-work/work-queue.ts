@@ -2,15 +2,15 @@ import type { Bus } from '../bus.ts';
 import type { Database } from '../database.ts';
 import { DeadlineWatch, type Timed } from '../deadline-watch.ts';
 import type { Logger } from '../logging.ts';
+import type { QueueSeat, Queues, ReportedQueue } from '../operators/queues.ts';
 import { inSpan, meter } from '../telemetry.ts';
 import { WakeLoop } from '../wake-loop.ts';
 import { waitUntil } from '../with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { dueRows, type LeasedRow, minLookedAt, nextLanes, putBack, renewLeases } from './due-rows.ts';
-import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
+import { dueRows, hasFailed, type LeasedRow, minLookedAt, nextLanes, putBack, renewLeases } from './due-rows.ts';
+import { backoffMs, type DueRow, type DueWork, textOf } from './due-work.ts';
 import { FairSlots, type Lane, nameOf, type Room } from './fair-slots.ts';
-import { reportQueue } from './queue-report.ts';
 
 /** Resources of its process that a queue needs. */
 export interface WorkFoundation {
@@ -18,6 +18,7 @@ export interface WorkFoundation {
   bus: Pick<Bus, 'isConnected'>;
   log: Logger;
   clock: () => Date;
+  queues: Pick<Queues, 'open'>;
 }
 
 const slowestRetryMs = 10_000;
@@ -41,7 +42,7 @@ const attempts = meter.createCounter('queue.attempts', {
 });
 type Outcome<Result> =
   | { kind: 'done'; result: Result; isLast?: boolean }
-  | { kind: 'again'; dueAt: Date; counts: boolean }
+  | { kind: 'again'; dueAt: Date; counts: boolean; error: string | null }
   | { kind: 'lost' };
 
 interface Run<Row> extends Timed, LeasedRow {
@@ -68,7 +69,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: WakeLoop;
   readonly #leases: WakeLoop | undefined;
-  readonly #stopReport: (() => void) | undefined;
+  readonly #seat: QueueSeat;
   #lastLane: Lane | undefined;
   #lanesAt = 0;
   /** Rows of others may be due behind those that were found last. */
@@ -82,6 +83,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#foundation = foundation;
     this.#work = work;
     const { queue, part, concurrency, everyMs, gatherMs, retries } = work;
+    this.#seat = work.seat ?? foundation.queues.open(this.#reported());
     const log = foundation.log.child({ queue, part });
     const name = part === undefined ? queue : `${queue}: ${part}`;
     this.#slots = new FairSlots(concurrency);
@@ -107,13 +109,16 @@ export class WorkQueue<Row extends DueRow, Result> {
       const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
       this.#leases = new WakeLoop(`${name}: leases`, renewal, () => this.#renew(leaseMs));
     }
-    const report = { queue, rows: work.table, running: () => this.#slots.running, hasLeases: retries !== null };
-    if (part === undefined) this.#stopReport = reportQueue(foundation, report);
+  }
+
+  /** What runs in this process, by account. */
+  get shares(): { account: string; running: number }[] {
+    return this.#slots.shares;
   }
 
   /** Rows that run in this process. */
-  get running(): number {
-    return this.#slots.running;
+  get runningRows(): Row[] {
+    return [...this.#runs].map(({ row }) => row);
   }
 
   /** Says that a row became due: after the commit of the transaction that made it so. */
@@ -133,18 +138,22 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#slow.stop();
     await this.#leases?.stop();
     await this.#writer.stop();
-    this.#stopReport?.();
+    if (!this.#work.seat) this.#seat.close();
   }
 
   /** Claims what there is room for; returns whether more may be due. */
   async #claim(): Promise<boolean> {
     if (this.#isStopping || this.#writer.waiting > maxUnwritten) return false;
+    const paused = this.#seat.paused();
+    if (paused.isWhole) return false;
     if (this.#work.needsBus && !this.#foundation.bus.isConnected()) return false;
     const yields = this.#work.yields?.() ?? false;
     if (yields && performance.now() - this.#claimedAt < yieldingEveryMs) return false;
     const room = this.#slots.room(yields ? yieldingMost : undefined);
     if (!room) return false;
     this.#claimedAt = performance.now();
+    // However much a paused account has, nothing of it is read.
+    if (paused.accounts.length > 0) return await this.#claimOfOthers(room, new Set(paused.accounts));
     if (!this.#hidesOthers || !this.#mayLookAtLanes()) {
       const begun = await this.#begin(room, 'longest due');
       this.#hidesOthers = hidesOthers(room, begun);
@@ -155,6 +164,14 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#lanesAt = performance.now();
     await this.#begin(await this.#roomOfNextLanes(room), 'lanes');
     return !yields;
+  }
+
+  /** Claims rows of the next lanes, but for those of paused accounts; returns whether there are more, of any lane. */
+  async #claimOfOthers(room: Room, paused: ReadonlySet<string>): Promise<boolean> {
+    const { lanes, ...others } = await this.#roomOfNextLanes(room);
+    const unpaused = lanes.filter(({ lane }) => !paused.has(lane.account_id));
+    const begun = await this.#begin({ ...others, lanes: unpaused }, 'lanes');
+    return begun.length > 0 || lanes.length === room.limit;
   }
 
   #mayLookAtLanes(): boolean {
@@ -220,7 +237,8 @@ export class WorkQueue<Row extends DueRow, Result> {
       return { kind: 'done', result };
     } catch (error) {
       if (signal.reason instanceof LeaseLost) return { kind: 'lost' };
-      if (signal.reason instanceof Stopped && retries) return { kind: 'again', dueAt: clock(), counts: false };
+      if (signal.reason instanceof Stopped && retries)
+        return { kind: 'again', dueAt: clock(), counts: false, error: null };
       return this.#failed(row, error);
     }
   }
@@ -233,10 +251,11 @@ export class WorkQueue<Row extends DueRow, Result> {
     if (result !== undefined) return { kind: 'done', result, isLast: true };
     if (!retries) return { kind: 'lost' };
     const dueAt = new Date(this.#foundation.clock().getTime() + backoffMs(retries.backoff, row.attempts));
-    return { kind: 'again', dueAt, counts: counts?.(error) ?? true };
+    return { kind: 'again', dueAt, counts: counts?.(error) ?? true, error: textOf(error) };
   }
 
   #note(row: Row, error: unknown, isAgain: boolean): void {
+    this.#seat.failed(error);
     if (this.#failures++ % logEvery !== 0) return;
     const facts = { err: error, queue: this.#work.queue, row: this.#keyOf(row), attempts: row.attempts };
     this.#foundation.log.warn(facts, isAgain ? 'an attempt failed; it is made again' : 'the last attempt failed');
@@ -261,6 +280,17 @@ export class WorkQueue<Row extends DueRow, Result> {
     const kept = new Set(await renewLeases(sql, table, ending, new Date(now + leaseMs)));
     for (const run of ending) if (!kept.has(run)) run.stop.abort(new LeaseLost());
     return false;
+  }
+
+  #reported(): ReportedQueue {
+    const { queue, table, retries } = this.#work;
+    return {
+      queue,
+      rows: { failed: hasFailed(table.error), ...table },
+      hasLeases: retries !== null,
+      running: () => this.#slots.shares,
+      changed: () => this.#look.wake(),
+    };
   }
 
   #laneOf({ account_id, channel }: DueRow & { channel?: string }): Lane {

@@ -2,13 +2,14 @@ import type { PlanTrigger } from '@customer-platform/contracts/agents';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import type { NumberedDeal } from '@customer-platform/contracts/crm';
 import type { Channel } from '@customer-platform/contracts/messaging';
-import type { Claim as DueClaim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
+import { claimed, type Claim as DueClaim, type DueRow, type DueTable, type Sql } from '@customer-platform/service-kit';
 
 export const plansToMake: DueTable = {
   name: 'plans',
   key: { account_id: 'uuid', id: 'bigint' },
   due: 'planning_due_at',
   attempts: 'planning_tries',
+  error: 'planning_error',
 };
 
 /**
@@ -32,7 +33,7 @@ export interface Claim extends DueRow {
 export async function claimPlans(sql: Sql, { due, leasedUntil }: DueClaim): Promise<Claim[]> {
   return await sql<Claim[]>`
     with due as (${due}), claimed as (
-      update plans p set planning_due_at = ${leasedUntil}, planning_tries = p.planning_tries + 1
+      update plans p set ${claimed(sql, plansToMake, leasedUntil)}
       from due where p.account_id = due.account_id and p.id = due.id
       returning p.*
     )

@@ -1,6 +1,6 @@
 import { joinContact } from '@customer-platform/contact-copy';
 import type { PlanStatus } from '@customer-platform/contracts/agents';
-import type { Claim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
+import { type Claim, claimed, type DueRow, type DueTable, type Sql } from '@customer-platform/service-kit';
 import type { StepRow } from './plans.sql.ts';
 
 export const planSteps: DueTable = {
@@ -8,6 +8,7 @@ export const planSteps: DueTable = {
   key: { account_id: 'uuid', id: 'bigint' },
   due: 'due_at',
   attempts: 'tries',
+  error: 'last_error',
 };
 
 /** A claimed step, with the fields of its plan that it needs. */
@@ -37,7 +38,7 @@ export async function claimSteps(sql: Sql, { due, now, leasedUntil }: Claim): Pr
         where s.account_id = due.account_id and s.id = due.id
         for update of p skip locked) as p
     ), claimed as (
-      update plan_steps s set status = 'running', due_at = ${leasedUntil}, tries = s.tries + 1,
+      update plan_steps s set status = 'running', ${claimed(sql, planSteps, leasedUntil)},
         began_at = coalesce(s.began_at, ${now})
       from held where s.account_id = held.account_id and s.id = held.step_id
       returning s.account_id, s.id, s.plan_id, s.action, s.params, s.key, s.tries as attempts, s.began_at

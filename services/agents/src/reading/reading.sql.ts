@@ -1,14 +1,20 @@
 import type { SourceKind } from '@customer-platform/contracts/agents';
-import type { Claim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
+import { type Claim, claimed, type DueRow, type DueTable, type Sql } from '@customer-platform/service-kit';
 import type { SourceRow } from '../knowledge/sources.sql.ts';
 import type { KnownPage, PageState } from './website.ts';
 
-/** Sources of these kinds that are due, as a queue. */
-export const dueSources = (kinds: readonly SourceKind[]): DueTable => ({
+/** Sources that are due, as a queue. */
+export const dueSources: DueTable = {
   name: 'sources',
   key: { account_id: 'uuid', id: 'uuid' },
   due: 'due_at',
   attempts: 'tries',
+  error: 'last_error',
+};
+
+/** The same of these kinds. */
+export const dueSourcesOf = (kinds: readonly SourceKind[]): DueTable => ({
+  ...dueSources,
   where: (sql) => sql`kind = any(${[...kinds]}::text[])`,
 });
 
@@ -26,7 +32,7 @@ export interface ClaimedSource
 /** Claims the sources that `due` selects. The time that reading may take begins with the first attempt. */
 export async function claimSources(sql: Sql, { due, now, leasedUntil }: Claim): Promise<ClaimedSource[]> {
   return await sql<ClaimedSource[]>`
-    update sources s set due_at = ${leasedUntil}, tries = s.tries + 1,
+    update sources s set ${claimed(sql, dueSources, leasedUntil)},
       reading_since = case when s.tries = 0 then ${now} else coalesce(s.reading_since, ${now}) end
     from (${due}) as due where s.account_id = due.account_id and s.id = due.id
     returning s.account_id, s.id, s.kind, s.status, s.body, s.url, s.page_urls, s.file_type, s.content, s.tries as attempts,

@@ -1,11 +1,18 @@
 import { Unreadable } from '@customer-platform/documents';
 import { createGetter, type Getter, type TargetGuard } from '@customer-platform/outbound';
-import { type DueWork, type Foundation, meter, reportQueue, WorkQueue } from '@customer-platform/service-kit';
+import {
+  type DueWork,
+  type Foundation,
+  hasFailed,
+  meter,
+  type QueueSeat,
+  WorkQueue,
+} from '@customer-platform/service-kit';
 import { writeReading } from './end-reading.ts';
 import { Extractors } from './extractors.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 import { type Reading, readSource } from './read-source.ts';
-import { type ClaimedSource, claimSources, dueSources } from './reading.sql.ts';
+import { type ClaimedSource, claimSources, dueSources, dueSourcesOf } from './reading.sql.ts';
 import { agentName } from './robots.ts';
 
 /** Parts of the queue: a backlog of one, or of one account, delays no other. */
@@ -51,7 +58,7 @@ export class SourceReader {
   };
   readonly #largePages = new FairSemaphore(largePagesAtOnce);
   readonly #queues: WorkQueue<ClaimedSource, void>[];
-  readonly #stopReport: () => void;
+  readonly #seat: QueueSeat;
 
   constructor(foundation: Foundation & { guard: TargetGuard }) {
     this.#foundation = foundation;
@@ -61,13 +68,14 @@ export class SourceReader {
       maxSocketsPerPool: 4,
       maxSockets: 64,
     });
-    this.#queues = parts.map((part) => new WorkQueue(foundation, this.#part(part)));
-    this.#stopReport = reportQueue(foundation, {
+    this.#seat = foundation.queues.open({
       queue,
-      rows: { name: 'sources', due: 'due_at' },
-      running: () => this.#queues.reduce((sum, { running }) => sum + running, 0),
+      rows: { ...dueSources, failed: hasFailed(dueSources.error) },
+      running: () => this.#queues.flatMap(({ shares }) => shares),
       hasLeases: true,
+      changed: () => this.wake(),
     });
+    this.#queues = parts.map((part) => new WorkQueue(foundation, this.#part(part)));
   }
 
   /** Announces that a source became due, after the commit of the transaction that made it so. */
@@ -80,14 +88,15 @@ export class SourceReader {
     await Promise.all(this.#queues.map((part) => part.stop()));
     for (const extractors of Object.values(this.#extractors)) extractors.close();
     await this.#getter.close();
-    this.#stopReport();
+    this.#seat.close();
   }
 
   #part({ name, kinds, most, perLane }: (typeof parts)[number]): DueWork<ClaimedSource, void> {
     return {
       queue,
       part: name,
-      table: dueSources(kinds),
+      seat: this.#seat,
+      table: dueSourcesOf(kinds),
       concurrency: { most, perLane, slowIsUsual: true },
       retries: { leaseMs, backoff: { firstMs: leaseMs, longestMs: leaseMs } },
       everyMs: 500,

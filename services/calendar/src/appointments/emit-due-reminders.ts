@@ -1,10 +1,8 @@
 import { reminderDue } from '@customer-platform/contracts/calendar';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import { type Job, type ReportedQueue, RoundRobin } from '@customer-platform/service-kit';
+import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import { toAppointmentWithHistory } from './appointment.ts';
 import { dueReminders, takeDueReminders } from './due-reminders.sql.ts';
-
-export const reminders: ReportedQueue = { queue: 'reminders', rows: dueReminders };
 
 const batches = new RoundRobin(dueReminders, { limit: 200, locks: true });
 
@@ -15,9 +13,10 @@ const batches = new RoundRobin(dueReminders, { limit: 200, locks: true });
  */
 export const emitDueReminders: Job<unknown> = {
   name: 'emit-due-reminders',
+  queue: { queue: 'reminders', rows: dueReminders },
   everyMs: 1_000,
-  async run({ tx, now, emit, findAccounts, log }) {
-    const due = await takeDueReminders(tx, (await batches.next(tx, now)).due);
+  async run({ tx, now, emit, findAccounts, log }, { accounts: paused }) {
+    const due = await takeDueReminders(tx, (await batches.next(tx, now, paused)).due);
     const accounts = findAccounts(due.map((reminder) => reminder.account_id));
     for (const { account_id, channel, minutes_before, ...row } of due) {
       const account = accounts.get(account_id);

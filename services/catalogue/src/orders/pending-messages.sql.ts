@@ -3,6 +3,7 @@ import type { Order } from '@customer-platform/contracts/catalogue';
 import {
   activeTrace,
   type Claim,
+  claimed,
   type DueRow,
   type DueTable,
   type JsonValue,
@@ -14,6 +15,7 @@ export const pendingMessages: DueTable = {
   key: { account_id: 'uuid', id: 'uuid' },
   due: 'due_at',
   attempts: 'tries',
+  error: 'last_error',
 };
 
 /** A message to hand over to messaging, for the contact of an order (the surviving contact, if merged). */
@@ -37,7 +39,7 @@ export async function insertPendingMessage(tx: Sql, accountId: string, orderId: 
 export async function claimPendingMessages(sql: Sql, { due, leasedUntil }: Claim) {
   return await sql<PendingMessage[]>`
     with due as (${due}), claimed as (
-      update pending_messages p set due_at = ${leasedUntil}, tries = p.tries + 1
+      update pending_messages p set ${claimed(sql, pendingMessages, leasedUntil)}
       from due where p.account_id = due.account_id and p.id = due.id
       returning p.*
     )

@@ -6,10 +6,14 @@ export interface DueAudience extends Pick<AudienceRow, 'id' | 'version' | 'rules
   due_at: Date;
 }
 
-/** Returns the accounts with due audiences, the longest due first. */
-export async function selectDueAccounts(tx: Sql, now: Date, limit: number): Promise<string[]> {
+/** Returns the accounts with due audiences, the longest due first; none of `paused`. */
+export async function selectDueAccounts(
+  tx: Sql,
+  now: Date,
+  { limit, paused }: { limit: number; paused: readonly string[] },
+): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
-    select account_id from audiences where due_at <= ${now} group by account_id order by min(due_at) limit ${limit}`;
+    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...paused]}::uuid[]) group by account_id order by min(due_at) limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
 

@@ -23,7 +23,7 @@ import { refreshMembership, takeAccount } from './refresh-membership.ts';
 const timeoutMs = 300_000;
 const candidates = 20;
 
-export const audiences: ReportedQueue = { queue: 'audiences', rows: { name: 'audiences', due: 'due_at' } };
+const audiences: ReportedQueue = { queue: 'audiences', rows: { name: 'audiences', due: 'due_at' } };
 
 /** A failed attempt: counted in its own transaction, because the one that it failed in is rolled back. */
 interface Failure {
@@ -41,16 +41,17 @@ export function refreshWhole(worker: number): Job<unknown> {
   let served: string | undefined;
   return {
     name: `refresh-audiences-${worker}`,
+    queue: audiences,
     everyMs: 500,
     statementMs: timeoutMs,
-    async run(call) {
+    async run(call, { accounts: paused }) {
       if (failure) {
         const { account, audience, message } = failure;
         failure = undefined;
         await noteFailure(call, account, audience, message);
         return true;
       }
-      const account = await takeDueAccount(call);
+      const account = await takeDueAccount(call, paused);
       if (account === 'none' || account === 'unknown') return account === 'unknown';
       // Many audiences of one account in a row must not keep its contacts waiting.
       if (served === account.id && (await hasChanged(call.tx, account.id, call.now))) {
@@ -73,8 +74,8 @@ export function refreshWhole(worker: number): Job<unknown> {
 }
 
 /** Takes the account that is due the longest of those that no other job has; drops the work of a missing account. */
-async function takeDueAccount({ tx, now, log, findAccounts }: WorkCall<unknown>) {
-  for (const accountId of await selectDueAccounts(tx, now, candidates)) {
+async function takeDueAccount({ tx, now, log, findAccounts }: WorkCall<unknown>, paused: readonly string[]) {
+  for (const accountId of await selectDueAccounts(tx, now, { limit: candidates, paused })) {
     if (!(await takeAccount(tx, accountId))) continue;
     const account = findAccounts([accountId]).get(accountId);
     if (account) return account;

@@ -1,10 +1,8 @@
-import type { Job, ReportedQueue, Sql } from '@customer-platform/service-kit';
+import type { Job, Sql } from '@customer-platform/service-kit';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { nextNight } from '../contacts/next-night.ts';
 import { claimRun, deleteRun, endRun } from './duplicate-runs.sql.ts';
 import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
-
-export const duplicates: ReportedQueue = { queue: 'duplicates', rows: { name: 'duplicate_runs', due: 'due_at' } };
 
 /** Pause of an account after a failed run, so that it holds up no other. */
 const restMs = 3_600_000;
@@ -16,11 +14,12 @@ export function lookForDuplicates(): Job<unknown> {
   const restingUntil = new Map<string, number>();
   return {
     name: 'look-for-duplicates',
+    queue: { queue: 'duplicates', rows: { name: 'duplicate_runs', due: 'due_at' } },
     everyMs: 1_000,
     statementMs: longestMs,
-    async run({ tx, now, findAccounts, log }) {
+    async run({ tx, now, findAccounts, log }, { accounts: paused }) {
       for (const [id, until] of restingUntil) if (until <= now.getTime()) restingUntil.delete(id);
-      const run = await claimRun(tx, now, [...restingUntil.keys()]);
+      const run = await claimRun(tx, now, [...restingUntil.keys(), ...paused]);
       if (!run) return false;
       const account = findAccounts([run.account_id]).get(run.account_id);
       if (!account) {

@@ -1,4 +1,4 @@
-import type { Job, ReportedQueue } from '@customer-platform/service-kit';
+import type { Job } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeReceipt } from '../messages/message-state.ts';
@@ -9,15 +9,14 @@ const batchSize = 200;
 const keptMs = 24 * 3_600_000;
 const firstWaitMs = 1_000;
 
-export const receipts: ReportedQueue = { queue: 'receipts', rows: { name: 'arrived_receipts', due: 'due_at' } };
-
 /** Applies received receipts, each under the lock of its message. */
 export const applyReceipts: Job<MessagingResources> = {
   name: 'apply-receipts',
+  queue: { queue: 'receipts', rows: { name: 'arrived_receipts', due: 'due_at' } },
   everyMs: 200,
-  async run(call) {
+  async run(call, { accounts: paused }) {
     const { tx, now } = call;
-    const arrived = await takeArrivedReceipts(tx, now, batchSize);
+    const arrived = await takeArrivedReceipts(tx, now, { limit: batchSize, paused });
     const known = arrived.filter((receipt): receipt is Known => receipt.message_id !== null);
     await changeMessages(
       call,

@@ -1,11 +1,12 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import type { Claim, DueRow, DueTable, Sql } from '@customer-platform/service-kit';
+import { type Claim, claimed, type DueRow, type DueTable, type Sql } from '@customer-platform/service-kit';
 
 export const inboundMessages: DueTable = {
   name: 'inbound_messages',
   key: { account_id: 'uuid', id: 'uuid' },
   due: 'due_at',
   attempts: 'tries',
+  error: 'last_error',
 };
 
 /** Inbound message to announce. */
@@ -22,7 +23,7 @@ export interface InboundRow extends DueRow {
 export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promise<InboundRow[]> {
   return await sql<InboundRow[]>`
     with due as (${due}), claimed as (
-      update inbound_messages m set due_at = ${leasedUntil}, tries = m.tries + 1 from due
+      update inbound_messages m set ${claimed(sql, inboundMessages, leasedUntil)} from due
       where m.account_id = due.account_id and m.id = due.id
       returning m.*
     )

@@ -70,16 +70,21 @@ const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
 const lookedAt = 6_000;
 
 /**
- * Locks and returns due receipts, firsts of their accounts before seconds and so on, in order of arrival; no other transaction gets them
+ * Locks and returns due receipts, none of the accounts `paused`, firsts of their accounts before seconds and so on, in order of arrival; no other transaction gets them
  * until this one ends. A receipt names the provider's id of its message, or the attempt's id, which is known even if the provider's
  * response was lost.
  */
-export async function takeArrivedReceipts(tx: Sql, now: Date, limit: number): Promise<ArrivedReceipt[]> {
+export async function takeArrivedReceipts(
+  tx: Sql,
+  now: Date,
+  { limit, paused }: { limit: number; paused: readonly string[] },
+): Promise<ArrivedReceipt[]> {
   return await tx<ArrivedReceipt[]>`
     with due as (
       select r.* from (
         select account_id, id, row_number() over (partition by account_id order by due_at, id) as nth, due_at
-        from (select account_id, id, due_at from arrived_receipts where due_at <= ${now} order by due_at, id limit ${lookedAt}) as looked
+        from (select account_id, id, due_at from arrived_receipts
+          where due_at <= ${now} and account_id <> all(${[...paused]}::uuid[]) order by due_at, id limit ${lookedAt}) as looked
         order by nth, due_at, id
       ) as ranked
       -- One by one through the primary key, and no more than are taken: a join would read the whole table.

@@ -123,7 +123,7 @@ it('the receipts of one account that wait do not go before those of another', as
     insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
     select ${shop.account.id}::uuid, 'sms', 'flood-' || n, 'read', ${future}, ${future}, ${future} - interval '1 hour' from generate_series(1, 5000) as n
     union all select ${other.id}::uuid, 'sms', 'one-' || n, 'read', ${future}, ${future}, ${future} from generate_series(1, 2) as n`;
-  const taken = await inTransaction(sql, (tx) => takeArrivedReceipts(tx, future, 200));
+  const taken = await inTransaction(sql, (tx) => takeArrivedReceipts(tx, future, { limit: 200, paused: [] }));
   expect(taken).toHaveLength(200);
   expect(taken.filter(({ account_id }) => account_id === other.id)).toHaveLength(2);
 });

@@ -10,6 +10,8 @@ export const dueAttempts: DueTable = {
   hasChannels: true,
   due: 'due_at',
   attempts: 'tries',
+  error: 'reason',
+  failed: (sql) => sql`tries > 0`,
 };
 
 /** A call of a provider that has begun: it is written so before the provider is called. */

@@ -1,4 +1,4 @@
-import { type Job, type ReportedQueue, RoundRobin } from '@customer-platform/service-kit';
+import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
@@ -8,16 +8,15 @@ const batchSize = 200;
 /** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
 const lostAfterMs = 45_000;
 
-export const fallbacks: ReportedQueue = { queue: 'fallbacks', rows: dueFallbacks };
-
 const batches = new RoundRobin(dueFallbacks, { limit: batchSize });
 
 /** Goes on with the next channel where nobody was reached in time. */
 export const fallBack: Job<MessagingResources> = {
   name: 'fall-back',
+  queue: { queue: 'fallbacks', rows: dueFallbacks },
   everyMs: 500,
-  async run(call) {
-    const { due: selection } = await batches.next(call.tx, call.now);
+  async run(call, { accounts: paused }) {
+    const { due: selection } = await batches.next(call.tx, call.now, paused);
     const due = await call.tx<DueFallback[]>`${selection}`;
     await changeMessages(
       call,

@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { Paused, Sql } from '@customer-platform/service-kit';
 
 export interface ReplayRow {
   account_id: string;
@@ -48,10 +48,11 @@ export async function findReplay(sql: Sql, accountId: string, endpointId: string
   return row;
 }
 
-/** Takes the running replay that has rested for longest; it is this transaction's until it ends. */
-export async function takeReplay(tx: Sql, now: Date) {
+/** Takes the running replay that has rested for longest, none of what operators paused; it is this transaction's until it ends. */
+export async function takeReplay(tx: Sql, now: Date, { accounts, endpoints }: Paused) {
   const [row] = await tx<ReplayRow[]>`
-    select ${columns(tx)} from replays where status = 'running' and rests_until <= ${now}
+    select ${columns(tx)} from replays where status = 'running' and rests_until <= ${now} and account_id <> all(${[...accounts]}::uuid[])
+      and endpoint_id <> all(${[...endpoints]}::uuid[])
     order by rests_until limit 1 for update skip locked`;
   return row;
 }

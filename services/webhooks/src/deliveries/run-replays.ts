@@ -1,5 +1,5 @@
-import type { Job, ReportedQueue, WorkCall } from '@customer-platform/service-kit';
-import { findEndpoint } from '../endpoints/endpoints.sql.ts';
+import type { Job, WorkCall } from '@customer-platform/service-kit';
+import { findEndpoint, isEndpointOf } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
 import { restartDeliveries } from './deliveries.sql.ts';
@@ -10,20 +10,20 @@ const batch = 100;
 const maxDue = 200;
 const restMs = 500;
 
-export const replays: ReportedQueue = {
-  queue: 'replays',
-  rows: { name: 'replays', due: 'rests_until', where: (sql) => sql`status = 'running'` },
-};
-
 /**
  * Goes on with one replay a round: makes its next deliveries due, with the place noted in the same transaction. It fails
  * where its endpoint is off or gone.
  */
 export const runReplays: Job<WebhookResources> = {
   name: 'run-replays',
+  queue: {
+    queue: 'replays',
+    rows: { name: 'replays', due: 'rests_until', where: (sql) => sql`status = 'running'`, endpoint: 'endpoint_id' },
+    hasEndpoint: isEndpointOf,
+  },
   everyMs: 500,
-  async run(call) {
-    const replay = await takeReplay(call.tx, call.now);
+  async run(call, paused) {
+    const replay = await takeReplay(call.tx, call.now, paused);
     if (!replay) return false;
     await goOn(replay, call);
     return true;

@@ -20,10 +20,15 @@ type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
  * Leases at most `limit` queues that are due or whose lease has run out, those of each account in turn but none of the accounts
- * passed over, and returns them together with the queues that this owner has already and that are due.
+ * and endpoints that are passed over, and returns them together with the queues that this owner has already and that are due.
  */
-export async function takeDueQueues(sql: Sql, owner: string, now: Date, limit: number, passedOver: string[]) {
-  const isTaken = sql`account_id <> all(${passedOver}::uuid[])`;
+export async function takeDueQueues(
+  sql: Sql,
+  owner: string,
+  now: Date,
+  { limit, accounts, endpoints }: { limit: number; accounts: readonly string[]; endpoints: readonly string[] },
+) {
+  const isTaken = sql`account_id <> all(${[...accounts]}::uuid[]) and endpoint_id <> all(${[...endpoints]}::uuid[])`;
   const queue = sql`${keyColumns(sql)}, version, endpoint_version as "endpointVersion"`;
   return await sql<DueQueue[]>`
     with candidate as (

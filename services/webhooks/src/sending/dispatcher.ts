@@ -7,9 +7,9 @@ import {
   DeadlineWatch,
   type Logger,
   meter,
-  type ReportedQueue,
+  type QueueSeat,
+  type Queues,
   type RunEnd,
-  reportQueue,
   type Timed,
   WakeLoop,
   waitUntil,
@@ -21,6 +21,7 @@ import type { HeldEndpoint } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import type { DueDelivery, TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
+import { deliveries } from './queued-deliveries.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import { tryDelivery } from './try-delivery.ts';
 
@@ -30,6 +31,7 @@ export type DispatcherOptions = {
   clock: () => Date;
   poster: Poster;
   accounts: AccountDirectory;
+  queues: Queues;
   schedule: RetrySchedule;
   secretKeys: SecretKeys;
   /** Tries under way at most to one endpoint. */
@@ -55,13 +57,8 @@ const endBatch = 1000;
 const stopMs = 5000;
 /** A queue whose endpoint's secret cannot be read is looked at again after this. */
 const unreadableRestMs = 60_000;
-/** The same of a queue whose account is suspended, once that is over. */
-const suspendedRestMs = 1000;
-
-const deliveries: ReportedQueue = {
-  queue: 'deliveries',
-  rows: { name: 'deliveries', due: 'next_try_at', where: (sql) => sql`status = 'pending'` },
-};
+/** The same of a queue that is paused or whose account is suspended, once that is over. */
+const restingMs = 500;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
@@ -78,7 +75,7 @@ export class Dispatcher {
   readonly #startable = new FairQueue<HeldEndpoint>();
   readonly #slots: AccountSlots;
   readonly #standings: AccountStandings;
-  readonly #running = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
+  readonly #tries = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
     running.isSlow = true;
     this.#slots.slowDown(running.accountId);
     this.#startReady();
@@ -86,13 +83,13 @@ export class Dispatcher {
   readonly #writer: OutcomeWriter;
   readonly #look: WakeLoop;
   readonly #upkeep: WakeLoop;
-  readonly #stopReport: () => void;
+  readonly #seat: QueueSeat;
   #isDueForLook = true;
   #lookedAt = 0;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
-    const { sql, clock, log, accounts, maxPerEndpoint, maxInFlight } = options;
+    const { sql, clock, log, accounts, queues, maxPerEndpoint, maxInFlight } = options;
     this.#options = options;
     const most = maxInFlight * 4;
     this.#slots = new AccountSlots(most);
@@ -105,7 +102,7 @@ export class Dispatcher {
     this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
     this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
-    this.#stopReport = reportQueue(options, { ...deliveries, running: () => this.#slots.running });
+    this.#seat = queues.open({ ...deliveries, running: () => this.#running(), changed: () => this.wake() });
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
       return undefined;
@@ -123,10 +120,10 @@ export class Dispatcher {
     this.#isStopping = true;
     await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
     await waitUntil(() => this.#slots.running === 0, stopMs);
-    this.#running.stop();
+    this.#tries.stop();
     await this.#writer.stop();
     await this.#queues.giveBackAll();
-    this.#stopReport();
+    this.#seat.close();
   }
 
   async #lookAndFetch(): Promise<undefined> {
@@ -144,12 +141,19 @@ export class Dispatcher {
     this.#startReady();
   }
 
-  /** Leases what is due, but nothing of an account that is suspended or at its bound, and gives up what is held of a suspended one. */
+  /**
+   * Leases what is due, but nothing that operators paused, nor of an account that is suspended or at its bound, and gives up what is held
+   * of what is paused or suspended.
+   */
   async #takeDue(): Promise<void> {
-    const suspended = new Set(this.#standings.suspended());
-    await this.#queues.takeDue([...suspended, ...this.#slots.atBound()]);
-    if (suspended.size === 0) return;
-    for (const held of this.#queues.all()) if (suspended.has(held.accountId)) held.giveUp(suspendedRestMs);
+    const { isWhole, ...paused } = this.#seat.paused();
+    const resting = new Set([...this.#standings.suspended(), ...paused.accounts]);
+    const { endpoints } = paused;
+    if (!isWhole) await this.#queues.takeDue({ accounts: [...resting, ...this.#slots.atBound()], endpoints });
+    if (!isWhole && resting.size + endpoints.length === 0) return;
+    for (const held of this.#queues.all()) {
+      if (isWhole || resting.has(held.accountId) || endpoints.includes(held.endpointId)) held.giveUp(restingMs);
+    }
   }
 
   #mayStart(accountId: string): boolean {
@@ -261,7 +265,7 @@ export class Dispatcher {
     held.busy.add(delivery.id);
     held.inFlight++;
     this.#slots.begin(accountId);
-    this.#running.watch(running);
+    this.#tries.watch(running);
     const outcome = await tryDelivery(delivery, held, this.#options);
     running.isOver = true;
     const end = endOf(outcome);
@@ -272,9 +276,17 @@ export class Dispatcher {
     this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
     tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
+    if (outcome.status !== 'delivered') this.#seat.failed(`${outcome.url}: ${outcome.error ?? outcome.httpStatus}`);
     this.#writer.add(outcome, held.failingSince);
     if (held.canStart()) this.#startable.add(held);
     this.#startReady();
+  }
+
+  #running() {
+    const busy = this.#queues.all().filter(({ inFlight }) => inFlight > 0);
+    return busy.map(({ accountId, endpointId, inFlight }) => {
+      return { account: accountId, endpoint: endpointId, running: inFlight };
+    });
   }
 
   #onWritten(outcomes: readonly TryOutcome[]): void {

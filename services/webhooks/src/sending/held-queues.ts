@@ -54,12 +54,12 @@ export class HeldQueues {
     if (this.#held.delete(held.endpointId)) this.#held.set(held.endpointId, held);
   }
 
-  /** Leases queues that are due, but none of the accounts passed over, and notes which of those held have become due again. */
-  async takeDue(passedOver: string[]): Promise<void> {
+  /** Leases queues that are due, but none of the accounts and endpoints that are passed over, and notes which of those held have become due again. */
+  async takeDue(passedOver: { accounts: readonly string[]; endpoints: readonly string[] }): Promise<void> {
     const { sql, clock, maxHeld } = this.#options;
     const now = clock();
     const room = Math.max(0, maxHeld - this.#held.size);
-    for (const queue of await takeDueQueues(sql, this.#owner, now, room, passedOver)) {
+    for (const queue of await takeDueQueues(sql, this.#owner, now, { limit: room, ...passedOver })) {
       const held = this.#held.get(queue.endpointId);
       if (held) {
         if (held.version !== queue.endpointVersion) held.forgetFetched();

@@ -1,0 +1,31 @@
+import { type AuditEntry, adminOperations } from '@customer-platform/contracts/accounts';
+import { fewBytes, formatInstant, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { implement } from '../admin-operation.ts';
+import { type AuditRow, hasChange, selectChanges } from './audit.sql.ts';
+
+/** Time after which a change without a reply counts as made: longer than any is waited for. */
+const unsettledMs = 60_000;
+
+/** Lists the changes that operators made, newest first. */
+export const listAudit = implement(adminOperations.listAudit, {
+  async handle({ tx, query, now }) {
+    const certainSince = new Date(now.getTime() - unsettledMs);
+    return await readPage(query, {
+      position: uuidPosition((id) => hasChange(tx, id)),
+      rows: (after, limit) => selectChanges(tx, query, { after, limit, certainSince }),
+      bytes: fewBytes,
+      item: toEntry,
+      cursor: 'id',
+    });
+  },
+});
+
+function toEntry({ at, account, before, after, ...row }: AuditRow): AuditEntry {
+  return {
+    ...row,
+    at: formatInstant(at, 'UTC'),
+    ...(account && { account }),
+    ...(before && { before }),
+    ...(after && { after }),
+  };
+}

@@ -1,0 +1,60 @@
+import type { AuditEntry } from '@customer-platform/contracts/accounts';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import type { Sql } from '@customer-platform/service-kit';
+import { confirmChange, type Difference, deleteChange, insertChange } from './audit.sql.ts';
+
+/** Part of a call that says who acts, and when; at the control plane an account's name is that of the operator. */
+interface Acting {
+  account: AccountContext;
+  now: Date;
+}
+
+/** What is changed, in the words of the audit log. */
+export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
+  account?: string | undefined;
+}
+
+/** Records a change of the gateway's own data, in its transaction. */
+export async function recordChange(
+  call: Acting & { tx: Sql },
+  changed: Changed,
+  difference: Difference = {},
+): Promise<void> {
+  const change = { ...changed, actor: call.account.name, at: call.now };
+  await insertChange(call.tx, change, difference, true);
+}
+
+/** The result of a change elsewhere; `isChanged` says that there was one. */
+export interface Done<Result> extends Difference {
+  isChanged: boolean;
+  result: Result;
+}
+
+/**
+ * Makes a change elsewhere and records it: it is noted first, so that none is made without a record. Where nothing was changed, or it was
+ * refused, the note is deleted; where nobody knows, since there was no reply, it stays.
+ */
+export async function recordAround<Result>(
+  call: Acting & { sql: Sql },
+  changed: Changed,
+  work: () => Promise<Done<Result>>,
+): Promise<Result> {
+  const { sql } = call;
+  const id = await insertChange(sql, { ...changed, actor: call.account.name, at: call.now }, {}, false);
+  try {
+    const { isChanged, result, ...difference } = await work();
+    if (isChanged) await confirmChange(sql, id, difference);
+    else await deleteChange(sql, id);
+    return result;
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) await deleteChange(sql, id);
+    throw error;
+  }
+}
+
+/** Returns those fields of two records that differ. */
+export function differenceOf(before: Record<string, unknown>, after: Record<string, unknown>): Difference {
+  const names = Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const pick = (record: Record<string, unknown>) => Object.fromEntries(names.map((name) => [name, record[name]]));
+  return { before: pick(before), after: pick(after) };
+}

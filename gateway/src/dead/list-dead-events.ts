@@ -1,0 +1,36 @@
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import { type DeadRecord, type ServiceName, serviceNames } from '@customer-platform/contracts/core';
+import { fewBytes, readPage } from '@customer-platform/service-kit';
+import { implement } from '../admin-operation.ts';
+import { gone, serviceNamed } from '../operators/services.ts';
+import { findDeadEvent, toDeadEvent } from './find-dead-event.ts';
+
+type Row = DeadRecord & { service: ServiceName };
+
+/** Lists the dead events of all services, newest first. Throws 503 where a service does not reply: a list that lacks some would mislead. */
+export const listDeadEvents = implement(adminOperations.listDeadEvents, {
+  async handle({ query, resources: { services } }) {
+    const { queue, account } = query;
+    const among = query.service ? [serviceNamed(query.service)] : serviceNames;
+    const filter = { ...(queue && { queue }), ...(account && { account }) };
+    return await readPage(query, {
+      position: async (cursor) => (await findDeadEvent(services, cursor))?.dead,
+      async rows(after, limit): Promise<Row[]> {
+        const before = after && { deadAt: after.deadAt, id: after.id };
+        const { replies, gone: silent } = await services.askEach(
+          'listDeadEvents',
+          { ...filter, ...(before && { before }), limit },
+          among,
+        );
+        if (silent.length > 0) throw gone(silent[0]!);
+        return replies
+          .flatMap(({ service, reply }) => reply.data.map((dead) => ({ ...dead, service })))
+          .sort((a, b) => b.deadAt.localeCompare(a.deadAt) || b.id.localeCompare(a.id))
+          .slice(0, limit);
+      },
+      bytes: fewBytes,
+      item: ({ service, ...dead }) => toDeadEvent(service, dead),
+      cursor: 'id',
+    });
+  },
+});

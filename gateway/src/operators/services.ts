@@ -1,0 +1,88 @@
+import {
+  ApiError,
+  describeProcess,
+  type InternalRequest,
+  operatorRequests,
+  type ProcessReport,
+  type ServiceName,
+  serviceNames,
+} from '@customer-platform/contracts/core';
+import { type Bus, serviceUnavailable } from '@customer-platform/service-kit';
+import type { z } from 'zod';
+
+/** Account of requests that no account asks for. */
+const operatorId = '00000000-0000-0000-0000-000000000000';
+/** Time in which a service replies, or is gone. */
+const replyMs = 1_000;
+/** Time in which a change is made. */
+const changeMs = 10_000;
+/** Time after which a process that is silent is not waited for any more. */
+const forgottenMs = 15_000;
+
+type Requests = ReturnType<typeof operatorRequests<ServiceName>>;
+type InputOf<Request> = Request extends InternalRequest<string, infer Input> ? z.input<Input> : never;
+type ReplyOf<Request> = Request extends InternalRequest<string, z.ZodType, infer Reply> ? z.output<Reply> : never;
+
+/** Asks services and their processes what operators want to know or change. */
+export class Services {
+  readonly #bus: Bus;
+  /** When each process was last heard of. */
+  readonly #heardAtMs = new Map<string, number>();
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+  }
+
+  /** Returns what a service replies. Throws 503 where it does not within 1 s, or 10 s for a change. */
+  async ask<Key extends keyof Requests>(
+    service: ServiceName,
+    key: Key,
+    input: InputOf<Requests[Key]>,
+    isChange: 'change' | 'read' = 'read',
+  ): Promise<ReplyOf<Requests[Key]>> {
+    const request = operatorRequests(service)[key] as InternalRequest;
+    const reply = await this.#bus.ask(request, operatorId, input, isChange === 'change' ? changeMs : replyMs);
+    return reply as ReplyOf<Requests[Key]>;
+  }
+
+  /** Asks every service of `among`; returns the replies, and the services that are gone. */
+  async askEach<Key extends keyof Requests>(
+    key: Key,
+    input: InputOf<Requests[Key]>,
+    among: readonly ServiceName[] = serviceNames,
+  ) {
+    const replies = await Promise.all(
+      among.map(async (service) => {
+        const reply = await this.ask(service, key, input).catch(() => undefined);
+        return reply === undefined ? undefined : { service, reply };
+      }),
+    );
+    const here = replies.filter((one) => one !== undefined);
+    return { replies: here, gone: among.filter((name) => !here.some(({ service }) => service === name)) };
+  }
+
+  /** Returns every process that replies within 1 s, with what of `queue` runs there. */
+  async processes(queue?: { service: ServiceName; queue: string }): Promise<ProcessReport[]> {
+    const sinceMs = performance.now() - forgottenMs;
+    for (const [instance, atMs] of this.#heardAtMs) if (atMs < sinceMs) this.#heardAtMs.delete(instance);
+    const isComplete = (replies: readonly ProcessReport[]) => {
+      const instances = new Set(replies.map(({ instance }) => instance));
+      const services = new Set(replies.map(({ service }) => service));
+      return services.size === serviceNames.length && this.#heardAtMs.keys().every((known) => instances.has(known));
+    };
+    const replies = await this.#bus.askAll(describeProcess, queue ? { queue } : {}, { isComplete, timeoutMs: replyMs });
+    for (const { instance } of replies) this.#heardAtMs.set(instance, performance.now());
+    return replies;
+  }
+}
+
+/** Returns the service of this name. Throws 404, which says which there are. */
+export function serviceNamed(name: string): ServiceName {
+  const service = serviceNames.find((known) => known === name);
+  if (!service) throw new ApiError('not_found', `There is no service ${name}; there are: ${serviceNames.join(', ')}`);
+  return service;
+}
+
+/** The refusal of a request for a service that is gone. */
+export const gone = (service: ServiceName) =>
+  serviceUnavailable(`${service} does not respond; try again once it is running`);

@@ -1,0 +1,51 @@
+import type { AuditEntry } from '@customer-platform/contracts/accounts';
+import { ApiError, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
+import type { PrefetchCall } from '@customer-platform/service-kit';
+import { findAccountRow } from '../accounts/accounts.sql.ts';
+import { type Done, recordAround } from '../audit/record-change.ts';
+import { type Services, serviceNamed } from '../operators/services.ts';
+
+/** A part of a queue, as a path and a body name it. */
+interface Named {
+  params: { service: string; queue: string };
+  body: { account?: string | undefined; endpoint?: string | undefined };
+}
+
+/** A service's reply to a change. */
+type Reply = Awaited<ReturnType<typeof Services.prototype.ask<'pauseQueue'>>>;
+
+/** Changes a part of a queue in its service, and records that. Throws what it is refused with. */
+export async function changeQueue(
+  call: PrefetchCall,
+  { params, body }: Named,
+  action: AuditEntry['action'],
+  change: (service: ServiceName, part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
+): Promise<number> {
+  const service = serviceNamed(params.service);
+  const { account, endpoint } = body;
+  if (account && !(await findAccountRow(call.sql, account))) {
+    throw new ApiError('not_found', `There is no account ${account}`);
+  }
+  const part: QueuePart = { queue: params.queue, ...(account && { account }), ...(endpoint && { endpoint }) };
+  const target = `${service}/${params.queue}`;
+  return await recordAround(call, { action, target, account }, async () => {
+    const { matched, queues, refusal, before, after } = await change(service, part);
+    if (queues) throw noSuchQueue(service, params.queue, queues);
+    if (refusal === 'unknown_endpoint') throw new ApiError('not_found', `There is no endpoint ${endpoint}`);
+    if (refusal === 'no_endpoints') {
+      const message = `endpoint must be left out: ${target} has no endpoints`;
+      throw new ApiError('invalid_request', message, { field: 'endpoint' });
+    }
+    return {
+      isChanged: matched > 0,
+      result: matched,
+      ...(before && { before: { ...body, ...before } }),
+      ...(after && { after }),
+    };
+  });
+}
+
+/** The refusal for a queue that is not there: it says which are. */
+export function noSuchQueue(service: ServiceName, queue: string, queues: readonly string[]): ApiError {
+  return new ApiError('not_found', `${service} has no queue ${queue}; it has: ${[...queues].sort().join(', ')}`);
+}

@@ -1,0 +1,15 @@
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import { implement } from '../admin-operation.ts';
+import { changeQueue } from './change-queue.ts';
+
+/** Lifts the pause of a queue, or of a part of it. */
+export const resumeQueue = implement(adminOperations.resumeQueue, {
+  async handle({ params, body, prefetch, resources: { services } }) {
+    prefetch((call) =>
+      changeQueue(call, { params, body }, 'queues.resume', (service, part) =>
+        services.ask(service, 'resumeQueue', part, 'change'),
+      ),
+    );
+    return undefined;
+  },
+});

@@ -1,0 +1,16 @@
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import { implement } from '../admin-operation.ts';
+import { changeQueue } from './change-queue.ts';
+
+/** Has what waits after a failure run now. */
+export const retryQueue = implement(adminOperations.retryQueue, {
+  async handle({ params, body, prefetch, resources: { services } }) {
+    const matched = prefetch((call) =>
+      changeQueue(call, { params, body }, 'queues.retry', async (service, part) => {
+        const reply = await services.ask(service, 'retryQueue', part, 'change');
+        return { ...reply, after: { ...body, matched: reply.matched } };
+      }),
+    );
+    return { matched };
+  },
+});

@@ -1,0 +1,85 @@
+import type { DeadRecord } from '@customer-platform/contracts/core';
+import type { Sql } from '../database.ts';
+import { noAccount } from '../failed-events.sql.ts';
+
+const columns = (sql: Sql) => sql`
+  id, queue, subject, nullif(account_id, ${noAccount}) as account, kind, reason, tries, octet_length(bytes) as "sizeBytes",
+  first_at as "firstAt", dead_at as "deadAt"`;
+
+type DeadRow = Omit<DeadRecord, 'firstAt' | 'deadAt'> & { firstAt: Date; deadAt: Date };
+
+/** Returns dead events, newest first, those that died before `before`. */
+export async function selectDeadEvents(
+  sql: Sql,
+  filter: { queue?: string | undefined; account?: string | undefined },
+  before: { deadAt: string; id: string } | undefined,
+  limit: number,
+): Promise<DeadRecord[]> {
+  const { queue, account } = filter;
+  const rows = await sql<DeadRow[]>`
+    select ${columns(sql)} from failed_events
+    where dead_at is not null ${queue ? sql`and queue = ${queue}` : sql``} ${account ? sql`and account_id = ${account}` : sql``}
+      ${before ? sql`and (dead_at, id) < (${before.deadAt}::timestamptz, ${before.id}::uuid)` : sql``}
+    order by dead_at desc, id desc limit ${limit}`;
+  return rows.map(toRecord);
+}
+
+/** Returns a dead event with its headers; undefined where there is none. */
+export async function selectDeadEvent(sql: Sql, id: string) {
+  const [row] = await sql<(DeadRow & { headers: Record<string, string> })[]>`
+    select ${columns(sql)}, headers from failed_events where id = ${id} and dead_at is not null`;
+  return row && { ...toRecord(row), headers: row.headers };
+}
+
+/** Returns part of a dead event's bytes, from `offset` on. */
+export async function selectDeadBytes(
+  sql: Sql,
+  id: string,
+  { offset, length }: { offset: number; length: number },
+): Promise<Buffer | undefined> {
+  const [row] = await sql<{ part: Buffer }[]>`
+    select substring(bytes from ${offset + 1} for ${length}) as part from failed_events where id = ${id} and dead_at is not null`;
+  return row?.part;
+}
+
+/** Dead events: one, or those of a queue, or of an account in it. */
+export interface DeadPart {
+  id?: string | undefined;
+  queue?: string | undefined;
+  account?: string | undefined;
+}
+
+const isOfPart = (sql: Sql, { id, queue, account }: DeadPart) => sql`
+  dead_at is not null ${id ? sql`and id = ${id}` : sql``} ${queue ? sql`and queue = ${queue}` : sql``}
+  ${account ? sql`and account_id = ${account}` : sql``}`;
+
+/**
+ * Has dead events taken again, their tries from the start: what dies again is a new one. Those that the bus would not carry go back to the
+ * outbox. Returns how many.
+ */
+export async function requeueDeadEvents(tx: Sql, part: DeadPart, now: Date): Promise<number> {
+  const [requeued] = await tx<{ matched: number }[]>`
+    with gone as (delete from failed_events where ${isOfPart(tx, part)} returning *), taken as (
+      insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, due_at)
+      select account_id, queue, subject, kind, headers, bytes, reason, 0, ${now}, ${now} from gone where queue <> 'outbox'
+    ), published as (
+      insert into outbox (account_id, sequence, id, kind, audience, envelope, trace, created_at)
+      overriding system value
+      select account_id, (headers ->> 'Event-Sequence')::bigint, (headers ->> 'Nats-Msg-Id')::uuid, kind,
+        split_part(subject, '.', 3), convert_from(bytes, 'UTF8'),
+        nullif(headers - '{Event-Sequence,Nats-Msg-Id}'::text[], '{}'), ${now}
+      from gone where queue = 'outbox'
+    )
+    select count(*)::float8 as matched from gone`;
+  return requeued!.matched;
+}
+
+/** Deletes a dead event; returns how many that were. */
+export async function deleteDeadEvent(tx: Sql, id: string): Promise<number> {
+  const deleted = await tx`delete from failed_events where id = ${id} and dead_at is not null`;
+  return deleted.count;
+}
+
+function toRecord({ firstAt, deadAt, ...record }: DeadRow): DeadRecord {
+  return { ...record, firstAt: firstAt.toISOString(), deadAt: deadAt.toISOString() };
+}

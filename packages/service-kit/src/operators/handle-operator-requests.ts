@@ -1,0 +1,115 @@
+import { operatorRequests, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
+import type { Sql } from '../database.ts';
+import type { Logger } from '../logging.ts';
+import { requestRepublication } from '../outbox.sql.ts';
+import { type BoundRequest, handleRequest, type RequestCall } from '../requests.ts';
+import {
+  deleteDeadEvent,
+  requeueDeadEvents,
+  selectDeadBytes,
+  selectDeadEvent,
+  selectDeadEvents,
+} from './dead-events.sql.ts';
+import { deletePause, insertPause } from './pauses.sql.ts';
+import { maxMoved, resumeFailedEvents } from './queues.sql.ts';
+import type { Queues } from './queues.ts';
+
+/** Bytes of a dead event in one reply, which is a message of the bus. */
+const partBytes = 524_288;
+
+type Handled = BoundRequest<undefined>;
+type Context = { service: ServiceName; queues: Queues; log: Logger };
+
+/** Handles what operators ask of a service: the same in each. */
+export function handleOperatorRequests(context: Context): Handled[] {
+  return [...handleQueues(context), ...handleDeadEvents(context)];
+}
+
+function handleQueues({ service, queues, log }: Context): Handled[] {
+  const requests = operatorRequests(service);
+  return [
+    handleRequest(requests.measureQueues, async () => ({ queues: await queues.measure() })),
+    handleRequest(requests.measureShares, async (_, { queue, by }) => ({ shares: await queues.shares(queue, by) })),
+    handleRequest(requests.pauseQueue, async (call, { reason, actor, ...part }) => {
+      const refusal = await refusalOf(queues, call, part);
+      if (refusal) return refusal;
+      const isNew = await call.change(({ tx, now }) => insertPause(tx, part, { reason, actor, at: now }));
+      if (isNew) queues.pauses.announce();
+      return { matched: Number(isNew) };
+    }),
+    handleRequest(requests.resumeQueue, async (call, part) => {
+      const refusal = await refusalOf(queues, call, part);
+      if (refusal) return refusal;
+      const before = await call.change(({ tx }) => deletePause(tx, part));
+      if (!before) return { matched: 0 };
+      const round = async (tx: Sql, now: Date) => (await resumeFailedEvents(tx, now)) === maxMoved;
+      await inRounds(call, { queues, log }, round);
+      return { matched: 1, before };
+    }),
+    handleRequest(requests.retryQueue, async (call, part) => {
+      const refusal = await refusalOf(queues, call, part);
+      if (refusal) return refusal;
+      const matched = await queues.countFailed(part);
+      await inRounds(call, { queues, log }, (tx, now) => queues.retrySome(tx, part, now));
+      return { matched };
+    }),
+  ];
+}
+
+function handleDeadEvents({ service, queues }: Context): Handled[] {
+  const requests = operatorRequests(service);
+  return [
+    handleRequest(requests.listDeadEvents, async ({ sql }, { before, limit, ...filter }) => ({
+      data: await selectDeadEvents(sql, filter, before, limit),
+    })),
+    handleRequest(requests.findDeadEvent, async ({ sql }, { id }) => ({
+      dead: (await selectDeadEvent(sql, id)) ?? null,
+    })),
+    handleRequest(requests.readDeadBytes, async ({ sql }, { id, offset }) => {
+      const part = await selectDeadBytes(sql, id, { offset, length: partBytes });
+      return { bytes: part?.toString('base64') ?? '' };
+    }),
+    handleRequest(requests.requeueDeadEvents, async ({ change }, part) => {
+      if (part.queue !== undefined && !queues.get(part.queue)) return { matched: 0, queues: queues.names };
+      const matched = await change(({ tx, now }) => requeueDeadEvents(tx, part, now));
+      if (matched > 0) queues.pauses.announce();
+      return { matched };
+    }),
+    handleRequest(requests.dropDeadEvent, async ({ change }, { id }) => {
+      return { matched: await change(({ tx }) => deleteDeadEvent(tx, id)) };
+    }),
+    handleRequest(requests.republishEvents, async ({ change }, { since }) => {
+      return { matched: await change(({ tx }) => requestRepublication(tx, new Date(since))) };
+    }),
+  ];
+}
+
+/** Returns why a part of a queue cannot be changed, undefined where it can. */
+async function refusalOf(queues: Queues, { sql }: RequestCall<undefined>, part: QueuePart) {
+  const queue = queues.get(part.queue);
+  if (!queue) return { matched: 0, queues: queues.names };
+  if (part.endpoint === undefined) return undefined;
+  if (!queue.hasEndpoint) return { matched: 0, refusal: 'no_endpoints' as const };
+  return (await queue.hasEndpoint(sql, part)) ? undefined : { matched: 0, refusal: 'unknown_endpoint' as const };
+}
+
+/**
+ * Repeats a round, each in a transaction of its own, until it returns false: the first before the reply, the others after it, since there
+ * may be millions of rows. If the process ends meanwhile, the operator finds the rest where it was.
+ */
+async function inRounds(
+  { change }: RequestCall<undefined>,
+  { queues, log }: Pick<Context, 'queues' | 'log'>,
+  round: (tx: Sql, now: Date) => Promise<boolean>,
+): Promise<void> {
+  const once = async () => {
+    const hasMore = await change(({ tx, now }) => round(tx, now));
+    queues.pauses.announce();
+    return hasMore;
+  };
+  if (!(await once())) return;
+  const rest = async () => {
+    while (await once());
+  };
+  rest().catch((error: unknown) => log.error({ err: error }, 'what an operator asked for was done in part'));
+}

@@ -1,0 +1,80 @@
+import type { Bus } from '../bus.ts';
+import type { Database } from '../database.ts';
+import type { Logger } from '../logging.ts';
+import { WakeLoop } from '../wake-loop.ts';
+import { selectPauses } from './pauses.sql.ts';
+
+/** Part of a queue that operators paused. */
+export interface Paused {
+  isWhole: boolean;
+  accounts: readonly string[];
+  endpoints: readonly string[];
+}
+
+export const nothingPaused: Paused = { isWhole: false, accounts: [], endpoints: [] };
+/** Poll interval: finds what no news told of, since the bus was unavailable. */
+const pollMs = 10_000;
+const slowestRetryMs = 10_000;
+const topic = 'queues';
+
+/** The pauses of one service's queues, as every process of it knows them: from its table, read again whenever one changes. */
+export class Pauses {
+  readonly #sql: Database;
+  readonly #bus: Bus;
+  readonly #service: string;
+  readonly #loop: WakeLoop;
+  readonly #watchers = new Set<() => void>();
+  #byQueue = new Map<string, Paused>();
+
+  /** Reads them once; throws where the database is unavailable. */
+  static async open(sql: Database, bus: Bus, { service, log }: { service: string; log: Logger }): Promise<Pauses> {
+    const pauses = new Pauses(sql, bus, { service, log });
+    await pauses.#read();
+    return pauses;
+  }
+
+  private constructor(sql: Database, bus: Bus, { service, log }: { service: string; log: Logger }) {
+    this.#sql = sql;
+    this.#bus = bus;
+    this.#service = service;
+    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.#read());
+    bus.listen(topic, (changed) => {
+      if (changed === service) this.#loop.wake();
+    });
+  }
+
+  /** Returns what of a queue is paused now. */
+  of(queue: string): Paused {
+    return this.#byQueue.get(queue) ?? nothingPaused;
+  }
+
+  /** Calls `hear` whenever an operator changed something of a queue; returns a function that ends it. */
+  onChange(hear: () => void): () => void {
+    this.#watchers.add(hear);
+    return () => this.#watchers.delete(hear);
+  }
+
+  /** Tells every process of the service that an operator changed something: after the commit. */
+  announce(): void {
+    this.#loop.wake();
+    this.#bus.announce(topic, this.#service);
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  async #read(): Promise<false> {
+    const byQueue = new Map<string, { isWhole: boolean; accounts: string[]; endpoints: string[] }>();
+    for (const { queue, account, endpoint } of await selectPauses(this.#sql)) {
+      const paused = byQueue.get(queue) ?? { isWhole: false, accounts: [], endpoints: [] };
+      byQueue.set(queue, paused);
+      if (endpoint) paused.endpoints.push(endpoint);
+      else if (account) paused.accounts.push(account);
+      else paused.isWhole = true;
+    }
+    this.#byQueue = byQueue;
+    for (const hear of this.#watchers) hear();
+    return false;
+  }
+}

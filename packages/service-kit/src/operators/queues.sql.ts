@@ -1,0 +1,132 @@
+import type { MeasuredShare, QueuePart } from '@customer-platform/contracts/core';
+import type { Sql } from '../database.ts';
+import { type Fragment, filter, type QueueRows } from '../due-work/due-rows.ts';
+import { noAccount } from '../failed-events.sql.ts';
+
+/** Entries of a queue. */
+export interface Depth {
+  /** Due, paused ones included. */
+  ready: number;
+  /** Due later; those included that run under a lease. */
+  later?: number;
+  dead?: number;
+  oldest: Date | null;
+}
+
+const maxShares = 100;
+
+/** Counts the rows of a queue. */
+export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise<Depth> {
+  const due = sql(rows.due);
+  const [depth] = await sql<Depth[]>`
+    select count(*) filter (where ${due} <= ${now})::float8 as ready, count(*) filter (where ${due} > ${now})::float8 as later,
+      min(${due}) as oldest
+    from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}`;
+  return depth!;
+}
+
+/** Columns that count the failed events of a group. What a pause holds is due, however late its due time. */
+const failedDepth = (sql: Sql, now: Date) => sql`
+  count(*) filter (where dead_at is null and (due_at <= ${now} or due_at = 'infinity'))::float8 as ready,
+  count(*) filter (where due_at > ${now} and due_at <> 'infinity')::float8 as later,
+  count(*) filter (where dead_at is not null)::float8 as dead,
+  min(case when due_at = 'infinity' then first_at else due_at end) as oldest`;
+
+/** Counts the failed events of each queue. */
+export async function measureFailedEvents(sql: Sql, now: Date): Promise<Map<string, Depth>> {
+  const rows = await sql<(Depth & { queue: string })[]>`
+    select queue, ${failedDepth(sql, now)} from failed_events group by queue`;
+  return new Map(rows.map((row) => [row.queue, row]));
+}
+
+type ShareRow = Omit<MeasuredShare, 'oldestAt' | 'failingSince'> & { oldest: Date | null };
+
+/** Counts the rows of a queue by account or endpoint, deepest first, 100 at most. */
+export async function selectShares(
+  sql: Sql,
+  rows: QueueRows,
+  { now, by }: { now: Date; by: 'account' | 'endpoint' },
+): Promise<MeasuredShare[]> {
+  const due = sql(rows.due);
+  const endpoint = by === 'endpoint' && rows.endpoint ? sql(rows.endpoint) : sql`null::uuid`;
+  const error = rows.error ? sql`max(${sql(rows.error)})` : sql`null::text`;
+  const shares = await sql<ShareRow[]>`
+    select account_id as account, ${endpoint} as endpoint, count(*) filter (where ${due} <= ${now})::float8 as ready,
+      count(*) filter (where ${due} > ${now})::float8 as later, 0 as dead, min(${due}) as oldest, ${error} as "lastError"
+    from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}
+    group by 1, 2 order by count(*) desc, account_id, 2 limit ${maxShares}`;
+  return shares.map(toShare);
+}
+
+/** Counts the failed events of a queue by account, deepest first, 100 at most. */
+export async function selectSharesOfFailedEvents(sql: Sql, queue: string, now: Date): Promise<MeasuredShare[]> {
+  const shares = await sql<ShareRow[]>`
+    select account_id as account, null::uuid as endpoint, ${failedDepth(sql, now)}, max(reason) as "lastError"
+    from failed_events where queue = ${queue} and account_id <> ${noAccount}
+    group by account_id order by count(*) desc, account_id limit ${maxShares}`;
+  return shares.map(toShare);
+}
+
+function toShare({ oldest, ...share }: ShareRow): MeasuredShare {
+  return { ...share, oldestAt: oldest?.toISOString() ?? null, failingSince: null };
+}
+
+const isOfPart = (sql: Sql, { account, endpoint }: QueuePart, endpointColumn?: string): Fragment =>
+  sql`${account ? sql`and account_id = ${account}` : sql``} ${endpoint && endpointColumn ? sql`and ${sql(endpointColumn)} = ${endpoint}` : sql``}`;
+
+/** Rows that one statement of a retry or a resume changes. */
+export const maxMoved = 5_000;
+
+/** Counts the rows that wait after a failure. */
+export async function countFailedRows(sql: Sql, rows: QueueRows, part: QueuePart, now: Date): Promise<number> {
+  const [counted] = await sql<{ count: number }[]>`
+    select count(*) from ${sql(rows.name)} where ${isRetryable(sql, rows, part, now)}`;
+  return counted!.count;
+}
+
+/** Has rows that wait after a failure run now, at most `maxMoved`; returns how many. */
+export async function retryRows(tx: Sql, rows: QueueRows, part: QueuePart, now: Date): Promise<number> {
+  const retried = await tx`
+    update ${tx(rows.name)} set ${tx(rows.due)} = ${now}
+    where ctid = any(array(
+      select ctid from ${tx(rows.name)} where ${isRetryable(tx, rows, part, now)} limit ${maxMoved} for update skip locked))`;
+  return retried.count;
+}
+
+const isRetryable = (sql: Sql, rows: QueueRows, part: QueuePart, now: Date) => sql`
+  ${sql(rows.due)} > ${now} and ${rows.failed!(sql)} ${filter(sql, rows)} ${isOfPart(sql, part, rows.endpoint)}`;
+
+/** Failed events of a consumer, as rows that an operator may retry: what a pause holds goes on with its end. */
+export const failedEventsOf = (queue: string): QueueRows => ({
+  name: 'failed_events',
+  due: 'due_at',
+  where: (sql) => sql`queue = ${queue} and dead_at is null and due_at <> 'infinity'`,
+  failed: (sql) => sql`last_error is not null`,
+});
+
+/** Has failed events run now that no pause holds any more, at most `maxMoved`; returns how many. */
+export async function resumeFailedEvents(tx: Sql, now: Date): Promise<number> {
+  const resumed = await tx`
+    update failed_events set due_at = ${now}
+    where ctid = any(array(
+      select f.ctid from failed_events f
+      where f.dead_at is null and f.due_at = 'infinity' and not exists (
+        select from queue_pauses p where p.queue = f.queue and p.account_id in (f.account_id, ${noAccount}) and p.endpoint_id = ${noAccount})
+      limit ${maxMoved} for update skip locked))`;
+  return resumed.count;
+}
+
+/** Has this process report the depth of the service's queues, unless another does; returns whether it does. */
+export async function takeReporter(sql: Sql, holder: string, ms: number): Promise<boolean> {
+  const taken = await sql`
+    insert into reporters as r (name, holder, held_until) values ('queues', ${holder}, now() + make_interval(secs => ${ms / 1000}))
+    on conflict (account_id, name) do update set holder = excluded.holder, held_until = excluded.held_until
+    where r.holder = excluded.holder or r.held_until < now()`;
+  return taken.count === 1;
+}
+
+/** Returns the name of the migration that was applied last. */
+export async function selectLastMigration(sql: Sql): Promise<string> {
+  const [last] = await sql<{ name: string }[]>`select name from migrations order by applied_at desc, name desc limit 1`;
+  return last?.name ?? '';
+}

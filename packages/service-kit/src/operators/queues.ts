@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import type { MeasuredQueue, MeasuredShare, QueuePart } from '@customer-platform/contracts/core';
+import type { Bus } from '../bus.ts';
+import type { Database, Sql } from '../database.ts';
+import type { QueueRows } from '../due-work/due-rows.ts';
+import { textOf } from '../due-work/due-work.ts';
+import type { Logger } from '../logging.ts';
+import { meter } from '../telemetry.ts';
+import { selectPauses } from './pauses.sql.ts';
+import { type Paused, Pauses } from './pauses.ts';
+import {
+  countFailedRows,
+  type Depth,
+  failedEventsOf,
+  maxMoved,
+  measureFailedEvents,
+  measureRows,
+  retryRows,
+  selectLastMigration,
+  selectShares,
+  selectSharesOfFailedEvents,
+  takeReporter,
+} from './queues.sql.ts';
+
+/** Entries of an account, or of one of its endpoints, that run in this process. */
+export interface RunningShare {
+  account: string;
+  endpoint?: string;
+  running: number;
+}
+
+/** A queue as operators see it, whoever works on it: the engine, a job in batches, a consumer, or a scheduler of its own. */
+export interface ReportedQueue {
+  queue: string;
+  /** Its rows; a consumer's entries are on the bus, and those that failed are failed events under its name. */
+  rows?: QueueRows;
+  /** A row that runs is due later, at the end of its lease. */
+  hasLeases?: boolean;
+  /** Events that failed under the queue's name belong to it. */
+  hasFailedEvents?: boolean;
+  /** Returns what runs in this process. */
+  running?(): readonly RunningShare[];
+  /** Returns the entries that wait on the bus; undefined where it is unavailable. */
+  pending?(): Promise<Pick<Depth, 'ready' | 'oldest'> | undefined>;
+  /** Adds to parts what the rows themselves do not say. */
+  describe?(sql: Sql, shares: MeasuredShare[]): Promise<MeasuredShare[]>;
+  /** Returns whether the endpoint is there. */
+  hasEndpoint?(sql: Sql, part: QueuePart): Promise<boolean>;
+  /** Has rows that wait after a failure run now, at most `maxMoved`, and returns how many: where more than their due time has to change. */
+  retry?: typeof retryRows;
+  /** Says that an operator paused, resumed or retried something. */
+  changed?(): void;
+}
+
+/** A queue's last error in this process. */
+export interface LastError {
+  text: string;
+  at: Date;
+}
+
+/** The part of a queue that its worker needs to know. */
+export interface QueueSeat {
+  /** Returns what operators paused of it. */
+  paused(): Paused;
+  /** Takes note of an error, for operators to see. */
+  failed(error: unknown): void;
+  /** Takes the queue off the list. */
+  close(): void;
+}
+
+const gauges = {
+  'queue.ready': { description: 'Entries that are due, by queue; paused ones included.' },
+  'queue.waiting': { description: 'Entries that are due later, by queue.' },
+  'queue.dead': { description: 'Events that were given up, by queue.' },
+  'queue.lag': { unit: 's', description: 'Age of the oldest entry that is due, by queue.' },
+};
+/** Longer than the time between two collections of metrics: the reporter stays the same while it lives. */
+const reporterMs = 90_000;
+
+/** The queues of one process: what operators and metrics see of them, and what they change. */
+export class Queues {
+  readonly pauses: Pauses;
+  readonly #sql: Database;
+  readonly #clock: () => Date;
+  readonly #queues = new Map<string, ReportedQueue>();
+  readonly #lastErrors = new Map<string, LastError>();
+  /** Name of the last migration of the service's schema. */
+  readonly lastMigration: string;
+  readonly #instance = randomUUID();
+  readonly #stopReport: () => void;
+  readonly #stopHearing: () => void;
+
+  /** Reads the pauses; throws where the database is unavailable. */
+  static async open(
+    sql: Database,
+    bus: Bus,
+    options: { service: string; log: Logger; clock: () => Date },
+  ): Promise<Queues> {
+    const pauses = await Pauses.open(sql, bus, options);
+    return new Queues(sql, options.clock, { pauses, lastMigration: await selectLastMigration(sql) });
+  }
+
+  private constructor(
+    sql: Database,
+    clock: () => Date,
+    { pauses, lastMigration }: { pauses: Pauses; lastMigration: string },
+  ) {
+    this.#sql = sql;
+    this.#clock = clock;
+    this.pauses = pauses;
+    this.lastMigration = lastMigration;
+    this.#stopHearing = pauses.onChange(() => {
+      for (const queue of this.#queues.values()) queue.changed?.();
+    });
+    this.#stopReport = meter.observe(gauges, async (observe) => {
+      // One process of the service says it: the sum over all is right.
+      if (!(await takeReporter(sql, this.#instance, reporterMs))) return;
+      const now = clock().getTime();
+      for (const { queue, ready, later, hasLeases, dead, oldestAt } of await this.measure()) {
+        const waiting = hasLeases ? Math.max(0, later - this.#runningOf(queue)) : later;
+        const lagMs = ready > 0 && oldestAt ? Math.max(0, now - Date.parse(oldestAt)) : 0;
+        observe('queue.ready', ready, { queue });
+        observe('queue.waiting', waiting, { queue });
+        observe('queue.dead', dead, { queue });
+        observe('queue.lag', lagMs / 1000, { queue });
+      }
+    });
+  }
+
+  /** Puts a queue on the list, under a name that no other has. */
+  open(queue: ReportedQueue): QueueSeat {
+    const { queue: name } = queue;
+    if (this.#queues.has(name)) throw new RangeError(`there are two queues named ${name}`);
+    this.#queues.set(name, queue);
+    return {
+      paused: () => this.pauses.of(name),
+      failed: (error) => this.noteError(name, error),
+      close: () => this.#queues.delete(name),
+    };
+  }
+
+  /** Takes note of a queue's error, for operators to see. */
+  noteError(name: string, error: unknown): void {
+    this.#lastErrors.set(name, { text: textOf(error), at: this.#clock() });
+  }
+
+  /** Returns the names of all queues. */
+  get names(): string[] {
+    return [...this.#queues.keys()];
+  }
+
+  /** Returns a queue; undefined where there is none of that name. */
+  get(name: string): ReportedQueue | undefined {
+    return this.#queues.get(name);
+  }
+
+  /** Returns what runs in this process, and the last error, of every queue. */
+  report() {
+    return [...this.#queues.values()].map(({ queue }) => {
+      const error = this.#lastErrors.get(queue);
+      return {
+        queue,
+        running: this.#runningOf(queue),
+        lastError: error?.text ?? null,
+        lastErrorAt: error?.at.toISOString() ?? null,
+      };
+    });
+  }
+
+  /** Returns what of a queue runs in this process, by account and endpoint. */
+  runningShares(queue: string): readonly RunningShare[] {
+    return this.#queues.get(queue)?.running?.() ?? [];
+  }
+
+  /** Measures every queue, with its pauses. */
+  async measure(): Promise<MeasuredQueue[]> {
+    const now = this.#clock();
+    const [failed, pauses] = await Promise.all([measureFailedEvents(this.#sql, now), selectPauses(this.#sql)]);
+    return await Promise.all(
+      [...this.#queues.values()].map(async ({ queue, rows, hasLeases = false, hasFailedEvents, pending }) => {
+        const parts = [rows && (await measureRows(this.#sql, rows, now)), await pending?.()];
+        if (hasFailedEvents) parts.push(failed.get(queue));
+        const known = parts.filter((part) => part !== undefined);
+        const oldest = known.flatMap(({ oldest }) => oldest ?? []).sort((a, b) => a.getTime() - b.getTime())[0];
+        const sum = (field: 'ready' | 'later' | 'dead') =>
+          known.reduce((total, part: Depth) => total + (part[field] ?? 0), 0);
+        return {
+          queue,
+          ready: sum('ready'),
+          later: sum('later'),
+          dead: sum('dead'),
+          hasLeases,
+          oldestAt: oldest?.toISOString() ?? null,
+          pauses: pauses
+            .filter((pause) => pause.queue === queue)
+            .map(({ account, endpoint, reason, actor, at }) => ({
+              account,
+              endpoint,
+              reason,
+              actor,
+              at: at.toISOString(),
+            })),
+        };
+      }),
+    );
+  }
+
+  /** Returns the parts of a queue, deepest first, 100 at most; null where there is no such queue. */
+  async shares(name: string, by: 'account' | 'endpoint'): Promise<MeasuredShare[] | null> {
+    const queue = this.#queues.get(name);
+    if (!queue) return null;
+    const now = this.#clock();
+    const { rows, hasFailedEvents, describe = async (_, shares) => shares } = queue;
+    const ofRows = rows ? await describe(this.#sql, await selectShares(this.#sql, rows, { now, by })) : [];
+    const failed = hasFailedEvents ? await selectSharesOfFailedEvents(this.#sql, name, now) : [];
+    return merged([...ofRows, ...failed]);
+  }
+
+  /** Returns how much of a part of a queue waits after a failure. */
+  async countFailed(part: QueuePart): Promise<number> {
+    const now = this.#clock();
+    const counts = this.#retried(part).map((rows) => countFailedRows(this.#sql, rows, part, now));
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Has some of what waits after a failure run now; returns whether there may be more. */
+  async retrySome(tx: Sql, part: QueuePart, now: Date): Promise<boolean> {
+    const { retry = retryRows } = this.#queues.get(part.queue)!;
+    let hasMore = false;
+    for (const rows of this.#retried(part)) hasMore = (await retry(tx, rows, part, now)) === maxMoved || hasMore;
+    return hasMore;
+  }
+
+  #retried({ queue: name }: QueuePart): QueueRows[] {
+    const { rows, hasFailedEvents } = this.#queues.get(name)!;
+    return [...(rows?.failed ? [rows] : []), ...(hasFailedEvents ? [failedEventsOf(name)] : [])];
+  }
+
+  async stop(): Promise<void> {
+    this.#stopReport();
+    this.#stopHearing();
+    await this.pauses.stop();
+  }
+
+  #runningOf(queue: string): number {
+    return this.runningShares(queue).reduce((sum, { running }) => sum + running, 0);
+  }
+}
+
+/** Adds up the shares of the same account, deepest first. */
+function merged(shares: readonly MeasuredShare[]): MeasuredShare[] {
+  const byOwner = new Map<string, MeasuredShare>();
+  for (const share of shares) {
+    const owner = `${share.account} ${share.endpoint ?? ''}`;
+    const other = byOwner.get(owner);
+    byOwner.set(owner, other ? added(other, share) : share);
+  }
+  return [...byOwner.values()].sort((a, b) => depthOf(b) - depthOf(a));
+}
+
+function added(one: MeasuredShare, other: MeasuredShare): MeasuredShare {
+  return {
+    ...one,
+    ready: one.ready + other.ready,
+    later: one.later + other.later,
+    dead: one.dead + other.dead,
+    oldestAt: [one.oldestAt, other.oldestAt].filter((at) => at !== null).sort()[0] ?? null,
+    lastError: one.lastError ?? other.lastError,
+    failingSince: one.failingSince ?? other.failingSince,
+  };
+}
+
+function depthOf({ ready, later, dead }: MeasuredShare): number {
+  return ready + later + dead;
+}

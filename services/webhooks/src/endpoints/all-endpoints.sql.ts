@@ -1,0 +1,44 @@
+import type { AnyEndpoint } from '@customer-platform/contracts/webhooks';
+import type { Sql } from '@customer-platform/service-kit';
+import { lastError } from '../sending/queued-deliveries.sql.ts';
+
+type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
+  failing_since: Date | null;
+  last_error_at: Date | null;
+};
+
+/**
+ * Returns endpoints of all accounts, those that have been failing longest first, after the one named; null where that is not there.
+ */
+export async function selectAllEndpoints(
+  sql: Sql,
+  { failing, after, limit }: { failing: boolean | undefined; after: string | undefined; limit: number },
+): Promise<AnyEndpoint[] | null> {
+  const [last] = after === undefined ? [] : await selectPosition(sql, after);
+  if (after !== undefined && !last) return null;
+  const isFailing = { true: sql`and failing_since is not null`, false: sql`and failing_since is null` };
+  const isAfter = last && sql`and (coalesce(failing_since, 'infinity'), id) > (${last.since}::timestamptz, ${after!})`;
+  const rows = await sql<Row[]>`
+    select e.id, e.account_id as account, e.url, e.active, e.disabled_reason, e.failing_since, last.error as last_error,
+      last.at as last_error_at, (
+        select count(*)::float8 from deliveries d
+        where d.account_id = e.account_id and d.endpoint_id = e.id and d.status = 'pending') as pending,
+      exists (
+        select from queue_pauses where queue = 'deliveries' and endpoint_id = e.id) as paused
+    from (
+      select * from endpoints where true ${failing === undefined ? sql`` : isFailing[`${failing}`]} ${isAfter ?? sql``}
+      order by coalesce(failing_since, 'infinity'), id limit ${limit}
+    ) as e left join lateral (${lastError(sql)}) as last on true
+    order by coalesce(e.failing_since, 'infinity'), e.id`;
+  return rows.map(({ failing_since, last_error_at, ...row }) => ({
+    ...row,
+    failing_since: failing_since?.toISOString() ?? null,
+    last_error_at: last_error_at?.toISOString() ?? null,
+  }));
+}
+
+/** The place of an endpoint in the list, as text: a Date has no microseconds. */
+async function selectPosition(sql: Sql, id: string): Promise<{ since: string }[]> {
+  return await sql<{ since: string }[]>`
+    select coalesce(failing_since, 'infinity')::text as since from endpoints where id = ${id} limit 1`;
+}

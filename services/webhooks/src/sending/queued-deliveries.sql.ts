@@ -1,0 +1,49 @@
+import type { MeasuredShare, QueuePart } from '@customer-platform/contracts/core';
+import { maxMoved, type QueueRows, type Sql } from '@customer-platform/service-kit';
+import { makeDue } from './dispatch.sql.ts';
+
+/**
+ * Makes deliveries due that wait after a failed try, at most `maxMoved`, and returns how many: the try brought forward is the next of the
+ * schedule. Queues are locked before deliveries, as everywhere.
+ */
+export async function retryDeliveries(tx: Sql, _: QueueRows, part: QueuePart, now: Date): Promise<number> {
+  const { account, endpoint } = part;
+  const isWaiting = tx`status = 'pending' and step > 0 and next_try_at > ${now}`;
+  const waiting = await tx<{ accountId: string; endpointId: string; id: string }[]>`
+    select account_id as "accountId", endpoint_id as "endpointId", id from deliveries
+    where ${isWaiting} ${account ? tx`and account_id = ${account}` : tx``} ${endpoint ? tx`and endpoint_id = ${endpoint}` : tx``}
+    limit ${maxMoved}`;
+  if (waiting.length === 0) return 0;
+  await makeDue(tx, waiting, now);
+  await tx`
+    update deliveries set next_try_at = ${now}
+    where (account_id, id) in (
+      select * from unnest(${waiting.map(({ accountId }) => accountId)}::uuid[], ${waiting.map(({ id }) => id)}::uuid[]))
+      and ${isWaiting}`;
+  return waiting.length;
+}
+
+/** Adds to endpoints since when they fail, and their last error. */
+export async function describeEndpoints(sql: Sql, shares: MeasuredShare[]): Promise<MeasuredShare[]> {
+  const ofEndpoints = shares.filter(({ endpoint }) => endpoint !== null);
+  const rows = await sql<{ id: string; failingSince: Date | null; lastError: string | null }[]>`
+    select e.id, e.failing_since as "failingSince", last.error as "lastError"
+    from unnest(${ofEndpoints.map(({ account }) => account)}::uuid[], ${ofEndpoints.map(({ endpoint }) => endpoint)}::uuid[])
+      as share (account_id, id)
+    join endpoints e on e.account_id = share.account_id and e.id = share.id
+    left join lateral (${lastError(sql)}) as last on true`;
+  const known = new Map(rows.map((row) => [row.id, row]));
+  return shares.map((share) => {
+    const { failingSince = null, lastError: error = null } = known.get(share.endpoint ?? '') ?? {};
+    return { ...share, failingSince: failingSince?.toISOString() ?? null, lastError: error };
+  });
+}
+
+/** Selects the last failed try of what is pending at endpoint `e`. */
+export const lastError = (sql: Sql) => sql`
+  select coalesce(t.error, 'HTTP ' || t.status) as error, t.at from (
+    select account_id, id, tries_made from deliveries
+    where account_id = e.account_id and endpoint_id = e.id and status = 'pending' and step > 0
+    order by next_try_at desc limit 1
+  ) as d join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
+  where e.failing_since is not null`;

@@ -1,0 +1,18 @@
+import type { ReportedQueue } from '@customer-platform/service-kit';
+import { isEndpointOf } from '../endpoints/endpoints.sql.ts';
+import { describeEndpoints, retryDeliveries } from './queued-deliveries.sql.ts';
+
+/** Deliveries that wait for their next try, as a queue. */
+export const deliveries: ReportedQueue = {
+  queue: 'deliveries',
+  rows: {
+    name: 'deliveries',
+    due: 'next_try_at',
+    where: (sql) => sql`status = 'pending'`,
+    endpoint: 'endpoint_id',
+    failed: (sql) => sql`step > 0`,
+  },
+  hasEndpoint: isEndpointOf,
+  describe: describeEndpoints,
+  retry: retryDeliveries,
+};
