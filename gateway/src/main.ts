@@ -20,6 +20,7 @@ import { handleAccountContext } from './accounts/handle-account-context.ts';
 import { listAccounts } from './accounts/list-accounts.ts';
 import { updateAccount } from './accounts/update-account.ts';
 import type { AdminResources } from './admin-operation.ts';
+import { AdminTokens } from './admin-tokens.ts';
 import { listAudit } from './audit/list-audit.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
@@ -107,6 +108,7 @@ export async function startGateway(
   options: { clock?: () => Date } = {},
 ): Promise<Running & { adminUrl: string }> {
   const config = readConfig(gatewayConfig, env);
+  const tokens = new AdminTokens(config);
   const clock = options.clock ?? (() => new Date());
   const { foundation, stop } = await startFoundation('gateway', config, migrations, clock);
   const { sql, bus, log, eventsCommitted } = foundation;
@@ -130,6 +132,7 @@ export async function startGateway(
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
     serveHealth: healthServer(foundation.health, isReady),
     addressOf,
+    tokens,
   });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);

@@ -20,7 +20,14 @@ export const gatewayConfig = baseConfig.extend({
     .default('127.0.0.1')
     .meta({ description: 'Address of the control plane; keep it off the public network.' }),
   ADMIN_PORT: portSetting.default(8081).meta({ description: 'Port of the control plane; 0 picks a free one.' }),
-  ADMIN_TOKEN: z.string().min(32).meta({ description: "The control plane's bearer token, 32 characters at least." }),
+  ADMIN_TOKEN: z.string().optional().meta({
+    description:
+      'The bearer token of the control plane, 32 characters at least; its holder is called admin. Required unless ADMIN_TOKENS is set.',
+  }),
+  ADMIN_TOKENS: z.string().optional().meta({
+    description:
+      'Tokens of the control plane by the names of their holders, under which changes are recorded: anna:<token>,ben:<token>.',
+  }),
   REDIS_URL: z.string().min(1).meta({ description: 'Redis for rate limits, such as redis://127.0.0.1:6379.' }),
   REDIS_PREFIX: z
     .string()

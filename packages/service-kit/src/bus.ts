@@ -3,7 +3,7 @@ import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jets
 import { headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
-import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
+import { ConsumeLoop, pulledBytes, type ReceivedMessage } from './consume-loop.ts';
 import type { Logger } from './logging.ts';
 import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
 import type { TraceHeaders } from './telemetry.ts';
@@ -160,7 +160,7 @@ export class Bus {
         max_ack_pending: Math.max(1_000, batchSize * 4),
       });
       const consumer = await this.#jetstream!.consumers.get(this.#prefix, name);
-      return await consumer.consume({ max_messages: batchSize * 2, expires: 30_000, abort_on_missing_resource: true });
+      return await consumer.consume({ max_bytes: pulledBytes, expires: 30_000, abort_on_missing_resource: true });
     });
     return {
       stop: () => loop.stop(),

@@ -7,6 +7,8 @@ import type { TraceHeaders } from './telemetry.ts';
 
 /** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
 const batchBytes = 4_194_304;
+/** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
+export const pulledBytes = 8_388_608;
 
 /** Longest sleep of a paused loop, which is woken when it is to go on. */
 const pausedLookMs = 60_000;
@@ -116,12 +118,14 @@ export class ConsumeLoop {
 
   async #drainInBatches(messages: ConsumerMessages): Promise<void> {
     const waiting: JsMsg[] = [];
+    let waitingBytes = 0;
     let taking: Promise<void> | undefined;
     const takeAll = async () => {
       while (waiting.length > 0) {
         const sizes = waiting.map(({ data }) => data.length);
         const count = countWithin(sizes, { items: this.#batchSize, bytes: batchBytes });
         this.#oldestAt = new Date(waiting[0]!.time);
+        waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
         const batch = waiting.splice(0, count).map(receivedMessage);
         // What was not acknowledged comes again after the consumer's time to acknowledge.
         await this.#take(batch).catch((error: unknown) =>
@@ -133,7 +137,8 @@ export class ConsumeLoop {
     };
     for await (const message of messages) {
       waiting.push(message);
-      if (waiting.length >= this.#batchSize * 2) await taking;
+      waitingBytes += message.data.length;
+      if (waiting.length >= this.#batchSize * 2 || waitingBytes >= batchBytes * 2) await taking;
       taking ??= Promise.resolve().then(takeAll);
     }
     await taking;

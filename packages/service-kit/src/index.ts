@@ -12,7 +12,14 @@ export * from './database.ts';
 export * from './deadline-watch.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';
-export { claimed, type DueTable, type Fragment, hasFailed, type KeyedRows, type QueueRows } from './due-work/due-rows.ts';
+export {
+  claimed,
+  type DueTable,
+  type Fragment,
+  hasFailed,
+  type KeyedRows,
+  type QueueRows,
+} from './due-work/due-rows.ts';
 export * from './due-work/due-work.ts';
 export { RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';

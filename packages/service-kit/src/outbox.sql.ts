@@ -66,10 +66,12 @@ export const outboxRows: KeyedRows = {
   failed: (sql) => sql`tries > 0`,
 };
 
-/** Returns up to 200 accounts after `last`, by id, that have events waiting. */
-export async function nextAccounts(tx: Sql, last: string | undefined): Promise<string[]> {
-  const lanes = await nextLanes(tx, outboxRows, last === undefined ? undefined : { account_id: last });
-  return lanes.map(({ account_id }) => account_id);
+/** Returns the accounts after `last`, by id, that have events waiting, of 200 that have any, and where to go on. */
+export async function nextAccounts(tx: Sql, last: string | undefined) {
+  const { due, last: next } = await nextLanes(tx, outboxRows, new Date(), {
+    last: last ? { account_id: last } : undefined,
+  });
+  return { accounts: due.map(({ account_id }) => account_id), next: next?.account_id };
 }
 
 /** Moves events that the bus has to those that were published. */

@@ -211,7 +211,7 @@ export class OutboxRelay {
       const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
       await movePublished(tx, carried);
       for (const { account_id, envelope } of carried) {
-        this.#pace.spend(account_id, Math.max(1, envelope.length / countedBytes));
+        this.#pace.spend(account_id, Math.max(1, Buffer.byteLength(envelope) / countedBytes));
       }
       for (const { row, error } of refusals) await this.#setAside(tx, row, error);
       // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
@@ -221,12 +221,12 @@ export class OutboxRelay {
 
   /** Locks events of accounts that are not left out, 200 accounts at a time in turn. */
   async #lockByAccount(tx: Sql, leftOut: readonly string[]): Promise<Batch> {
-    const accounts = await nextAccounts(tx, this.#lastAccount);
-    this.#lastAccount = accounts.at(-1);
+    const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
+    this.#lastAccount = next;
     const others = [...new Set(accounts).difference(new Set(leftOut))];
     const rows = others.length > 0 ? await lockOutboxOf(tx, others, batchSize, batchBytes) : [];
     // Behind the last account the next look begins with the first.
-    return { rows, hasMore: rows.length > 0 || accounts.length > 0 };
+    return { rows, hasMore: rows.length > 0 || next !== undefined };
   }
 
   async #setAside(tx: Sql, row: StoredRow, error: unknown): Promise<void> {

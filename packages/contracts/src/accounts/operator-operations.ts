@@ -4,7 +4,7 @@ import { pageOf, pageQuery } from '../core/page.ts';
 import {
   AuditEntry,
   auditQuery,
-  DeadEvent,
+  DeadEventList,
   DeadEventWithBytes,
   DropInput,
   deadPath,
@@ -97,7 +97,7 @@ export const operatorOperations = {
       'Events that no consumer could take or the bus would not carry, newest first, one for each consumer that could not take it. Kept for 30 days.',
     query: deadQuery,
     status: 200,
-    response: pageOf(DeadEvent),
+    response: DeadEventList,
     errors: [],
   }),
   getDeadEvent: operation('getDeadEvent', {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instant, text, timestamp, uuid } from '../core/fields.ts';
 import { serviceNames } from '../core/modules.ts';
-import { pageQuery } from '../core/page.ts';
+import { pageOf, pageQuery } from '../core/page.ts';
 
 const service = z.enum(serviceNames);
 /** A queue's name as a path has it; which there are, the service says. */
@@ -74,7 +74,7 @@ export const QueueWithShares = Queue.extend({
   top: z.array(QueueShare).meta({ description: 'Deepest first, 100 at most.' }),
 }).meta({ id: 'QueueWithShares' });
 
-/** Which services and queues there are, the refusal says: both are text. */
+/** Both are text: the refusal says which services and queues there are. */
 export const queuePath = z.object({ service: z.string(), queue: z.string() });
 export const queueQuery = z.object({
   by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'What `top` groups by.' }),
@@ -106,6 +106,9 @@ export const DeadEventWithBytes = DeadEvent.extend({
   text: z.string().nullable().meta({ description: 'The same as text; null if it is not UTF-8.' }),
   headers: z.record(z.string(), z.string()),
 }).meta({ id: 'DeadEventWithBytes' });
+
+/** A page of dead events; those of services that are gone are not in it. */
+export const DeadEventList = pageOf(DeadEvent).extend({ gone });
 
 export const deadPath = z.object({ dead_id: uuid });
 export const deadQuery = z.object({

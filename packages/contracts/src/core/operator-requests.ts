@@ -9,7 +9,7 @@ const id = z.guid();
 export const QueuePart = z.object({ queue: z.string(), account: id.optional(), endpoint: id.optional() });
 export type QueuePart = z.infer<typeof QueuePart>;
 
-/** A queue as its service measures it; what runs, and the last error, each process says for itself. */
+/** A queue as its service measures it; each process says for itself what runs there, and the last error. */
 export const MeasuredQueue = z.object({
   queue: z.string(),
   /** Rows that are due. */
@@ -18,7 +18,7 @@ export const MeasuredQueue = z.object({
   later: z.number(),
   hasLeases: z.boolean(),
   dead: z.number(),
-  /** When the oldest became due or will: of all rows, and of those that are due. */
+  /** Due time of the oldest; may lie ahead. */
   oldestAt: time.nullable(),
   pauses: z.array(
     z.object({ account: id.nullable(), endpoint: id.nullable(), reason: z.string(), actor: z.string(), at: time }),
@@ -26,7 +26,7 @@ export const MeasuredQueue = z.object({
 });
 export type MeasuredQueue = z.infer<typeof MeasuredQueue>;
 
-/** What of a queue belongs to an account, or to an endpoint. */
+/** The part of a queue that belongs to an account, or to an endpoint. */
 export const MeasuredShare = z.object({
   account: id,
   endpoint: id.nullable(),
@@ -85,7 +85,7 @@ export const ProcessReport = z.object({
       lastErrorAt: time.nullable(),
     }),
   ),
-  /** What of the queue that was asked for runs here. */
+  /** Entries of the queue that was asked for that run here. */
   shares: z.array(z.object({ account: id, endpoint: id.optional(), running: z.number() })),
 });
 export type ProcessReport = z.infer<typeof ProcessReport>;

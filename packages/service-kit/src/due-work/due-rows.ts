@@ -120,30 +120,47 @@ function lookedColumns(table: DueTable): string[] {
   return [...new Set([...Object.keys(table.key), ...laneColumns(table)])];
 }
 
-/**
- * Returns up to `most` lanes, 200 at most, after `last`, in their order, that have rows, due now or later: found one from the other by the
- * index.
- */
+/** Lanes that were looked at, in their order, and whether each has a row that is due. */
+export interface LanesLook {
+  /** Those with due rows. */
+  due: Lane[];
+  /** The last that was looked at; undefined where the look came to the end: the next one begins anew. */
+  last: Lane | undefined;
+}
+
+/** Looks for lanes with due rows after `last`: at most `most` of those, among 200 lanes with rows at most, found one from the other by the index. */
 export async function nextLanes(
   sql: Sql,
   table: KeyedRows,
-  last: Lane | undefined,
-  most = maxLookedAt,
-): Promise<Lane[]> {
+  now: Date,
+  { last, most = maxLookedAt }: { last: Lane | undefined; most?: number },
+): Promise<LanesLook> {
   const columns = sql(laneColumns(table));
-  const has = sql`${sql(table.due)} is not null ${filter(sql, table)}`;
+  const isOfLane = joined(
+    sql,
+    laneColumns(table).map((column) => sql`t.${sql(column)} = n.${sql(column)}`),
+    sql` and `,
+  );
   const next = (after: Fragment) => sql`
-    select ${columns} from ${sql(table.name)} where ${has} and (${columns}) > (${after}) order by ${columns} limit 1`;
+    select n.*, exists (
+      select from ${sql(table.name)} as t where ${isOfLane} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}) as is_due
+    from (
+      select ${columns} from ${sql(table.name)}
+      where ${sql(table.due)} is not null ${filter(sql, table)} and (${columns}) > (${after}) order by ${columns} limit 1) as n`;
   const { account_id = '00000000-0000-0000-0000-000000000000', channel = '' } = last ?? {};
   const start = table.hasChannels ? sql`${account_id}::uuid, ${channel}` : sql`${account_id}::uuid`;
   const ofLast = table.hasChannels ? sql`l.account_id, l.channel` : sql`l.account_id`;
-  return await sql<Lane[]>`
+  const rows = await sql<(Lane & { is_due: boolean })[]>`
     with recursive lanes as (
-      select first.*, 1 as place from (${next(start)}) as first
+      select n.*, 1 as place, n.is_due::int as found from (${next(start)}) as n
       union all
-      select n.*, l.place + 1 from lanes l cross join lateral (${next(ofLast)}) as n where l.place < ${Math.min(most, maxLookedAt)}
+      select n.*, l.place + 1, l.found + n.is_due::int from lanes l cross join lateral (${next(ofLast)}) as n
+      where l.place < ${maxLookedAt} and l.found < ${most}
     )
-    select ${columns} from lanes order by place`;
+    select ${columns}, is_due from lanes order by place`;
+  const due = rows.filter(({ is_due }) => is_due).map(({ is_due: _, ...lane }): Lane => lane);
+  const isAtEnd = rows.length < maxLookedAt && due.length < most;
+  return { due, last: isAtEnd ? undefined : rows.at(-1) };
 }
 
 /** A row under lease, as it was claimed. */

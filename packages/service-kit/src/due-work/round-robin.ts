@@ -13,7 +13,6 @@ export class RoundRobin {
   #lastAccount: string | undefined;
   #isByAccount = false;
   #isPaused = false;
-  #hasMoreAccounts = false;
 
   /** At most `limit` rows in a batch; with `locks` they are locked, and those that are locked passed over. */
   constructor(table: KeyedRows, { limit, locks = false }: { limit: number; locks?: boolean }) {
@@ -25,8 +24,7 @@ export class RoundRobin {
   /** Returns a selection of the keys of due rows, none of paused accounts: of these nothing is read, however much they have. */
   async next(sql: Sql, now: Date, paused: readonly string[]): Promise<{ due: Fragment }> {
     this.#isPaused = paused.length > 0;
-    const accounts = this.#isByAccount || this.#isPaused ? await this.#nextAccounts(sql) : [];
-    this.#hasMoreAccounts = accounts.length > 0;
+    const accounts = this.#isByAccount || this.#isPaused ? await this.#nextAccounts(sql, now) : [];
     const others = accounts.filter((account) => !paused.includes(account));
     const batch = { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
     if (accounts.length === 0 && !this.#isPaused) return { due: longestDue(sql, this.#table, now, batch) };
@@ -35,16 +33,16 @@ export class RoundRobin {
 
   /** Takes note of how many rows the batch had; returns whether more may be due. */
   took(count: number): boolean {
-    if (this.#isPaused) return this.#hasMoreAccounts;
+    if (this.#isPaused) return count > 0 || this.#lastAccount !== undefined;
     const wasByAccount = this.#isByAccount;
     this.#isByAccount = !wasByAccount && count >= this.#limit;
     return wasByAccount || this.#isByAccount;
   }
 
-  async #nextAccounts(sql: Sql): Promise<string[]> {
-    const last = this.#lastAccount === undefined ? undefined : { account_id: this.#lastAccount };
-    const lanes = await nextLanes(sql, this.#table, last, this.#limit);
-    this.#lastAccount = lanes.at(-1)?.account_id;
-    return lanes.map(({ account_id }) => account_id);
+  async #nextAccounts(sql: Sql, now: Date): Promise<string[]> {
+    const after = this.#lastAccount === undefined ? undefined : { account_id: this.#lastAccount };
+    const { due, last } = await nextLanes(sql, this.#table, now, { last: after, most: this.#limit });
+    this.#lastAccount = last?.account_id;
+    return due.map(({ account_id }) => account_id);
   }
 }

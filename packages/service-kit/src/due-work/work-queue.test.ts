@@ -316,3 +316,49 @@ describe('the slots of a process', () => {
     await allDone();
   });
 });
+
+describe('a pause', () => {
+  it('of the queue begins nothing; what was due begins once it is over', async () => {
+    paused = { ...nothingPaused, isWhole: true };
+    await add(3);
+    const { begun, run, release } = held();
+    const queue = start(run);
+    queue.wake();
+    expect(await rows()).toMatchObject(Array(3).fill({ attempts: 0, result: null }));
+    paused = nothingPaused;
+    queue.wake();
+    await waitFor('them to begin', () => begun.length === 3);
+    release();
+    await allDone();
+  });
+
+  it('of an account leaves its rows where they are, however many stand before those of others', async () => {
+    const account = await add(300);
+    paused = { ...nothingPaused, accounts: [account] };
+    nowMs += 1_000;
+    const others = [await add(1), await add(1), await add(1)];
+    const taken: string[] = [];
+    start(async ({ account_id }) => {
+      taken.push(account_id);
+      return 'done';
+    });
+    await waitFor('those of others', () => taken.length === 3);
+    expect(taken.sort()).toEqual(others.sort());
+    const left = await sql`select 1 from errands where account_id = ${account} and due_at is not null and attempts = 0`;
+    expect(left).toHaveLength(300);
+  });
+});
+
+it('finds an account among thousands whose rows are due tomorrow, while another holds all slots that it may', async () => {
+  await sql`
+    insert into errands (account_id, id, body, due_at)
+    select gen_random_uuid(), gen_random_uuid(), '', ${new Date(nowMs + 86_400_000)} from generate_series(1, 3000)`;
+  await add(60);
+  const { begun, run } = held();
+  const queue = start(run, { concurrency: { most: 8, perLane: 2 }, everyMs: 600_000, stopMs: 0 });
+  await waitFor('its two', () => begun.length === 2);
+  nowMs += 1;
+  await add(1);
+  queue.wake();
+  await waitFor('the one of another', () => begun.length === 3);
+});

@@ -72,6 +72,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #seat: QueueSeat;
   #lastLane: Lane | undefined;
   #lanesAt = 0;
+  #soon: NodeJS.Timeout | undefined;
   /** Rows of others may be due behind those that were found last. */
   #hidesOthers = false;
   #claimedAt = 0;
@@ -129,6 +130,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   /** Claims nothing more, lets runs end for `stopMs` and aborts the others, whose rows are given back, and writes what is left. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    clearTimeout(this.#soon);
     await this.#look.stop();
     const hasEnded = () => this.#runs.size === 0;
     await waitUntil(hasEnded, this.#work.stopMs);
@@ -153,43 +155,46 @@ export class WorkQueue<Row extends DueRow, Result> {
     if (!room) return false;
     this.#claimedAt = performance.now();
     // However much a paused account has, nothing of it is read.
-    if (paused.accounts.length > 0) return await this.#claimOfOthers(room, new Set(paused.accounts));
+    if (paused.accounts.length > 0) return (await this.#claimOfLanes(room, paused.accounts)) !== 'nothing';
     if (!this.#hidesOthers || !this.#mayLookAtLanes()) {
       const begun = await this.#begin(room, 'longest due');
       this.#hidesOthers = hidesOthers(room, begun);
       if (begun.length > 0) return !yields;
-      if (!this.#hidesOthers || !this.#mayLookAtLanes()) return false;
+      if (!this.#hidesOthers) return false;
+      if (!this.#mayLookAtLanes()) return this.#lookSoon();
     }
-    this.#hidesOthers = false;
     this.#lanesAt = performance.now();
-    await this.#begin(await this.#roomOfNextLanes(room), 'lanes');
-    return !yields;
+    const claimed = await this.#claimOfLanes(room, []);
+    this.#hidesOthers = claimed === 'more lanes';
+    return claimed === 'more lanes' ? this.#lookSoon() : claimed === 'rows' && !yields;
   }
 
-  /** Claims rows of the next lanes, but for those of paused accounts; returns whether there are more, of any lane. */
-  async #claimOfOthers(room: Room, paused: ReadonlySet<string>): Promise<boolean> {
-    const { lanes, ...others } = await this.#roomOfNextLanes(room);
-    const unpaused = lanes.filter(({ lane }) => !paused.has(lane.account_id));
-    const begun = await this.#begin({ ...others, lanes: unpaused }, 'lanes');
-    return begun.length > 0 || lanes.length === room.limit;
+  /** Goes on with the look at lanes in a moment, instead of at the next poll. */
+  #lookSoon(): false {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.#look.wake();
+    }, lanesEveryMs);
+    return false;
+  }
+
+  /** Claims rows of the next lanes that have due ones, but for those of paused accounts. */
+  async #claimOfLanes(room: Room, paused: readonly string[]): Promise<'rows' | 'more lanes' | 'nothing'> {
+    const { sql, clock } = this.#foundation;
+    // No more lanes than rows: of more, those that have been due longest would be chosen each time.
+    const { due, last } = await nextLanes(sql, this.#work.table, clock(), { last: this.#lastLane, most: room.limit });
+    this.#lastLane = last;
+    const known = new Map(room.lanes.map((one) => [nameOf(one.lane), one]));
+    const lanes = due
+      .filter(({ account_id }) => !paused.includes(account_id))
+      .map((lane) => known.get(nameOf(lane)) ?? { lane, running: 0, free: room.perLane });
+    const begun = lanes.length > 0 ? await this.#begin({ ...room, lanes }, 'lanes') : [];
+    if (begun.length > 0) return 'rows';
+    return last ? 'more lanes' : 'nothing';
   }
 
   #mayLookAtLanes(): boolean {
     return performance.now() - this.#lanesAt >= lanesEveryMs;
-  }
-
-  async #roomOfNextLanes(room: Room): Promise<Room> {
-    const { sql } = this.#foundation;
-    // No more lanes than rows: of more, those that have been due longest would be chosen each time.
-    const lanes = await nextLanes(sql, this.#work.table, this.#lastLane, room.limit);
-    this.#lastLane = lanes.at(-1);
-    const known = new Map(room.lanes.map((one) => [nameOf(one.lane), one]));
-    return {
-      ...room,
-      lanes: lanes.map((lane) => {
-        return known.get(nameOf(lane)) ?? { lane, running: 0, free: room.perLane };
-      }),
-    };
   }
 
   /** Claims rows and begins their runs; returns these. */

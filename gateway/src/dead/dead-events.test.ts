@@ -1,0 +1,95 @@
+import type { DeadEvent } from '@customer-platform/contracts/accounts';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { jetstream } from '@nats-io/jetstream';
+import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
+
+let platform: Platform;
+let nats: NatsConnection;
+
+beforeAll(async () => {
+  platform = await startPlatform({
+    services: ['agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging', 'webhooks'],
+  });
+  nats = await connect({ servers: platform.env('crm').NATS_URL! });
+}, 120_000);
+afterAll(async () => {
+  await nats?.close();
+  await platform?.stop();
+});
+
+const admin = (method: string, path: string, body?: unknown) => platform.admin(method, path, body);
+const dead = async (filter: string): Promise<DeadEvent[]> => (await admin('GET', `/admin/dead?${filter}`)).body.data;
+
+async function publish(text: string): Promise<void> {
+  const { BUS_PREFIX: prefix } = platform.env('crm');
+  const options = { headers: headers() };
+  options.headers.set('Event-Sequence', '7');
+  await jetstream(nats).publish(`${prefix}.event.public.crm.deal.created`, text, options);
+}
+
+it('are listed with their reason, shown with their bytes, requeued and dropped once', async () => {
+  const before = (await dead('service=webhooks&limit=100')).length;
+  await publish('no JSON');
+  const [one] = await waitFor('it to be dead', async () => {
+    const all = await dead('service=webhooks&queue=public-events&limit=100');
+    return all.length === before + 1 && all;
+  });
+  expect(one).toEqual({
+    id: expect.any(String),
+    service: 'webhooks',
+    queue: 'public-events',
+    subject: expect.stringMatching(/deal\.created$/),
+    reason: expect.stringContaining('no event'),
+    tries: 1,
+    size_bytes: 7,
+    first_at: expect.any(String),
+    dead_at: expect.any(String),
+  });
+  const { body: whole } = await admin('GET', `/admin/dead/${one!.id}`);
+  expect(whole).toEqual({
+    ...one,
+    text: 'no JSON',
+    bytes: Buffer.from('no JSON').toString('base64'),
+    headers: expect.objectContaining({ 'Event-Sequence': '7' }),
+  });
+  const requeue = () => admin('POST', `/admin/dead/${one!.id}/requeue`);
+  const requeued = await Promise.all([requeue(), requeue()]);
+  expect(requeued.map(({ status }) => status).sort()).toEqual([204, 404]);
+  expect((await admin('GET', `/admin/dead/${one!.id}`)).status).toBe(404);
+  const again = await waitFor('it to die again', async () => {
+    for (let minutes = 0; minutes < 12; minutes++) platform.clock.advance(60_000);
+    return (await dead('service=webhooks&queue=public-events&limit=100')).find(
+      ({ id }) => id !== one!.id && id > one!.id,
+    );
+  });
+  expect(again).toMatchObject({ tries: 10, size_bytes: 7 });
+  expect((await admin('POST', `/admin/dead/${again.id}/drop`, {})).body.error.field).toBe('reason');
+  const drop = () => admin('POST', `/admin/dead/${again.id}/drop`, { reason: 'rubbish' });
+  expect([(await drop()).status, (await drop()).status]).toEqual([204, 404]);
+  const recorded = (await admin('GET', '/admin/audit?limit=2')).body.data;
+  expect(recorded).toMatchObject([
+    { action: 'dead.drop', target: 'webhooks/public-events', before: { id: again.id }, after: { reason: 'rubbish' } },
+    { action: 'dead.requeue', target: 'webhooks/public-events', before: { id: one!.id } },
+  ]);
+});
+
+it('of one queue are requeued together; the list goes on page by page', async () => {
+  const ofWebhooks = 'service=webhooks&limit=100';
+  const before = (await dead(ofWebhooks)).length;
+  for (const text of ['1', '2', '3']) await publish(text);
+  await waitFor('them to be dead', async () => (await dead(ofWebhooks)).length === before + 3);
+  const pages: string[] = [];
+  for (let next: string | null = ''; next !== null && pages.length < 3; ) {
+    const path = `/admin/dead?service=webhooks&limit=1${next && `&starting_after=${next}`}`;
+    const { body }: { body: { data: DeadEvent[]; next: string | null } } = await admin('GET', path);
+    pages.push(...body.data.map(({ id }) => id));
+    next = body.next;
+  }
+  expect(pages).toEqual((await dead('service=webhooks&limit=3')).map(({ id }) => id));
+  const counted = (await admin('GET', '/admin/queues/webhooks/public-events')).body.dead;
+  const requeued = await admin('POST', '/admin/dead/requeue', { service: 'webhooks', queue: 'public-events' });
+  expect([requeued.status, requeued.body]).toEqual([202, { matched: counted }]);
+  const unknown = await admin('POST', '/admin/dead/requeue', { service: 'webhooks', queue: 'nothing' });
+  expect([unknown.status, unknown.body.error.message]).toEqual([404, expect.stringContaining('it has:')]);
+});
