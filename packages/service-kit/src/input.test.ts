@@ -161,6 +161,53 @@ describe('an input', () => {
     );
   });
 
+  it('is refused for a query parameter that is given twice, unless it is a list', () => {
+    const query = queryParser(
+      z.object({ limit: z.int().default(50), q: z.string().optional(), ids: z.array(z.string()).optional() }),
+    );
+    expect(refusalOf(() => query({ limit: ['1', '2'] }))).toEqual({
+      field: 'limit',
+      message: 'limit must be given once',
+    });
+    expect(refusalOf(() => query({ q: ['a', 'a'] })).message).toBe('q must be given once');
+    expect(query({ ids: ['a', 'b'] })).toEqual({ limit: 50, ids: ['a', 'b'] });
+  });
+
+  it('is a date-time in a query, and there alone, where its "+" was read as a space', () => {
+    const times = z.object({ at: instant.optional(), q: z.string().optional() });
+    const query = queryParser(times);
+    for (const at of ['2026-11-23T09:00:00 01:00', '2026-11-23t09:00:00.5 0100', '2026-11-23T09:00 01'])
+      expect(query({ at })).toEqual({ at: new Date(Date.parse(at.replace(/ .*/, '+01:00'))) });
+    expect(query({ q: '2026-11-23T09:00:00 01:00' })).toEqual({ q: '2026-11-23T09:00:00 01:00' });
+    for (const at of ['2026-11-23T09:00:00  01:00', '2026-11-23 09:00:00 01:00', '2026-11-23T09:00:00 01:00 '])
+      expect(refusalOf(() => query({ at })).field).toBe('at');
+    expect(refusalOf(() => inputParser(times, 'json')({ at: '2026-11-23T09:00:00 01:00' })).field).toBe('at');
+  });
+
+  it('is refused for a key that a closed map does not have, with those that it has', () => {
+    const map = z.strictObject({ mon: z.int().optional(), tue: z.int().optional() });
+    const read = inputParser(z.object({ hours: map.default({}) }), 'json');
+    expect(read({ hours: { mon: 1, tue: null }, other: 1 })).toEqual({ hours: { mon: 1 } });
+    expect(refusalOf(() => read({ hours: { mon: 1, monday: 1 } }))).toEqual({
+      field: 'hours',
+      message: 'hours.monday is not one of mon, tue',
+    });
+  });
+
+  it('says entry of one, and the rule of several shapes where its type is none of them', () => {
+    const value = z.union([text(5), z.number()], { error: 'must be a string of at most 5 characters or a number' });
+    const read = inputParser(
+      z.object({ list: z.array(z.int()).min(1).max(1), fields: z.record(z.string(), value) }),
+      'json',
+    );
+    const rule = (given: object) => refusalOf(() => read({ list: [1], fields: {}, ...given })).message;
+    expect(rule({ list: [] })).toBe('list must have at least 1 entry');
+    expect(rule({ list: [1, 2] })).toBe('list must have at most 1 entry');
+    for (const wrong of [{ b: 1 }, [1], true])
+      expect(rule({ fields: { a: wrong } })).toBe('fields.a must be a string of at most 5 characters or a number');
+    expect(rule({ fields: { a: 'abcdef' } })).toBe('fields.a must be a string of at most 5 characters');
+  });
+
   it('counts code points, not UTF-16 units', () => {
     expect(parse({ name: '😀😀😀😀😀' }).name).toHaveLength(10);
     expect(refusalOf(() => parse({ name: '😀😀😀😀😀😀' })).message).toBe('name must be a string of 2 to 5 characters');

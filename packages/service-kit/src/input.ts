@@ -1,5 +1,6 @@
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { z } from 'zod';
+import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
 
 /** Maximum depth of a JSON body. */
 const maxDepth = 32;
@@ -96,7 +97,8 @@ function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyK
   if (type instanceof z.ZodArray) return Array.isArray(value) ? preparedList(type, value, path) : value;
   const isObject = type instanceof z.ZodObject;
   if ((isObject || type instanceof z.ZodRecord) && Array.isArray(value)) return value;
-  if (!isObject || type.def.catchall) return preparedUnknown(value, path);
+  if (!isObject) return preparedUnknown(value, path);
+  if (type.def.catchall) refuseOtherKeys(Object.keys(type.shape), value, path);
   const known: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(type.shape as Record<string, z.ZodType>)) {
     if (!Object.hasOwn(value, name)) continue;
@@ -107,6 +109,17 @@ function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyK
   return known;
 }
 
+/** Refuses a key that a closed map, which contracts declare as a strict object, does not have: dropping it would lose what it says. */
+function refuseOtherKeys(known: readonly string[], value: object, path: PropertyKey[]): void {
+  const other = Object.keys(value).find((name) => !known.includes(name));
+  if (other !== undefined) throw invalidAt([...path, shortened(other)], `is not one of ${known.join(', ')}`);
+}
+
+/** A key of the caller's as messages show it. */
+function shortened(name: string): string {
+  return firstCodePoints(name.toWellFormed(), 100);
+}
+
 /** The schema that a value meets first. */
 function inputOf(schema: z.ZodType): z.ZodType {
   const type = unwrapped(schema);
@@ -115,7 +128,7 @@ function inputOf(schema: z.ZodType): z.ZodType {
 
 function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): unknown[] {
   const maximum = mostEntries(type);
-  if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${maximum} entries`);
+  if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${entries(maximum)}`);
   const element = type.element as z.ZodType;
   // Entries that are read one by one are prepared then.
   if (element instanceof z.ZodUnknown) return value;
@@ -169,9 +182,23 @@ export function queryParser(schema: z.ZodObject | undefined) {
       : 'is not a parameter: this operation has none';
   return (given: Record<string, unknown>): Record<string, unknown> => {
     const unknown = Object.keys(given).find((name) => !known.includes(name));
-    if (unknown !== undefined) throw invalidAt([firstCodePoints(unknown.toWellFormed(), 100)], rule);
-    return parse(given);
+    if (unknown !== undefined) throw invalidAt([shortened(unknown)], rule);
+    const values = Object.entries(given).map(([name, value]) => [name, queryValue(schema, name, value)]);
+    return parse(Object.fromEntries(values) as Record<string, unknown>);
   };
+}
+
+/** A date-time whose "+" was sent as it is: in a query it means a space. */
+const dateTimeWithSpace = /^(\d{4}-\d{2}-\d{2}T[\d:.]{5,18}) (\d{2}(?::?\d{2})?)$/i;
+
+/** The one value of a query's parameter. Throws where a parameter that is no list is given twice. */
+function queryValue(schema: z.ZodObject | undefined, name: string, value: unknown): unknown {
+  const field = schema?.shape[name] as z.ZodType | undefined;
+  if (!field) return value;
+  if (Array.isArray(value) && !(inputOf(field) instanceof z.ZodArray)) throw invalidAt([name], 'must be given once');
+  const parts = typeof value === 'string' ? dateTimeWithSpace.exec(value) : null;
+  // What is accepted with its space, such as a text to search for, stays as it is.
+  return parts && !field.safeParse(value).success ? `${parts[1]}+${parts[2]}` : value;
 }
 
 /**
@@ -197,17 +224,6 @@ function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: 
   throw invalidAt([...path, ...issue.path], describe(issue, given));
 }
 
-/** Of a value that fits none of several shapes, what is wrong with the one that it came nearest to: is right the deepest. */
-function nearest(issue: z.core.$ZodIssue, given: unknown): z.core.$ZodIssue {
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const value = valueAt(given, issue.path);
-  const candidates = issue.errors.map(([first]) => nearest(first!, value));
-  // What is missing tells less than what is there and wrong.
-  const depthOf = ({ path }: z.core.$ZodIssue) => path.length - (valueAt(value, path) === undefined ? 0.5 : 0);
-  const best = candidates.reduce((one, other) => (depthOf(other) > depthOf(one) ? other : one));
-  return { ...best, path: [...issue.path, ...best.path] };
-}
-
 /** Values of queries, paths and forms are text; those whose schema is a number or a boolean become one where they are written as one. */
 function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
   const prepared: Record<string, unknown> = {};
@@ -231,63 +247,4 @@ function unwrapped(schema: z.ZodType): z.ZodType {
     type = type.unwrap() as z.ZodType;
   }
   return type;
-}
-
-/** Returns what would be right, as the end of a sentence that begins with the path. Messages of the contracts begin with "must". */
-function describe(issue: z.core.$ZodIssue, input: unknown): string {
-  const isMissing = valueAt(input, issue.path) === undefined;
-  if (isMissing && issue.code !== 'custom') return 'is required';
-  if (issue.message.startsWith('must')) return issue.message;
-  switch (issue.code) {
-    case 'invalid_type':
-      return `must be ${withArticle(issue.expected)}`;
-    case 'invalid_value':
-      return `must be ${issue.values.map(String).join(' or ')}`;
-    case 'too_small':
-      return `must ${sizeVerb(issue.origin)} at least ${issue.minimum}${sizeUnit(issue.origin)}`;
-    case 'too_big':
-      return `must ${sizeVerb(issue.origin)} at most ${issue.maximum}${sizeUnit(issue.origin)}`;
-    case 'not_multiple_of':
-      return `must be a multiple of ${issue.divisor}`;
-    case 'invalid_key':
-      return `must have valid keys: each ${describe(issue.issues[0]!, input)}`;
-    default:
-      return `is invalid: ${issue.message}`;
-  }
-}
-
-function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
-  let value = input;
-  for (const key of path) value = value == null ? undefined : (value as Record<PropertyKey, unknown>)[key];
-  return value;
-}
-
-function withArticle(expected: string): string {
-  if (expected === 'int' || expected === 'number') return 'an integer';
-  if (expected === 'record') return 'an object';
-  return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
-}
-
-function sizeVerb(origin: string): string {
-  return origin === 'array' || origin === 'set' ? 'have' : 'be';
-}
-
-function sizeUnit(origin: string): string {
-  if (origin === 'string') return ' characters long';
-  return origin === 'array' || origin === 'set' ? ' entries' : '';
-}
-
-function pathText(path: readonly PropertyKey[]): string {
-  return path
-    .map((key, index) => (typeof key === 'number' ? `[${key}]` : index ? `.${String(key)}` : String(key)))
-    .join('');
-}
-
-function invalidAt(path: readonly PropertyKey[], rule: string): ApiError {
-  const field = path.length === 0 ? 'body' : String(path[0]);
-  return invalid(field, `${path.length === 0 ? 'body' : pathText(path)} ${rule}`);
-}
-
-function invalid(field: string, message: string, cause?: unknown): ApiError {
-  return new ApiError('invalid_request', message, { field, cause });
 }
