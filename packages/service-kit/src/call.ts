@@ -130,7 +130,9 @@ export class Steps<Resources> {
     try {
       return this.#parseParams(request.params);
     } catch (cause) {
-      throw new ApiError('not_found', 'No resource has this id', { cause });
+      if (!(cause instanceof ApiError)) throw cause;
+      const message = `There is no such ${resourceOf(this.operation)}: ${cause.message}`;
+      throw new ApiError('not_found', message, { cause });
     }
   }
 }
@@ -139,10 +141,14 @@ function fail(code: 'not_found', message: string, field?: string): never {
   throw new ApiError(code, message, { field });
 }
 
-function noSuchResource({ path }: Operation): ApiError {
-  const segments = path.split('/').filter((segment) => !segment.startsWith('{'));
+function noSuchResource(operation: Operation): ApiError {
+  return new ApiError('not_found', `There is no such ${resourceOf(operation)} in this account`);
+}
+
+/** Returns the kind of resource that an operation's path names, in the singular. */
+function resourceOf({ path }: Operation): string {
+  const segments = path.split('/').filter((segment) => !/^(\{|by-)/.test(segment));
   const isNested = path.endsWith('}') || segments.length < 4;
   const name = segments[isNested ? segments.length - 1 : segments.length - 2] ?? 'resource';
-  const resource = name.replaceAll('-', ' ').replace(/ies$/, 'y').replace(/s$/, '');
-  return new ApiError('not_found', `There is no such ${resource} in this account`);
+  return name.replaceAll('-', ' ').replace(/ies$/, 'y').replace(/s$/, '');
 }

@@ -73,7 +73,9 @@ describe('a channel', () => {
       field: 'provider',
     });
     expect((await put('sms', { provider: 'simulated', settings: {} })).status).toBe(400);
-    expect((await put('fax', { provider: 'http', settings: { url } })).status).toBe(404);
+    const fax = await put('fax', { provider: 'http', settings: { url } });
+    const message = 'There is no such channel: channel must be whatsapp, sms or email';
+    expect([fax.status, fax.body.error]).toEqual([404, { code: 'not_found', message }]);
   });
 
   it('leads to no private address', async () => {
