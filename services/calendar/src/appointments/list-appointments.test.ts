@@ -46,6 +46,33 @@ describe('the list of appointments', () => {
     expect(await ids({ booking_type: other.id })).toEqual([]);
   });
 
+  it('refuses a period that ends before it begins, and takes a date-time whose "+" is sent as it is', async () => {
+    const refused = await list({ from: '2026-06-04', to: '2026-06-03' });
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      { code: 'invalid_request', field: 'to', message: 'to must not be before from' },
+    ]);
+    expect(await ids({ from: '2026-06-03', to: '2026-06-03' })).toEqual([]);
+    const raw = 'from=2026-06-05T09:00:00+02:00&to=2026-06-05T09:00:01+02:00';
+    const { status, body } = await desk.account.request('GET', `/v1/calendar/appointments?${raw}`);
+    expect([status, body.data?.length]).toEqual([200, 2]);
+    const twice = await desk.account.request('GET', '/v1/calendar/appointments?limit=1&limit=2');
+    expect(twice.body).toEqual({
+      error: { code: 'invalid_request', field: 'limit', message: 'limit must be given once' },
+    });
+  });
+
+  it('names the kind of resource and the form of its ids for an id in a path that is none', async () => {
+    for (const [path, message] of [
+      ['appointments/42', 'There is no such appointment: appointment_id must be an id in UUID form'],
+      ['booking-types/x', 'There is no such booking type: booking_type_id must be an integer'],
+    ])
+      expect(await desk.account.request('GET', `/v1/calendar/${path}`)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found', message } },
+      });
+  });
+
   it('refuses ids of filters that are nothing of this account, and wrong values', async () => {
     const wrong: Record<string, string | number>[] = [
       { contact: crypto.randomUUID() },

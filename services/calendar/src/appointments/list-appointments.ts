@@ -13,6 +13,8 @@ export const listAppointments = implement(contract.listAppointments, {
     const filter: AppointmentFilter = { status: query.status };
     if (query.from !== undefined) filter.from = instantOf(query.from, account.timezone);
     if (query.to !== undefined) filter.to = instantOf(query.to, account.timezone);
+    if (filter.from && filter.to && filter.to < filter.from)
+      return fail('invalid_request', 'to must not be before from', 'to');
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
     if (query.staff !== undefined) {
       const teammate = await selectStaff(tx, account.id, query.staff);
