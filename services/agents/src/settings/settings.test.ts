@@ -143,6 +143,8 @@ describe('the base URL', () => {
     expect((await get(crew)).base_url).toBe(named);
     const local = await patch(crew, { base_url: 'http://ai.invalid/v1' });
     expect(local).toMatchObject(invalid('base_url', /^base_url must begin with https/));
+    const none = await patch(crew, { base_url: 'api.openai.com' });
+    expect(none).toMatchObject(invalid('base_url', /^base_url .*such as https:\/\/api\.openai\.com\/v1$/));
   });
 });
 

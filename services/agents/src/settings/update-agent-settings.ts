@@ -47,8 +47,12 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
   },
 });
 
-/** Returns the URL without trailing slashes. Throws invalid_request, field base_url, if no path can be appended to it. */
+/** Returns the URL without trailing slashes. Throws invalid_request, field base_url, if it is none or no path can be appended to it. */
 function asBaseUrl(given: string): string {
+  if (given !== '' && !URL.canParse(given)) {
+    const message = 'base_url must be an absolute URL, such as https://api.openai.com/v1';
+    throw new ApiError('invalid_request', message, { field: 'base_url' });
+  }
   if (/[?#]/.test(given)) {
     const message = 'base_url must be without query and fragment, such as https://api.openai.com/v1';
     throw new ApiError('invalid_request', message, { field: 'base_url' });

@@ -36,7 +36,7 @@ export function parsePhone(phone: string, account: Pick<AccountContext, 'country
   if (phone.trim() === '') return null;
   const number = toE164(phone, account.country);
   if (number !== undefined) return number;
-  const rule = `phone must be a phone number, such as +4930901820, or one of ${account.country} without its country code`;
+  const rule = `phone must be a phone number, such as +4930901820; one of the account's country, ${account.country}, needs no country code`;
   throw new ApiError('invalid_request', rule, { field: 'phone' });
 }
 

@@ -68,6 +68,18 @@ describe('a contact', () => {
     await expect(account.client.createContact({ body: { phone } })).rejects.toEqual(refusal(400, 'phone'));
   });
 
+  it('is refused with what would be right: of a phone without its country code, of a field that is an object', async () => {
+    const messageOf = async (body: object) =>
+      (await account.request('POST', '/v1/cdp/contacts', { body })).body.error.message;
+    expect(await messageOf({ phone: '12' })).toBe(
+      "phone must be a phone number, such as +4930901820; one of the account's country, DE, needs no country code",
+    );
+    for (const value of [{ b: 1 }, ['b']])
+      expect(await messageOf({ fields: { a: value } })).toBe(
+        'fields.a must be a string of at most 1000 characters, a number or a boolean',
+      );
+  });
+
   it('has at most 100 fields and 100 tags', async () => {
     const fields = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, index]));
