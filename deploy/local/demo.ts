@@ -39,7 +39,9 @@ export async function openDemo(directory: string, entrances: Entrances): Promise
   const where = { gateway: entrances.gateway, admin: entrances.admin, admin_token: entrances.adminToken };
   const demo =
     found !== undefined && (await keyWorks(entrances.gateway, found.keys.live)) ? found : await makeDemo(entrances);
-  const current = { ...demo, ...where };
+  const current: Demo = { ...demo, ...where };
+  // The hook is at the gateway, whose port may be another one than at the start that made the channel.
+  if (demo.whatsapp) current.whatsapp = { ...demo.whatsapp, hook_url: atOrigin(entrances.gateway, demo.whatsapp) };
   writeSecretJson(file, current);
   return current;
 }
@@ -53,6 +55,11 @@ export async function nextFreeTime(demo: Demo): Promise<string | null> {
   const response = await fetch(url, { headers: { authorization: `Bearer ${demo.keys.live}` } });
   const body = (await response.json()) as { data?: { starts_at: string }[] };
   return body.data?.[0]?.starts_at ?? null;
+}
+
+/** Returns the hook's URL at this start's gateway, or at PUBLIC_URL if that is set, as messaging shows it. */
+function atOrigin(gateway: string, { hook_url }: DemoChannel): string {
+  return new URL(new URL(hook_url).pathname, process.env.PUBLIC_URL || gateway).href;
 }
 
 async function keyWorks(gateway: string, key: string): Promise<boolean> {
