@@ -27,13 +27,23 @@ interface Options {
 }
 
 function readOptions(): Options {
-  const { values } = parseArgs({ options: { fresh: { type: 'boolean' }, 'no-demo': { type: 'boolean' } } });
+  const values = parsedArguments();
   return {
     fresh: values.fresh ?? false,
     demo: !values['no-demo'],
     gatewayPort: readPort('GATEWAY_PORT', 8080),
     adminPort: readPort('ADMIN_PORT', 8081),
   };
+}
+
+function parsedArguments(): { fresh?: boolean; 'no-demo'?: boolean } {
+  try {
+    return parseArgs({ options: { fresh: { type: 'boolean' }, 'no-demo': { type: 'boolean' } } }).values;
+  } catch (cause) {
+    const given = process.argv.slice(2).join(' ');
+    const known = '--fresh (begin with empty data) and --no-demo (make no demo account)';
+    throw new Error(`"${given}" is not understood; the options are ${known}`, { cause });
+  }
 }
 
 function readPort(variable: string, fallback: number): number {
