@@ -12,6 +12,7 @@ import {
   appointmentUpdated,
   confirmationDue,
 } from './events.ts';
+import { dateOrInstant } from './hours.ts';
 import {
   Appointment,
   AppointmentChange,
@@ -19,7 +20,6 @@ import {
   AppointmentWithHistory,
   appointmentPath,
   appointmentStatus,
-  dateOrInstant,
   Explanation,
   FreeTimes,
 } from './resources.ts';

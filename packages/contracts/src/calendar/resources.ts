@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { channel } from '../core/channel.ts';
-import { email, instant, integerId, parseInstant, text, timestamp, uuid } from '../core/fields.ts';
+import { email, instant, integerId, text, timestamp, uuid } from '../core/fields.ts';
+import { dateOrInstant, Hours, HoursChange, Overrides, OverridesChange, ShownHours, shownRange } from './hours.ts';
 
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
 export type AppointmentStatus = z.infer<typeof appointmentStatus>;
@@ -19,51 +20,6 @@ const reminders = z
   .array(z.object({ minutes_before: z.int().min(1).max(43_200), channel: reminderChannel }))
   .max(10)
   .meta({ description: 'Reminders sent before the start, at most 10.' });
-
-const isRealDate = (value: string) =>
-  /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00Z`) !== undefined;
-
-/** A calendar date, YYYY-MM-DD. */
-export const date = z
-  .string()
-  .refine(isRealDate, { error: 'must be a date, such as 2026-12-24' })
-  .meta({ format: 'date' });
-
-/** A date (its first instant in the account's timezone) or a date-time with offset; kept as given. */
-export const dateOrInstant = z
-  .string()
-  .refine((value) => isRealDate(value) || parseInstant(value) !== undefined, {
-    error: 'must be a date, such as 2026-12-24, or a date-time with offset, such as 2026-12-24T09:00:00+01:00',
-  })
-  .meta({
-    description: "A date (its first instant in the account's timezone), or a date-time with offset.",
-    examples: ['2026-12-24', '2026-12-24T09:00:00+01:00'],
-  });
-
-const clock = (last: string) =>
-  z.string().regex(last === '24:00' ? /^(([01]\d|2[0-3]):[0-5]\d|24:00)$/ : /^([01]\d|2[0-3]):[0-5]\d$/, {
-    error: `must be a time from 00:00 to ${last}`,
-  });
-
-/** One opening range of a day in local time, [start, end); "24:00" may end it. */
-export const openingRange = z
-  .tuple([clock('23:59'), clock('24:00')])
-  .refine(([start, end]) => start < end, { error: 'must end after it starts' });
-
-const ranges = z.array(openingRange).max(48);
-export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-export type Weekday = (typeof weekdays)[number];
-
-function weekOf<Schema extends z.ZodType>(schema: Schema) {
-  return z.object(Object.fromEntries(weekdays.map((day) => [day, schema])) as Record<Weekday, Schema>);
-}
-
-/** Weekly opening hours; overlapping ranges are joined, days left out are closed. */
-export const Hours = weekOf(ranges.optional());
-/** Opening hours of single dates in place of the weekly ones; an empty list is closed. */
-export const Overrides = z
-  .record(date, ranges)
-  .refine((days) => Object.keys(days).length <= 1_000, { error: 'must have at most 1000 dates' });
 
 export const BookingTypeInput = z.object({
   name: text(120, 1),
@@ -127,7 +83,7 @@ export type BookingType = z.infer<typeof BookingType>;
 export const StaffInput = z.object({
   email: email.meta({ description: 'Email address of a team member.' }),
   active: z.boolean().default(true),
-  hours: Hours.default({}),
+  hours: Hours,
   overrides: Overrides.default({}),
   location: location.default(''),
   meeting_link: meetingLink.default(''),
@@ -136,19 +92,18 @@ export const StaffInput = z.object({
 /** Body of PATCH: `hours` and `overrides` merge by key, null removes a key. */
 export const StaffChange = z.object({
   active: z.boolean().optional(),
-  hours: weekOf(ranges.nullable().optional()).optional(),
-  overrides: z.record(date, ranges.nullable()).optional(),
+  hours: HoursChange.optional(),
+  overrides: OverridesChange.optional(),
   location: location.optional(),
   meeting_link: meetingLink.optional(),
 });
 
-const shownRange = z.tuple([z.string(), z.string()]);
 export const Staff = z
   .object({
     name: z.string(),
     email: z.string(),
     active: z.boolean().meta({ description: 'Whether the teammate takes bookings.' }),
-    hours: weekOf(z.array(shownRange).optional()),
+    hours: ShownHours,
     overrides: z.record(z.string(), z.array(shownRange)),
     location: z.string(),
     meeting_link: z.string(),

@@ -69,6 +69,31 @@ describe('a teammate', () => {
     }
   });
 
+  it('has hours of weekdays alone: another key, or what is no pair of times, is refused with what would be right', async () => {
+    await addMember(platform, desk.account.id, 'olga');
+    const days = 'mon, tue, wed, thu, fri, sat, sun';
+    const time = (last: string) => `must be a time from 00:00 to ${last} as HH:MM, with two digits each, such as 09:00`;
+    const pair = 'must be a pair such as ["09:00","17:00"]';
+    const wrong: [unknown, string][] = [
+      [{ monday: [['09:00', '17:00']] }, `hours.monday is not one of ${days}`],
+      [{ mon: ['09:00'] }, `hours.mon[0] ${pair}`],
+      [{ mon: [['09:00']] }, `hours.mon[0] ${pair}`],
+      [{ mon: [['9:00', '17:00']] }, `hours.mon[0][0] ${time('23:59')}`],
+      [{ mon: [['09:00', '5:00']] }, `hours.mon[0][1] ${time('24:00')}`],
+    ];
+    for (const [hours, message] of wrong) {
+      const error = { code: 'invalid_request', field: 'hours', message };
+      expect((await create({ email: emailOf('olga'), hours })).body).toEqual({ error });
+      expect((await desk.account.request('PATCH', `${path}/${emailOf('ada')}`, { body: { hours } })).body).toEqual({
+        error,
+      });
+    }
+    expect(await create({ email: emailOf('olga'), hours: { mon: [], tue: null } })).toMatchObject({
+      status: 201,
+      body: { hours: { mon: [] } },
+    });
+  });
+
   it('is changed by key: a date or day that is sent replaces that one, and null removes it', async () => {
     const own = await openDesk(platform);
     const mine = `${path}/${emailOf('ada')}`;

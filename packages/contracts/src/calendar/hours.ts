@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { parseInstant } from '../core/fields.ts';
+
+const isRealDate = (value: string) =>
+  /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00Z`) !== undefined;
+
+/** A calendar date, YYYY-MM-DD. */
+const date = z.string().refine(isRealDate, { error: 'must be a date, such as 2026-12-24' }).meta({ format: 'date' });
+
+/** A date (its first instant in the account's timezone) or a date-time with offset; kept as given. */
+export const dateOrInstant = z
+  .string()
+  .refine((value) => isRealDate(value) || parseInstant(value) !== undefined, {
+    error: 'must be a date, such as 2026-12-24, or a date-time with offset, such as 2026-12-24T09:00:00+01:00',
+  })
+  .meta({
+    description: "A date (its first instant in the account's timezone), or a date-time with offset.",
+    examples: ['2026-12-24', '2026-12-24T09:00:00+01:00'],
+  });
+
+const clock = (last: string) =>
+  z.string().regex(last === '24:00' ? /^(([01]\d|2[0-3]):[0-5]\d|24:00)$/ : /^([01]\d|2[0-3]):[0-5]\d$/, {
+    error: `must be a time from 00:00 to ${last} as HH:MM, with two digits each, such as 09:00`,
+  });
+
+/** One opening range of a day in local time, [start, end); "24:00" may end it. */
+const openingRange = z
+  .tuple([clock('23:59'), clock('24:00')], { error: 'must be a pair such as ["09:00","17:00"]' })
+  .refine(([start, end]) => start < end, { error: 'must end after it starts' });
+
+const ranges = z.array(openingRange).max(48);
+const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+type Weekday = (typeof weekdays)[number];
+
+function dayByDay<Schema extends z.ZodType>(schema: Schema) {
+  return Object.fromEntries(weekdays.map((day) => [day, schema])) as Record<Weekday, Schema>;
+}
+
+const hoursExample = {
+  mon: [
+    ['09:00', '12:00'],
+    ['13:00', '17:00'],
+  ],
+  fri: [['09:00', '24:00']],
+};
+const hoursRule =
+  'Opening hours by weekday (`mon` to `sun`), in the account\'s timezone: pairs of start and end as HH:MM, up to "24:00".';
+
+/** Weekly opening hours; overlapping ranges are joined, days left out are closed. Another key would be a day that is never open. */
+export const Hours = z
+  .strictObject(dayByDay(ranges.optional()))
+  .default({})
+  .meta({ description: `${hoursRule} A day that is left out is closed.`, examples: [hoursExample] });
+
+/** The same as a change, merged by key. */
+export const HoursChange = z.strictObject(dayByDay(ranges.nullable().optional())).meta({
+  description: `${hoursRule} A day that is left out stays as it is, null closes it.`,
+  examples: [hoursExample],
+});
+
+/** Opening hours of single dates in place of the weekly ones; an empty list is closed. */
+export const Overrides = z
+  .record(date, ranges)
+  .refine((days) => Object.keys(days).length <= 1_000, { error: 'must have at most 1000 dates' });
+
+/** The same as a change, merged by key. */
+export const OverridesChange = z.record(date, ranges.nullable());
+
+export const shownRange = z.tuple([z.string(), z.string()]);
+/** Weekly opening hours as responses show them. */
+export const ShownHours = z.object(dayByDay(z.array(shownRange).optional()));
