@@ -63,7 +63,9 @@ export async function admit(
 async function identify(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<KeyRecord> {
   const { authorization } = request.headers;
   if (authorization === undefined || !/^bearer +\S/i.test(authorization)) {
-    throw new ApiError('key_required', 'Send an API key: Authorization: Bearer cp_live_…', { headers: bearer });
+    throw new ApiError('key_required', 'Send an API key: Authorization: Bearer cp_live_… (see /docs)', {
+      headers: bearer,
+    });
   }
   const key = authorization.slice(7).trim();
   const hash = hashOfKey(key);
