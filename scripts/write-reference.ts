@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { operations } from '@customer-platform/contracts';
-import { errorStatus } from '@customer-platform/contracts/core';
+import { type ErrorCode, errorMeaning, errorStatus } from '@customer-platform/contracts/core';
 import { eventKinds, openApiDocument } from '@customer-platform/contracts/openapi';
 import { services } from '@customer-platform/deploy/deployables';
 import { authorizationBlock, defaultPrefix, passwordVariable } from '@customer-platform/deploy/nats-config';
@@ -65,8 +65,9 @@ function eventsPage(): string {
 type DataSchema = { properties: Record<string, unknown>; required?: string[] };
 
 function errorsPage(): string {
-  const rows = Object.entries(errorStatus).map(([code, status]) => row([`\`${code}\``, String(status)]));
-  return `# Errors\n\n${note}\nEvery error is \`{error: {code, message, field?}}\`. A wrong method is invalid_request with 405, an oversized body invalid_request with 413.\n\n${table(['Code', 'Status'], rows)}`;
+  const codes = Object.entries(errorStatus) as [ErrorCode, number][];
+  const rows = codes.map(([code, status]) => row([`\`${code}\``, String(status), errorMeaning[code]]));
+  return `# Errors\n\n${note}\nEvery error is \`{error: {code, message, field?}}\`. A wrong method is invalid_request with 405, an oversized body invalid_request with 413. Under an Idempotency-Key, 400, 404 and 409 without Retry-After are kept and sent again: see [idempotency](../idempotency.md).\n\n${table(['Code', 'Status', 'Meaning'], rows)}`;
 }
 
 /** Returns the page of each process's settings, from the object that it parses at start. */

@@ -29,6 +29,7 @@ describe('without a key', () => {
       const described = body.paths[operation.path][operation.method.toLowerCase()];
       expect([described.operationId, described['x-scope']]).toEqual([operation.key, operation.scope]);
     }
+    expect(body.components.parameters.IdempotencyKey.description).toMatch(/24 hours/);
   });
 
   it('the document is not sent again to who has it', async () => {
@@ -64,6 +65,7 @@ describe('without a key', () => {
     ]) {
       expect([path, (await get(path)).status]).toEqual([path, 401]);
     }
+    expect((await get('/')).body.error.message).toMatch(/see \/docs/);
   });
 
   it('a path can be read and nothing else, whether a key is sent or not', async () => {

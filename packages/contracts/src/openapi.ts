@@ -68,7 +68,11 @@ const keyHeader = z.object({
     .min(1)
     .max(255)
     .optional()
-    .meta({ param: { id: 'IdempotencyKey' } }),
+    .meta({
+      description:
+        '1 to 255 printable ASCII characters, new for each change, such as a UUID. A request that is sent again with the same key, method, path and body changes nothing more and gets the first response, also a 400, 404 or 409, for 24 hours. With another body it is refused with 400 invalid_request.',
+      param: { id: 'IdempotencyKey' },
+    }),
 });
 
 function describe(operation: Operation): ZodOpenApiOperationObject {

@@ -20,6 +20,26 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
+/** Meaning of each code, and what would help: its line in the reference. */
+export const errorMeaning: Record<ErrorCode, string> = {
+  invalid_request:
+    'A value, parameter or header is wrong: `field` names it and `message` says what would be right. Also an Idempotency-Key that was used with another body.',
+  key_required: 'The request has no API key: send `Authorization: Bearer cp_live_…`.',
+  invalid_key: 'The key is mistyped, revoked or expired.',
+  account_suspended: 'The operator has suspended the account.',
+  plan_excludes_api: "The account's plan does not include the API.",
+  address_not_allowed: "The request's IP address is not in the key's `allowed_addresses`.",
+  scope_missing: 'The key lacks the scope that the operation needs.',
+  not_found: 'The path has no operation, or names no resource of this account.',
+  module_off: "The operation's module is switched off, or not in the account's plan.",
+  slot_taken: 'The time cannot be booked; the message says why. Choose another free time.',
+  invalid_state:
+    'The resource is in a state that does not allow this, or the first request with the same Idempotency-Key is still running (then with Retry-After).',
+  rate_limited: 'Too many requests, or too many invalid keys from this address: wait for Retry-After seconds.',
+  internal_error: 'A fault of the platform. Quote the Request-Id when you report it.',
+  service_unavailable: 'A part of the platform is down or too slow: try again after Retry-After seconds.',
+};
+
 /** Codes that handlers may use; each operation declares its own. */
 export type DomainErrorCode = 'not_found' | 'slot_taken' | 'invalid_state';
 
