@@ -1,106 +1,102 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
-import { z } from 'zod';
+import { type Flag, flagsOf } from './flags.ts';
 
-/** A command: `accounts create`, made of the operation createAccount. */
-export type Command = (typeof commands)[number];
+/** A command: `accounts create`, derived from the operation createAccount. */
+export interface Command {
+  /** One or two words. */
+  name: string;
+  operation: Operation;
+  /** Names of the path parameters, which are plain arguments in this order. */
+  parameters: string[];
+  flags: Flag[];
+  /** Fields that the command's name stands for; they have no flag. */
+  fixed: Record<string, string>;
+}
 
-/** A command-line flag, read from the contract. */
-type Flag = Command['flags'][number];
+type OperationKey = keyof typeof adminOperations;
 
-/** Every command, in the order of the contracts. */
-export const commands = Object.values<Operation>(adminOperations).map((operation) => {
-  const [, verb, noun] = /^([a-z]+)([A-Z]\w*)$/.exec(operation.key)!;
+const verbs = [
+  'add',
+  'create',
+  'get',
+  'list',
+  'pause',
+  'remove',
+  'republish',
+  'resume',
+  'retry',
+  'revoke',
+  'rotate',
+  'unblock',
+  'update',
+] as const;
+
+/** Keys of a known verb and a noun of one word, from which a name can be derived. */
+type DerivedKey = {
+  [Key in OperationKey]: Key extends `${(typeof verbs)[number]}${infer Noun}`
+    ? Noun extends Capitalize<Lowercase<Noun>>
+      ? Key
+      : never
+    : never;
+}[OperationKey];
+
+interface Named {
+  name: string;
+  fixed?: Record<string, string>;
+}
+
+/** Names that are not derived. An operation whose name cannot be derived does not compile until it is here. */
+const named: Partial<Record<OperationKey, Named>> & Record<Exclude<OperationKey, DerivedKey>, Named> = {
+  getQueue: { name: 'queues show' },
+  listDeadEvents: { name: 'dead list' },
+  getDeadEvent: { name: 'dead show' },
+  requeueDeadEvents: { name: 'dead requeue' },
+  requeueDeadEvent: { name: 'dead requeue' },
+  dropDeadEvent: { name: 'dead drop' },
+  listEndpoints: { name: 'endpoints failing', fixed: { failing: 'true' } },
+  listServices: { name: 'services' },
+  listAudit: { name: 'audit' },
+  getTrace: { name: 'trace' },
+};
+
+const tables: Record<string, Named | undefined> = named;
+
+/** Every command that sends one request, in the order of the contracts. Two of one name differ in their parameters. */
+export const commands = Object.values<Operation>(adminOperations).map((operation): Command => {
+  const { name, fixed = {} } = tables[operation.key] ?? { name: derivedName(operation.key) };
   return {
-    noun: pluralOf(noun!.toLowerCase()),
-    verb: verb!,
+    name,
     operation,
-    /** Given in this order as plain arguments. */
     parameters: [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
-    flags: flagsOf(operation.body ?? operation.query),
+    flags: flagsOf(operation.body ?? operation.query).filter(({ field }) => !(field in fixed)),
+    fixed,
   };
 });
+
+/** The live view, which is no operation: it repeats three of them. */
+export const topCommand = {
+  name: 'top',
+  summary: 'Show what needs attention and the deepest queues, redrawn every second',
+  description: 'Needs a terminal; q or Ctrl-C ends it. With --json it prints one line of JSON a second instead.',
+};
+
+/** Returns the commands that the first words name, and the arguments after these; none for an unknown name. */
+export function findCommands(args: string[]): { found: Command[]; rest: string[] } {
+  for (const words of [2, 1]) {
+    const name = args.slice(0, words).join(' ');
+    const found = commands.filter((command) => command.name === name);
+    if (found.length > 0) return { found, rest: args.slice(words) };
+  }
+  return { found: [], rest: args };
+}
+
+function derivedName(key: string): string {
+  const [, verb, noun] = /^([a-z]+)([A-Z]\w*)$/.exec(key)!;
+  return `${pluralOf(noun!.toLowerCase())} ${verb}`;
+}
 
 function pluralOf(noun: string): string {
   if (noun.endsWith('ss')) return `${noun}es`;
   return noun.endsWith('s') ? noun : `${noun}s`;
-}
-
-/** Returns a field's flag without its dashes: `allowed-addresses`. */
-export function flagName(field: string): string {
-  return field.replaceAll('_', '-');
-}
-
-/** Parses a flag's texts as its field's value. Throws an Error that names the valid form. */
-export function flagValue(flag: Flag, texts: string[]): unknown {
-  const text = texts.at(-1)!;
-  switch (flag.kind) {
-    case 'list':
-      return texts.flatMap((entry) => entry.split(',')).filter((entry) => entry !== '');
-    case 'number':
-      if (Number.isFinite(Number(text)) && text.trim() !== '') return Number(text);
-      throw new Error(`--${flagName(flag.field)} must be a number, not "${text}"`);
-    case 'boolean':
-      if (text === 'true' || text === 'false') return text === 'true';
-      throw new Error(`--${flagName(flag.field)} must be true or false, not "${text}"`);
-    case 'json':
-      try {
-        return JSON.parse(text);
-      } catch (cause) {
-        throw new Error(`--${flagName(flag.field)} must be JSON, such as '{"per_minute":60,"burst":10}'`, { cause });
-      }
-    default:
-      return text;
-  }
-}
-
-interface JsonSchema {
-  $ref?: string;
-  $defs?: Record<string, JsonSchema>;
-  type?: string;
-  enum?: unknown[];
-  items?: JsonSchema;
-  default?: unknown;
-  description?: string;
-  examples?: unknown[];
-  properties?: Record<string, JsonSchema>;
-  required?: string[];
-}
-
-function flagsOf(schema: z.ZodObject | undefined) {
-  if (!schema) return [];
-  const whole = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
-  const { properties = {}, required = [] } = whole;
-  return Object.entries(properties).map(([field, property]) => {
-    const named = property.$ref === undefined ? undefined : whole.$defs?.[property.$ref.replace('#/$defs/', '')];
-    const described = { ...named, ...property };
-    return {
-      /** The field's name in the contract: `allowed_addresses`; on the command line `--allowed-addresses`. */
-      field,
-      kind: kindOf(described),
-      isRequired: required.includes(field),
-      description: describe(described),
-    };
-  });
-}
-
-function kindOf({ type, items }: JsonSchema) {
-  if (type === 'array') return items?.type === 'object' ? 'json' : 'list';
-  if (type === 'integer' || type === 'number') return 'number';
-  if (type === 'boolean') return 'boolean';
-  return type === 'object' ? 'json' : 'text';
-}
-
-function describe(property: JsonSchema): string {
-  const choices = property.enum ?? property.items?.enum;
-  const shape = Object.keys(property.properties ?? {});
-  const parts = [
-    property.description,
-    kindOf(property) === 'list' ? 'separated by commas' : undefined,
-    shape.length > 0 ? `JSON with ${shape.join(', ')}` : undefined,
-    choices ? `one of ${choices.join(', ')}` : undefined,
-    property.examples ? `such as ${property.examples.join(', ')}` : undefined,
-    property.default === undefined ? undefined : `default ${JSON.stringify(property.default)}`,
-  ];
-  return parts.flatMap((part) => (part === undefined ? [] : [part.replace(/\.$/, '')])).join('; ');
 }

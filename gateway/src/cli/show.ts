@@ -1,62 +1,144 @@
-import { type Command, commands, flagName } from './commands.ts';
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import type { z } from 'zod';
+import {
+  auditColumns,
+  deadColumns,
+  endpointColumns,
+  partColumns,
+  pauseText,
+  processColumns,
+  queueColumns,
+  traceColumns,
+} from './columns.ts';
+import { hexDump } from './hex-dump.ts';
+import { type Column, table } from './table.ts';
+import { minute, printable, printableLines } from './text.ts';
+import { waterfall } from './waterfall.ts';
 
-/** Formats a response body for people: a table for a list, else a line per field. */
-export function show(body: unknown): string {
-  if (body === undefined) return 'done';
-  const page = body as { data?: Record<string, unknown>[]; next?: string | null };
-  if (!Array.isArray(page.data)) return fields(body as Record<string, unknown>);
-  if (page.data.length === 0) return 'none';
-  const more = page.next ? `\nmore: --starting-after ${page.next}` : '';
-  return table(page.data) + more;
+/** Width in columns of the terminal, and the control plane's time if its response said it. */
+export interface Screen {
+  columns: number;
+  now: Date | undefined;
 }
 
-/** Returns the tool's usage: all commands, or one with its flags. */
-export function usage(command?: Command): string {
-  if (command) {
-    const flags = command.flags.map((flag) => {
-      const name = `--${flagName(flag.field)}${flag.isRequired ? ' *' : ''}`;
-      return `  ${name.padEnd(24)} ${flag.kind.padEnd(8)} ${flag.description}`.trimEnd();
-    });
-    const { summary, description } = command.operation;
-    return [synopsis(command), `  ${summary}`, ...(description ? [`  ${description}`] : []), ...flags].join('\n');
-  }
-  const lines = commands.map((each) => `  ${synopsis(each).padEnd(48)} ${each.operation.summary}`);
-  return [
-    'admin <noun> <verb> [arguments] [--flags] [--json] [--help]',
-    ...lines,
+/** Bytes of a dead event that a hex dump shows. */
+const dumpedBytes = 512;
+/** Least room for a cell of a list that has no columns of its own. */
+const leastCell = 8;
+
+const views = new Map([
+  viewOf(adminOperations.listQueues, ({ data, gone }, screen) => [
+    ...list(data, queueColumns(), screen),
+    ...goneLines(gone),
+  ]),
+  viewOf(adminOperations.getQueue, ({ top, pauses, ...queue }, screen) => [
+    ...fields(queue),
+    ...pauses.map((pause) => `pause: ${printable(pauseText(pause, screen.now))}`),
     '',
-    'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN set the address and the token; without them, those of a running npm start are read from .platform/.',
-  ].join('\n');
+    ...list(top, partColumns(top, screen.now), screen),
+  ]),
+  pageView(adminOperations.listDeadEvents, ({ now }) => deadColumns(now)),
+  viewOf(adminOperations.getDeadEvent, deadLines),
+  pageView(adminOperations.listEndpoints, ({ now }) => endpointColumns(now)),
+  viewOf(adminOperations.listServices, ({ data, gone }, screen) => [
+    ...list(data, processColumns(screen.now), screen),
+    ...goneLines(gone),
+  ]),
+  pageView(adminOperations.listAudit, ({ now }) => auditColumns(now)),
+  pageView(adminOperations.listTraces, ({ now }) => traceColumns(now)),
+  viewOf(adminOperations.getTrace, (trace, { columns }) => waterfall(trace, columns)),
+]);
+
+/**
+ * Formats a response body for people: as its operation has it, else a table for a list and a line a field for anything
+ * else. A body that a newer control plane has extended beyond this contract is still shown, the second way.
+ */
+export function show(operation: string, body: unknown, screen: Screen): string {
+  if (body === undefined) return 'done';
+  return (views.get(operation)?.(body, screen) ?? anyLines(body, screen)).join('\n');
 }
 
-function synopsis({ noun, verb, parameters }: Command): string {
-  return [noun, verb, ...parameters.map((name) => `<${name}>`)].join(' ');
+type View = (body: unknown, screen: Screen) => string[] | undefined;
+
+function viewOf<Schema extends z.ZodType>(
+  { key, response }: { key: string; response: Schema },
+  draw: (body: z.output<Schema>, screen: Screen) => string[],
+): [string, View] {
+  return [
+    key,
+    (body, screen) => {
+      const parsed = response.safeParse(body);
+      return parsed.success ? draw(parsed.data, screen) : undefined;
+    },
+  ];
 }
 
-function fields(thing: Record<string, unknown>): string {
-  const width = Math.max(...Object.keys(thing).map((name) => name.length));
-  return Object.entries(thing)
-    .map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`)
-    .join('\n');
+function pageView<Row>(
+  operation: { key: string; response: z.ZodType<{ data: Row[]; next: string | null }> },
+  columns: (screen: Screen) => Column<Row>[],
+): [string, View] {
+  return viewOf(operation, ({ data, next }, screen) => [...list(data, columns(screen), screen), ...moreLines(next)]);
 }
 
-function table(rows: Record<string, unknown>[]): string {
-  const names = Object.keys(rows[0]!).filter((name) => rows.some((row) => !isNested(row[name])));
-  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
-  const widths = names.map((_name, column) => Math.max(...lines.map((line) => line[column]!.length)));
-  return lines
-    .map((line) =>
-      line
-        .map((text, column) => text.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+function list<Row>(rows: Row[], columns: Column<Row>[], screen: Screen): string[] {
+  if (rows.length === 0) return ['none'];
+  const { lines, left } = table(rows, columns, screen.columns);
+  return left.length === 0 ? lines : [...lines, `no room for: ${left.join(', ')} (--json has all)`];
+}
+
+function moreLines(next: string | null | undefined): string[] {
+  return next ? [`more: --starting-after ${printable(next)}`] : [];
+}
+
+function goneLines(gone: string[]): string[] {
+  return gone.length === 0 ? [] : [`gone: ${gone.join(', ')} (no process responds)`];
+}
+
+function deadLines({
+  bytes,
+  text,
+  headers,
+  ...dead
+}: z.output<typeof adminOperations.getDeadEvent.response>): string[] {
+  const headerLines = Object.entries(headers).map(([name, value]) => printable(`header ${name}: ${value}`));
+  const content = Buffer.from(bytes, 'base64');
+  const beyond = content.length > dumpedBytes ? [`the first ${dumpedBytes} of ${content.length} bytes`] : [];
+  const shown = text === null ? [...hexDump(content.subarray(0, dumpedBytes)), ...beyond] : printableLines(text);
+  return [...fields(dead), ...headerLines, '', ...shown];
+}
+
+function anyLines(body: unknown, screen: Screen): string[] {
+  const page = body as { data?: Record<string, unknown>[]; next?: string | null; gone?: string[] };
+  if (!Array.isArray(page.data)) return fields(body as Record<string, unknown>);
+  const names = Object.keys(page.data[0] ?? {});
+  const columns = names.map((name, rank) => anyColumn(name, rank));
+  return [...list(page.data, columns, screen), ...goneLines(page.gone ?? []), ...moreLines(page.next)];
+}
+
+/** Ids and times are whole. The first column stays; of the others the last go first. */
+function anyColumn(name: string, rank: number): Column<Record<string, unknown>> {
+  const isId = name === 'id' || name.endsWith('_id');
+  const isTime = name === 'at' || name.endsWith('_at');
+  return {
+    title: name,
+    of: (row) => {
+      const value = row[name];
+      if (isNested(value)) return '-';
+      return isTime && typeof value === 'string' ? minute(value) : cell(value);
+    },
+    ...(isId || isTime ? {} : { min: leastCell }),
+    rank,
+  };
+}
+
+function fields(thing: Record<string, unknown>): string[] {
+  const width = Math.max(0, ...Object.keys(thing).map((name) => name.length));
+  return Object.entries(thing).map(([name, value]) => `${name.padEnd(width)}  ${printable(cell(value))}`);
 }
 
 function cell(value: unknown): string {
-  if (value === null || value === undefined) return '-';
-  if (Array.isArray(value)) return value.length === 0 ? '-' : value.join(',');
+  if (value === null || value === undefined || value === '') return '-';
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map((each) => cell(each)).join(',');
   return isNested(value) ? JSON.stringify(value) : String(value);
 }
 

@@ -1,0 +1,49 @@
+import { parseArgs } from 'node:util';
+import type { Command } from './commands.ts';
+import { flagName, flagValue } from './flags.ts';
+
+/** A request as the command line describes it. */
+export interface CommandRequest {
+  command: Command;
+  /** The operation's path with its parameters. */
+  path: string;
+  /** Fields of the body, or of the query of a GET. */
+  fields: Record<string, unknown>;
+  isJson: boolean;
+}
+
+/** Returns the request of one of the commands of a name: the one that takes as many arguments. Throws an Error that says what is wrong. */
+export function readArguments(candidates: Command[], args: string[]): CommandRequest {
+  const names = candidates.flatMap(({ flags }) => flags.map(({ field }) => flagName(field)));
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      ...Object.fromEntries(names.map((name) => [name, { type: 'string', multiple: true } as const])),
+      json: { type: 'boolean' },
+    },
+  });
+  const command = candidates.find(({ parameters }) => parameters.length === positionals.length);
+  if (!command) {
+    const forms = candidates.map(({ parameters }) => parameters.map((name) => `<${name}>`).join(' ') || 'flags only');
+    throw new Error(`${candidates[0]!.name} takes ${forms.join(', or ')}`);
+  }
+  const fields: Record<string, unknown> = { ...command.fixed };
+  for (const [name, texts] of Object.entries(values)) {
+    if (!Array.isArray(texts)) continue;
+    const flag = command.flags.find(({ field }) => flagName(field) === name);
+    if (!flag) throw new Error(`${command.name} ${positionals.join(' ')} takes no --${name}`);
+    fields[flag.field] = flagValue(flag, texts.map(String));
+  }
+  const missing = command.flags.filter((flag) => flag.isRequired && !(flag.field in fields));
+  if (missing.length > 0) throw new Error(`missing: ${missing.map((flag) => `--${flagName(flag.field)}`).join(', ')}`);
+  return { command, path: pathOf(command, positionals), fields, isJson: values.json === true };
+}
+
+function pathOf({ operation, parameters }: Command, positionals: string[]): string {
+  // As a segment of a URL these would name another path than the operation's.
+  const misleading = positionals.findIndex((each) => ['', '.', '..'].includes(each));
+  if (misleading >= 0) throw new Error(`<${parameters[misleading]}> must not be "${positionals[misleading]}"`);
+  let index = 0;
+  return operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(positionals[index++]!));
+}

@@ -1,0 +1,161 @@
+import type {
+  AuditEntry,
+  DeadEvent,
+  LiveProcess,
+  OperatedEndpoint,
+  Queue,
+  QueuePause,
+  QueueShare,
+  TraceSummary,
+} from '@customer-platform/contracts/accounts';
+import type { Column } from './table.ts';
+import { age, duration, milliseconds, minute } from './text.ts';
+
+/** The control plane's time; undefined if its response did not say. */
+type Now = Date | undefined;
+
+const mib = 1_048_576;
+
+/** Columns of queues; an error is cut. */
+export function queueColumns(): Column<Queue>[] {
+  return [
+    { title: 'service', of: ({ service }) => service },
+    { title: 'queue', of: ({ queue }) => queue },
+    { title: 'ready', of: ({ ready }) => String(ready), isNumber: true },
+    { title: 'run', of: ({ running }) => String(running), isNumber: true, rank: 2 },
+    { title: 'wait', of: ({ waiting }) => String(waiting), isNumber: true, rank: 1 },
+    { title: 'dead', of: ({ dead }) => String(dead), isNumber: true },
+    { title: 'lag', of: lagOf, isNumber: true },
+    { title: 'paused', of: pausedOf },
+    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 10, rank: 3 },
+  ];
+}
+
+/** Returns the lag of a queue as a duration; `-` for none. */
+export function lagOf({ lag_seconds }: Queue): string {
+  return lag_seconds > 0 ? duration(lag_seconds) : '-';
+}
+
+function pausedOf({ paused, pauses }: Queue): string {
+  if (paused) return 'all';
+  return pauses.length > 0 ? 'part' : '-';
+}
+
+/** Returns what a pause holds up, by whom, since when and why. */
+export function pauseText({ account, endpoint, reason, actor, at }: QueuePause, now: Now): string {
+  const parts = [account && `account ${account}`, endpoint && `endpoint ${endpoint}`].filter(Boolean);
+  return `${parts.join(', ') || 'whole queue'}, by ${actor} ${sinceText(at, now)}: ${reason}`;
+}
+
+function sinceText(timestamp: string, now: Now): string {
+  return now === undefined ? `at ${minute(timestamp)}` : `${age(timestamp, now)} ago`;
+}
+
+/** Columns of the parts of a queue by account, or by endpoint: where these have an endpoint, their account may have no room. */
+export function partColumns(parts: QueueShare[], now: Now): Column<QueueShare>[] {
+  const isByEndpoint = parts.some(({ endpoint }) => endpoint !== undefined);
+  return [
+    { title: 'endpoint', of: ({ endpoint }) => endpoint ?? '-' },
+    { title: 'account', of: ({ account }) => account, rank: isByEndpoint ? 4 : 0 },
+    { title: 'ready', of: ({ ready }) => String(ready), isNumber: true },
+    { title: 'run', of: ({ running }) => String(running), isNumber: true },
+    { title: 'wait', of: ({ waiting }) => String(waiting), isNumber: true },
+    { title: 'dead', of: ({ dead }) => String(dead), isNumber: true },
+    { title: 'oldest', of: ({ oldest_due_at }) => age(oldest_due_at, now), isNumber: true, rank: 3 },
+    { title: 'failing', of: ({ failing_since }) => age(failing_since, now), isNumber: true, rank: 2 },
+    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 8, rank: 1 },
+  ];
+}
+
+/** Columns of dead events. */
+export function deadColumns(now: Now): Column<DeadEvent>[] {
+  return [
+    { title: 'id', of: ({ id }) => id },
+    { title: 'age', of: ({ dead_at }) => age(dead_at, now), isNumber: true, rank: 1 },
+    { title: 'service', of: ({ service }) => service },
+    { title: 'queue', of: ({ queue }) => queue, min: 10 },
+    { title: 'reason', of: ({ reason }) => reason, min: 10 },
+    { title: 'kind', of: ({ kind, subject }) => kind ?? subject, min: 16, rank: 2 },
+    { title: 'tries', of: ({ tries }) => String(tries), isNumber: true, rank: 3 },
+    { title: 'bytes', of: ({ size_bytes }) => String(size_bytes), isNumber: true, rank: 4 },
+    { title: 'account', of: ({ account }) => account ?? '-', rank: 5 },
+  ];
+}
+
+/** Columns of webhook endpoints. */
+export function endpointColumns(now: Now): Column<OperatedEndpoint>[] {
+  return [
+    { title: 'id', of: ({ id }) => id },
+    { title: 'failing', of: ({ failing_since }) => age(failing_since, now), isNumber: true },
+    { title: 'pending', of: ({ pending }) => String(pending), isNumber: true },
+    { title: 'state', of: endpointState, min: 6, rank: 1 },
+    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 10 },
+    { title: 'url', of: ({ url }) => url, min: 20, rank: 2 },
+    { title: 'account', of: ({ account }) => account, rank: 3 },
+  ];
+}
+
+function endpointState({ active, paused, disabled_reason }: OperatedEndpoint): string {
+  if (!active) return disabled_reason === undefined ? 'off' : `off: ${disabled_reason}`;
+  return paused ? 'paused' : '-';
+}
+
+/** Columns of live processes. */
+export function processColumns(now: Now): Column<LiveProcess>[] {
+  return [
+    { title: 'service', of: ({ service }) => service },
+    { title: 'instance', of: ({ instance }) => instance },
+    { title: 'version', of: ({ version }) => version, min: 7, rank: 3 },
+    { title: 'up', of: ({ started_at }) => age(started_at, now), isNumber: true },
+    { title: 'waiting for', of: ({ waiting_for }) => waiting_for ?? '-', min: 10 },
+    { title: 'requests', of: ({ in_flight }) => String(in_flight), isNumber: true, rank: 5 },
+    { title: 'loop ms', of: ({ event_loop_lag_ms }) => milliseconds(event_loop_lag_ms), isNumber: true, rank: 2 },
+    { title: 'MiB', of: ({ memory_bytes }) => String(Math.round(memory_bytes / mib)), isNumber: true, rank: 1 },
+    { title: 'pool', of: poolOf, isNumber: true, rank: 4 },
+    { title: 'migration', of: ({ migrations }) => migrations, min: 10, rank: 6 },
+    { title: 'host', of: ({ host }) => host, min: 8, rank: 7 },
+  ];
+}
+
+function poolOf({ pool }: LiveProcess): string {
+  const waiting = pool.waiting > 0 ? `+${pool.waiting}` : '';
+  return `${pool.used}/${pool.size}${waiting}`;
+}
+
+/** Columns of the audit log. */
+export function auditColumns(now: Now): Column<AuditEntry>[] {
+  return [
+    { title: 'at', of: ({ at }) => minute(at), rank: 2 },
+    { title: 'age', of: ({ at }) => age(at, now), isNumber: true },
+    { title: 'actor', of: ({ actor }) => actor, min: 8 },
+    { title: 'action', of: ({ action }) => action },
+    { title: 'target', of: ({ target }) => target },
+    { title: 'change', of: changeOf, min: 16, rank: 1 },
+    { title: 'account', of: ({ account }) => account ?? '-', rank: 3 },
+  ];
+}
+
+function changeOf({ before, after }: AuditEntry): string {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  const changes = names.map((name) => {
+    const [was, is] = [before?.[name], after?.[name]].map((value) =>
+      value === undefined ? '-' : JSON.stringify(value),
+    );
+    return before === undefined ? `${name} ${is}` : `${name} ${was} → ${is}`;
+  });
+  return changes.join(', ') || '-';
+}
+
+/** Columns of traces. */
+export function traceColumns(now: Now): Column<TraceSummary>[] {
+  return [
+    { title: 'trace', of: ({ trace_id }) => trace_id },
+    { title: 'age', of: ({ started_at }) => age(started_at, now), isNumber: true },
+    { title: 'ms', of: ({ duration_ms }) => milliseconds(duration_ms), isNumber: true },
+    { title: 'status', of: ({ status }) => status },
+    { title: 'spans', of: ({ spans }) => String(spans), isNumber: true, rank: 1 },
+    { title: 'operation', of: ({ operation }) => operation ?? '-', min: 12 },
+    { title: 'request', of: ({ request_id }) => request_id ?? '-', rank: 2 },
+    { title: 'account', of: ({ account }) => account ?? '-', rank: 3 },
+  ];
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+
+/** A command-line flag, read from a field of the contract. */
+export interface Flag {
+  /** The field's name in the contract: `allowed_addresses`; on the command line `--allowed-addresses`. */
+  field: string;
+  kind: 'text' | 'number' | 'boolean' | 'list' | 'json';
+  isRequired: boolean;
+  description: string;
+}
+
+interface JsonSchema {
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
+  type?: string;
+  enum?: unknown[];
+  items?: JsonSchema;
+  default?: unknown;
+  description?: string;
+  examples?: unknown[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+}
+
+/** Returns the flags of a body's or query's fields, in their order. */
+export function flagsOf(schema: z.ZodObject | undefined): Flag[] {
+  if (!schema) return [];
+  const whole = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const { properties = {}, required = [] } = whole;
+  return Object.entries(properties).map(([field, property]) => {
+    const named = property.$ref === undefined ? undefined : whole.$defs?.[property.$ref.replace('#/$defs/', '')];
+    const described = { ...named, ...property };
+    return {
+      field,
+      kind: kindOf(described),
+      isRequired: required.includes(field),
+      description: describe(described),
+    };
+  });
+}
+
+/** Returns a field's flag without its dashes: `allowed-addresses`. */
+export function flagName(field: string): string {
+  return field.replaceAll('_', '-');
+}
+
+/** Parses a flag's texts as its field's value. Throws an Error that names the valid form. */
+export function flagValue(flag: Flag, texts: string[]): unknown {
+  const text = texts.at(-1)!;
+  switch (flag.kind) {
+    case 'list':
+      return texts.flatMap((entry) => entry.split(',')).filter((entry) => entry !== '');
+    case 'number':
+      if (Number.isFinite(Number(text)) && text.trim() !== '') return Number(text);
+      throw new Error(`--${flagName(flag.field)} must be a number, not "${text}"`);
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true';
+      throw new Error(`--${flagName(flag.field)} must be true or false, not "${text}"`);
+    case 'json':
+      try {
+        return JSON.parse(text);
+      } catch (cause) {
+        throw new Error(`--${flagName(flag.field)} must be JSON, such as '{"per_minute":60,"burst":10}'`, { cause });
+      }
+    default:
+      return text;
+  }
+}
+
+function kindOf({ type, items }: JsonSchema): Flag['kind'] {
+  if (type === 'array') return items?.type === 'object' ? 'json' : 'list';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'boolean') return 'boolean';
+  return type === 'object' ? 'json' : 'text';
+}
+
+function describe(property: JsonSchema): string {
+  const choices = property.enum ?? property.items?.enum;
+  const shape = Object.keys(property.properties ?? {});
+  const parts = [
+    property.description,
+    kindOf(property) === 'list' ? 'separated by commas' : undefined,
+    shape.length > 0 ? `JSON with ${shape.join(', ')}` : undefined,
+    choices ? `one of ${choices.join(', ')}` : undefined,
+    property.examples ? `such as ${property.examples.join(', ')}` : undefined,
+    property.default === undefined ? undefined : `default ${JSON.stringify(property.default)}`,
+  ];
+  return parts.flatMap((part) => (part === undefined ? [] : [part.replace(/\.$/, '')])).join('; ');
+}

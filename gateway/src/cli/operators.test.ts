@@ -1,0 +1,285 @@
+import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { deadEvent, failingEndpoint, idOf, liveProcess, page, queue } from '../../test/operator-fixtures.ts';
+import { type StandInControlPlane, startStandInControlPlane } from '../../test/stand-in-control-plane.ts';
+import { runCommand } from '../cli.ts';
+
+const token = 'a token of the operators, long enough';
+let plane: StandInControlPlane;
+
+beforeAll(async () => {
+  plane = await startStandInControlPlane(token);
+});
+beforeEach(() => plane.reset());
+afterAll(async () => await plane.stop());
+
+/** Runs a command at a terminal of 80 columns. */
+async function run(...args: string[]) {
+  return await runCommand(args, { ADMIN_URL: plane.url, ADMIN_TOKEN: token }, tmpdir());
+}
+
+async function lines(...args: string[]): Promise<string[]> {
+  const { exitCode, output } = await run(...args);
+  expect([exitCode, output]).toEqual([0, expect.any(String)]);
+  return output.split('\n');
+}
+
+describe('commands that change something', () => {
+  const path = { service: 'webhooks', queue: 'deliveries' };
+  const cases: [string[], object][] = [
+    [
+      ['queues', 'pause', 'webhooks', 'deliveries', '--endpoint', idOf(2), '--reason', 'their server is down'],
+      { operation: 'pauseQueue', params: path, fields: { endpoint: idOf(2), reason: 'their server is down' } },
+    ],
+    [
+      ['queues', 'resume', 'webhooks', 'deliveries', '--account', idOf(1)],
+      { operation: 'resumeQueue', params: path, fields: { account: idOf(1) } },
+    ],
+    [['dead', 'requeue', idOf(7)], { operation: 'requeueDeadEvent', params: { dead_id: idOf(7) }, fields: {} }],
+    [
+      ['dead', 'drop', idOf(7), '--reason', 'a test'],
+      { operation: 'dropDeadEvent', params: { dead_id: idOf(7) }, fields: { reason: 'a test' } },
+    ],
+    [
+      ['addresses', 'unblock', '2001:db8:0:1::/64'],
+      { operation: 'unblockAddress', params: { address: '2001:db8:0:1::/64' }, fields: {} },
+    ],
+  ];
+
+  it.each(cases)('%j sends one request and says that it is done', async (args, expected) => {
+    expect(await run(...args)).toEqual({ exitCode: 0, output: 'done' });
+    expect(plane.seen).toEqual([expected]);
+    expect(await run(...args, '--json')).toEqual({ exitCode: 0, output: '{}' });
+  });
+
+  const counting: [string[], 'retryQueue' | 'requeueDeadEvents' | 'republishEvents', object][] = [
+    [['queues', 'retry', 'webhooks', 'deliveries'], 'retryQueue', {}],
+    [
+      ['dead', 'requeue', '--service', 'calendar', '--queue', 'contact.updated', '--account', idOf(1)],
+      'requeueDeadEvents',
+      { service: 'calendar', queue: 'contact.updated', account: idOf(1) },
+    ],
+    [
+      ['events', 'republish', '--since', '2026-11-20T00:00:00Z', '--service', 'cdp'],
+      'republishEvents',
+      { since: '2026-11-20T00:00:00Z', service: 'cdp' },
+    ],
+  ];
+
+  it.each(counting)('%j says how many it matched', async (args, operation, fields) => {
+    plane.give(operation, { matched: 3 });
+    expect(await run(...args)).toEqual({ exitCode: 0, output: 'matched  3' });
+    expect(plane.seen).toMatchObject([{ operation, fields }]);
+    expect(await run(...args, '--json')).toEqual({ exitCode: 0, output: '{"matched":3}' });
+  });
+
+  it('ends with 1 where it is refused, with --json the envelope on standard output', async () => {
+    const error = { code: 'invalid_request', message: 'queue "deliveries" has no endpoints', field: 'endpoint' };
+    plane.respondWith('retryQueue', 400, { error });
+    const args = ['queues', 'retry', 'webhooks', 'deliveries'];
+    const said = 'refused (400 invalid_request): queue "deliveries" has no endpoints';
+    expect(await run(...args)).toEqual({ exitCode: 1, output: said });
+    const machines = await run(...args, '--json');
+    expect([machines.exitCode, JSON.parse(machines.output)]).toEqual([1, { error }]);
+  });
+
+  it('has an envelope with --json even where none came', async () => {
+    plane.respondWith('listServices', 502, '<h1>Bad Gateway\u001b[2J</h1>');
+    expect((await run('services')).output).toBe('refused (502 service_unavailable): <h1>Bad Gateway\\u{1b}[2J</h1>');
+    expect(JSON.parse((await run('services', '--json')).output).error.code).toBe('service_unavailable');
+    plane.respondWith('listServices', 200, '<h1>Another server</h1>');
+    expect(await run('services')).toMatchObject({ exitCode: 1, output: expect.stringContaining('Another server') });
+    const nowhere = { ADMIN_URL: 'http://127.0.0.1:1', ADMIN_TOKEN: token };
+    const unreachable = await runCommand(['services', '--json'], nowhere, tmpdir());
+    expect([unreachable.exitCode, JSON.parse(unreachable.output).error.code]).toEqual([1, 'service_unavailable']);
+  });
+
+  it('ends with 2 and the usage where it is used wrongly, without any request', async () => {
+    const wrong = [
+      ['queues'],
+      ['queues', 'show', 'webhooks'],
+      ['queues', 'pause', 'webhooks', 'deliveries'],
+      ['queues', 'pause', 'webhooks', '..', '--reason', 'x'],
+      ['queues', 'explode'],
+      ['dead', 'requeue'],
+      ['dead', 'requeue', '--service', 'cdp'],
+      ['dead', 'requeue', idOf(7), '--service', 'cdp'],
+      ['dead', 'show', ''],
+      ['endpoints', 'failing', '--failing', 'false'],
+      ['endpoints', 'list'],
+      ['services', 'list'],
+      ['audit', '--actr', 'anna'],
+      ['trace'],
+      ['traces', 'list', '--min-duration-ms', 'long'],
+      ['top', '--fast'],
+      ['top'],
+    ];
+    for (const args of wrong) {
+      const { exitCode, output } = await run(...args);
+      expect([args, exitCode]).toEqual([args, 2]);
+      expect(output).toContain(args[0]);
+    }
+    expect(plane.seen).toEqual([]);
+  });
+});
+
+describe('commands that show something', () => {
+  it('lists queues in a table that fits, with services that are gone under it', async () => {
+    const pause = { reason: 'their server is down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
+    const error = 'connect ECONNREFUSED 203.0.113.9:443 after 15,000 ms and many more words';
+    plane.give('listQueues', {
+      data: [
+        queue({ ready: 120_000, running: 12, waiting: 4711, lag_seconds: 200, last_error: error }),
+        queue({ service: 'catalogue', queue: 'contact.merged', dead: 2, paused: true, pauses: [pause] }),
+        queue({ service: 'messaging', queue: 'receipts', pauses: [{ ...pause, account: idOf(1) }] }),
+      ],
+      gone: ['crm', 'cdp'],
+    });
+    expect(await lines('queues', 'list')).toEqual([
+      'service    queue            ready  run  wait  dead  lag  paused  error',
+      'webhooks   deliveries      120000   12  4711     0   3m  -       connect ECONNR…',
+      'catalogue  contact.merged       0    0     0     2    -  all     -',
+      'messaging  receipts             0    0     0     0    -  part    -',
+      'gone: crm, cdp (no process responds)',
+    ]);
+  });
+
+  it('shows a queue whole, its pauses, then its parts as a table', async () => {
+    const error = `503 ${'x'.repeat(200)}`;
+    const pause = { endpoint: idOf(2), reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
+    const part = { account: idOf(1), ready: 3, running: 0, waiting: 1, dead: 0, last_error: error };
+    const due = { oldest_due_at: '2026-11-20T11:58:00.000Z', failing_since: '2026-11-20T09:00:00.000Z' };
+    plane.give('getQueue', {
+      ...queue({ ready: 3, waiting: 1, lag_seconds: 120, last_error: error, pauses: [pause] }),
+      top: [{ ...part, endpoint: idOf(2), ...due }],
+    });
+    const shown = await lines('queues', 'show', 'webhooks', 'deliveries', '--by', 'endpoint');
+    expect(plane.seen).toMatchObject([{ operation: 'getQueue', fields: { by: 'endpoint' } }]);
+    expect(shown).toContain(`last_error   ${error}`);
+    expect(shown).toContain(`pause: endpoint ${idOf(2)}, by anna 1h ago: down`);
+    const parts = shown.slice(shown.indexOf('') + 1);
+    expect(parts).toEqual([
+      'endpoint                              ready  run  wait  dead  failing  error',
+      `${idOf(2)}      3    0     1     0       3h  503 xxxxx…`,
+      'no room for: account, oldest (--json has all)',
+    ]);
+  });
+
+  it('lists dead events with whole ids and short reasons', async () => {
+    plane.give('listDeadEvents', {
+      data: [
+        deadEvent({ account: idOf(1), kind: 'contact.updated', reason: 'r'.repeat(300) }),
+        deadEvent({ id: idOf(8) }),
+      ],
+      has_more: true,
+      next: idOf(8),
+    });
+    const shown = await lines('dead', 'list', '--service', 'calendar', '--limit', '2');
+    expect(plane.seen).toMatchObject([{ fields: { service: 'calendar', limit: 2 } }]);
+    expect(shown[0]).toMatch(/^id +age +service +queue +reason$/);
+    expect(shown[1]).toMatch(new RegExp(`^${idOf(7)}   3m  calendar  contact\\S+  r+…$`));
+    expect(shown.slice(0, 3).every((line) => line.length <= 80)).toBe(true);
+    expect(shown.at(-1)).toBe(`more: --starting-after ${idOf(8)}`);
+  });
+
+  it('shows a dead event with its fields, then its text without what a terminal would obey', async () => {
+    const text = '{"name":"\u001b[2Jx"}\n\tend';
+    const bytes = Buffer.from(text).toString('base64');
+    const headers = { 'Nats-Msg-Id': 'm\r\n1' };
+    plane.give('getDeadEvent', { ...deadEvent({ reason: 'r'.repeat(300) }), bytes, text, headers });
+    const shown = await lines('dead', 'show', idOf(7));
+    expect(shown).toContain(`reason      ${'r'.repeat(300)}`);
+    expect(shown).toContain('header Nats-Msg-Id: m\\r\\n1');
+    expect(shown.slice(shown.indexOf('') + 1)).toEqual(['{"name":"\\u{1b}[2Jx"}', '    end']);
+  });
+
+  it('shows a dead event that is no text as a hex dump of its first 512 bytes', async () => {
+    const bytes = Buffer.from(Array.from({ length: 600 }, (_value, index) => 255 - (index % 256)));
+    plane.give('getDeadEvent', { ...deadEvent({}), bytes: bytes.toString('base64'), text: null, headers: {} });
+    const shown = await lines('dead', 'show', idOf(7));
+    const dump = shown.slice(shown.indexOf('') + 1);
+    expect(dump).toHaveLength(33);
+    expect(dump[0]).toBe('00000000: fffe fdfc fbfa f9f8 f7f6 f5f4 f3f2 f1f0  ................');
+    expect(dump[9]).toBe('00000090: 6f6e 6d6c 6b6a 6968 6766 6564 6362 6160  onmlkjihgfedcba`');
+    expect(dump.at(-1)).toBe('the first 512 of 600 bytes');
+  });
+
+  it('lists endpoints that fail', async () => {
+    plane.give('listEndpoints', page(failingEndpoint({}), failingEndpoint({ id: idOf(22), paused: true })));
+    const shown = await lines('endpoints', 'failing');
+    expect(plane.seen).toMatchObject([{ operation: 'listEndpoints', fields: { failing: true } }]);
+    expect(shown[0]).toMatch(/^id +failing +pending +state +error$/);
+    expect(shown[2]).toMatch(new RegExp(`^${idOf(22)} +3h +17 +paused +503`));
+    expect(shown.every((line) => line.length <= 80)).toBe(true);
+  });
+
+  it('lists live processes, and which services have none', async () => {
+    plane.give('listServices', { data: [liveProcess({}), liveProcess({ waiting_for: 'nats' })], gone: ['crm'] });
+    const shown = await lines('services');
+    expect(shown[1]).toMatch(new RegExp(`^webhooks +${idOf(31)} .*2d`));
+    expect(shown.every((line) => line.length <= 80)).toBe(true);
+    expect(shown.at(-1)).toBe('gone: crm (no process responds)');
+    const wide = await runCommand(['services'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '200' }, tmpdir());
+    expect(wide.output).toContain('10/10+4');
+    expect(wide.output).toContain('0007_pauses.sql');
+  });
+
+  it('lists changes that operators made, targets whole', async () => {
+    const at = '2026-11-20T11:58:00.000Z';
+    plane.give(
+      'listAudit',
+      page(
+        {
+          id: idOf(1),
+          at,
+          actor: 'anna',
+          action: 'accounts.update',
+          target: `accounts/${idOf(3)}`,
+          before: { name: 'A' },
+          after: { name: 'B' },
+        },
+        {
+          id: idOf(2),
+          at,
+          actor: 'ben',
+          action: 'queues.pause',
+          target: 'webhooks/deliveries',
+          after: { reason: 'down' },
+        },
+      ),
+    );
+    const shown = await lines('audit', '--actor', 'anna');
+    expect(plane.seen).toMatchObject([{ operation: 'listAudit', fields: { actor: 'anna' } }]);
+    expect(shown[1]).toMatch(new RegExp(`^ *2m  anna +accounts.update  accounts/${idOf(3)}$`));
+    expect(shown.every((line) => line.length <= 80)).toBe(true);
+    const wide = await runCommand(['audit'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '150' }, tmpdir());
+    expect(wide.output).toContain('name "A" → "B"');
+    expect(wide.output).toMatch(/^2026-11-20 11:58 .*reason "down"/m);
+  });
+
+  it('lists traces, and none where there are none', async () => {
+    plane.give('listTraces', page());
+    expect(await lines('traces', 'list')).toEqual(['none']);
+    const trace = { trace_id: 'f'.repeat(32), status: 'error' as const, started_at: '2026-11-20T11:59:30.000Z' };
+    plane.give('listTraces', page({ ...trace, operation: 'bookAppointment', duration_ms: 35.21, spans: 12 }));
+    const shown = await lines('traces', 'list', '--status', 'error', '--min-duration-ms', '30');
+    expect(plane.seen.at(-1)).toMatchObject({ fields: { status: 'error', min_duration_ms: 30 } });
+    expect(shown[1]).toBe(`${'f'.repeat(32)}  30s  35.2  error      12  bookAppointment`);
+  });
+
+  it('draws one trace as a waterfall', async () => {
+    const span = { traceId: 'f'.repeat(32), spanId: 'a', name: 'GET /v1/me' };
+    const times = { startTimeUnixNano: '1763640000000000000', endTimeUnixNano: '1763640000010000000' };
+    plane.give('getTrace', { resourceSpans: [{ scopeSpans: [{ spans: [{ ...span, ...times }] }] }] });
+    expect((await lines('trace', 'req_1'))[0]).toBe(`trace ${'f'.repeat(32)}, 1 span of 1 service, 10.0 ms`);
+    expect(plane.seen).toMatchObject([{ params: { trace_id: 'req_1' } }]);
+    plane.give('getTrace', { resourceSpans: [{ scopeSpans: 'none' }] });
+    expect(await run('trace', 'req_1')).toMatchObject({ exitCode: 1, output: expect.stringContaining('OTLP/JSON') });
+  });
+
+  it('shows as well what a newer control plane says beyond the contract', async () => {
+    const entry = { at: '2026-11-20T11:58:00.000Z', actor: 'anna', action: 'queues.empty', target: 'cdp/audiences' };
+    plane.respondWith('listAudit', 200, { data: [{ id: idOf(1), ...entry }], has_more: false, next: null });
+    expect((await lines('audit'))[1]).toMatch(new RegExp(`^${idOf(1)}  2026-11-20 11:58  anna`));
+  });
+});

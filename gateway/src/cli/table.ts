@@ -1,0 +1,79 @@
+import { cut, pad, printable, widthOf } from './text.ts';
+
+/** A column of a table. */
+export interface Column<Row> {
+  title: string;
+  /** The cell's text; `-` for nothing. */
+  of: (row: Row) => string;
+  isNumber?: true;
+  /** Longest texts are cut down to this width where room is scarce; without it cells are whole. */
+  min?: number;
+  /** Where room is scarce even so, the column with the highest rank goes first; one without stays. */
+  rank?: number;
+}
+
+/** A table's lines, the heading first, and the titles of columns that did not fit. */
+export interface Drawn {
+  lines: string[];
+  left: string[];
+}
+
+interface Measured<Row> extends Column<Row> {
+  cells: string[];
+  width: number;
+}
+
+const gap = 2;
+
+/** Lays rows out as a table of at most `width` columns of a terminal. A column that is empty in every row is left out. */
+export function table<Row>(rows: Row[], columns: Column<Row>[], width: number): Drawn {
+  const measured = columns.map((column): Measured<Row> => {
+    const cells = rows.map((row) => printable(column.of(row)));
+    return { ...column, cells, width: Math.max(widthOf(column.title), ...cells.map(widthOf)) };
+  });
+  const filled = measured.filter(({ cells }) => cells.some((cell) => cell !== '-'));
+  const { kept, left } = fitting(filled, width);
+  const widths = widthsOf(kept, width);
+  const lineOf = (texts: string[]) =>
+    texts
+      .map((text, index) => pad(cut(text, widths[index]!), widths[index]!, kept[index]!.isNumber ? 'left' : 'right'))
+      .join(' '.repeat(gap))
+      .trimEnd();
+  const heading = lineOf(kept.map(({ title }) => title));
+  return { lines: [heading, ...rows.map((_row, index) => lineOf(kept.map(({ cells }) => cells[index]!)))], left };
+}
+
+function fitting<Row>(columns: Measured<Row>[], width: number) {
+  const kept = [...columns];
+  const left: string[] = [];
+  while (total(kept.map(leastOf)) > width) {
+    const last = kept.reduce((worst, { rank = 0 }, index) => (rank >= (kept[worst]?.rank ?? 0) ? index : worst), -1);
+    if (!kept[last]?.rank) break;
+    left.push(...kept.splice(last, 1).map(({ title }) => title));
+  }
+  return { kept, left: columns.map(({ title }) => title).filter((title) => left.includes(title)) };
+}
+
+/** Each column gets its least width; those that are cut share what is left, the narrowest first. */
+function widthsOf<Row>(columns: Measured<Row>[], width: number): number[] {
+  const widths = columns.map(leastOf);
+  let spare = Math.max(0, width - total(widths));
+  const short = columns
+    .map((column, index) => ({ index, wanted: column.width - widths[index]! }))
+    .filter(({ wanted }) => wanted > 0)
+    .sort((one, other) => one.wanted - other.wanted);
+  for (const [position, { index, wanted }] of short.entries()) {
+    const given = Math.min(wanted, Math.floor(spare / (short.length - position)));
+    widths[index]! += given;
+    spare -= given;
+  }
+  return widths;
+}
+
+function leastOf<Row>({ width, min = width, title }: Measured<Row>): number {
+  return Math.min(width, Math.max(min, widthOf(title)));
+}
+
+function total(widths: number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0) + gap * Math.max(0, widths.length - 1);
+}

@@ -1,0 +1,125 @@
+import type { adminOperations, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
+import type { z } from 'zod';
+import { lagOf, pauseText, queueColumns } from './columns.ts';
+import { table } from './table.ts';
+import { age, cut, duration, printable } from './text.ts';
+
+type Body<Key extends 'listQueues' | 'listEndpoints' | 'listServices'> = z.output<
+  (typeof adminOperations)[Key]['response']
+>;
+
+/** The latest responses, as far as there are any. */
+export interface TopState {
+  url: string;
+  queues?: Body<'listQueues'> | undefined;
+  /** Endpoints that fail. */
+  endpoints?: Body<'listEndpoints'> | undefined;
+  services?: Body<'listServices'> | undefined;
+  /** Why the latest request had no result; what is shown is then of an earlier one. */
+  problem?: string | undefined;
+  /** The control plane's time at its latest response. */
+  now: Date | undefined;
+  /** Seconds since that response. */
+  staleSeconds: number;
+}
+
+/** Size of the terminal. */
+export interface Size {
+  columns: number;
+  rows: number;
+}
+
+/** A queue whose oldest due entry is older needs attention. */
+const lagLimitSeconds = 60;
+const labelWidth = 8;
+
+/** Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. */
+export function drawTop(state: TopState, size: Size): string[] {
+  const room = Math.max(1, Math.floor((size.rows - 3) / 2));
+  const head = [headline(state), ...attentionLines(state, room), ''];
+  const queues = queueLines(state, { columns: size.columns, rows: size.rows - head.length });
+  return [...head, ...queues].slice(0, size.rows).map((line) => cut(line, size.columns));
+}
+
+function headline({ url, problem, now, staleSeconds, services }: TopState): string {
+  if (problem !== undefined) {
+    const since = now === undefined ? 'no response yet' : `as of ${duration(staleSeconds)} ago`;
+    return printable(`! ${since}: ${problem}`);
+  }
+  const time = now === undefined ? 'waiting for the first response' : `${now.toISOString().slice(11, 19)} UTC`;
+  const processes = services === undefined ? [] : [`${services.data.length} processes`];
+  return [printable(url), time, ...processes, 'q ends'].join('  ');
+}
+
+/** Each kind of what needs attention gets as many lines as the others; the last says how many more there are. */
+function attentionLines(state: TopState, room: number): string[] {
+  if (!state.queues && !state.endpoints && !state.services) return [];
+  const kinds = attentionOf(state).filter(({ lines }) => lines.length > 0);
+  if (kinds.length === 0) return ['nothing needs attention'];
+  const each = Math.max(1, Math.floor(room / kinds.length));
+  return kinds.flatMap(({ label, lines, isMore }) => {
+    const labelled = lines.map((line) => `${label.padEnd(labelWidth)}${printable(line)}`);
+    if (lines.length <= each && !isMore) return labelled;
+    const shown = labelled.slice(0, Math.max(0, each - 1));
+    const more = `${lines.length - shown.length}${isMore ? ' or more' : ''}`;
+    return [...shown, `${label.padEnd(labelWidth)}${shown.length === 0 ? more : `and ${more}`}`];
+  });
+}
+
+function attentionOf({ queues, endpoints, services, now }: TopState) {
+  const all = queues?.data ?? [];
+  const lagging = all.filter(({ lag_seconds }) => lag_seconds > lagLimitSeconds);
+  const dead = all.filter((queue) => queue.dead > 0);
+  const gone = new Set([...(queues?.gone ?? []), ...(services?.gone ?? [])]);
+  return [
+    {
+      label: 'lag',
+      lines: lagging
+        .toSorted((one, other) => other.lag_seconds - one.lag_seconds)
+        .map((queue) => `${nameOf(queue)}  ${lagOf(queue)}, ${queue.ready} ready${errorOf(queue)}`),
+    },
+    {
+      label: 'paused',
+      lines: all.flatMap((queue) => pausesOf(queue, now).map((pause) => `${nameOf(queue)}  ${pause}`)),
+    },
+    {
+      label: 'dead',
+      lines: dead
+        .toSorted((one, other) => other.dead - one.dead)
+        .map((queue) => `${nameOf(queue)}  ${queue.dead}${errorOf(queue)}`),
+    },
+    {
+      label: 'failing',
+      lines: (endpoints?.data ?? []).map((endpoint) => failingText(endpoint, now)),
+      isMore: endpoints?.has_more,
+    },
+    { label: 'gone', lines: [...gone].map((service) => `${service}  no process responds`) },
+  ];
+}
+
+function pausesOf({ paused, pauses }: Queue, now: Date | undefined): string[] {
+  if (pauses.length === 0) return paused ? ['whole queue'] : [];
+  return pauses.map((pause) => pauseText(pause, now));
+}
+
+function nameOf({ service, queue }: Queue): string {
+  return `${service} ${queue}`;
+}
+
+function errorOf({ last_error }: Queue): string {
+  return last_error === undefined ? '' : `: ${last_error}`;
+}
+
+function failingText({ id, failing_since, pending, last_error, url }: OperatedEndpoint, now: Date | undefined): string {
+  return `${id}  ${age(failing_since, now)}, ${pending} pending: ${last_error ?? '-'}  ${url}`;
+}
+
+function queueLines({ queues }: TopState, { columns, rows }: Size): string[] {
+  if (!queues || rows < 2) return [];
+  const deepest = queues.data.toSorted((one, other) => depthOf(other) - depthOf(one)).slice(0, rows - 1);
+  return table(deepest, queueColumns(), columns).lines;
+}
+
+function depthOf({ ready, running, waiting }: Queue): number {
+  return ready + running + waiting;
+}
