@@ -2,10 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { adminOperations } from '@customer-platform/contracts/accounts';
 import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { commands } from './cli/commands.ts';
 import { runCommand } from './cli.ts';
 
 let platform: Platform;
@@ -35,26 +33,6 @@ async function json(...args: string[]) {
 }
 
 describe('the admin tool', () => {
-  it('has a command for every admin operation', () => {
-    expect(commands.map(({ noun, verb }) => `${noun} ${verb}`)).toEqual([
-      'accounts create',
-      'accounts list',
-      'accounts get',
-      'accounts update',
-      'keys create',
-      'keys list',
-      'keys rotate',
-      'keys revoke',
-      'members add',
-      'members list',
-      'members remove',
-      'addresses list',
-      'addresses unblock',
-      'events republish',
-    ]);
-    expect(commands.map((command) => command.operation)).toEqual(Object.values(adminOperations));
-  });
-
   it('makes, shows, changes and lists accounts', async () => {
     const account = await json(
       'accounts',

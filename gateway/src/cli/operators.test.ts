@@ -160,7 +160,7 @@ describe('commands that show something', () => {
     const parts = shown.slice(shown.indexOf('') + 1);
     expect(parts).toEqual([
       'endpoint                              ready  run  wait  dead  failing  error',
-      `${idOf(2)}      3    0     1     0       3h  503 xxxxx…`,
+      `${idOf(2)}      3    0     1     0       3h  503 xxxx…`,
       'no room for: account, oldest (--json has all)',
     ]);
   });

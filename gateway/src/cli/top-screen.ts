@@ -47,8 +47,12 @@ function headline({ url, problem, now, staleSeconds, services }: TopState): stri
     return printable(`! ${since}: ${problem}`);
   }
   const time = now === undefined ? 'waiting for the first response' : `${now.toISOString().slice(11, 19)} UTC`;
-  const processes = services === undefined ? [] : [`${services.data.length} processes`];
+  const processes = services === undefined ? [] : [processesText(services.data.length)];
   return [printable(url), time, ...processes, 'q ends'].join('  ');
+}
+
+function processesText(count: number): string {
+  return count === 1 ? '1 process' : `${count} processes`;
 }
 
 /** Each kind of what needs attention gets as many lines as the others; the last says how many more there are. */
