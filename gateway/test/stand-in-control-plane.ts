@@ -25,14 +25,11 @@ export async function startStandInControlPlane(token: string) {
   const service = await startStandIn();
   const bodies = new Map<string, unknown>();
   const others = new Map<string, { status: number; body: string }>();
-  const open = new Set<ServerResponse>();
   const plane = {
     url: service.url,
     seen: [] as AdminRequest[],
     /** Operations that get no response. */
     held: new Set<OperationKey>(),
-    /** Most requests that were without response at one time. */
-    mostOpen: 0,
     /** Gives an operation its response. Throws if the contract does not allow it. */
     give<Key extends OperationKey>(key: Key, body: ResponseInput<Key>): void {
       const { response }: Operation = adminOperations[key];
@@ -45,7 +42,6 @@ export async function startStandInControlPlane(token: string) {
     /** Forgets what was seen, given and held. */
     reset(): void {
       plane.seen.length = 0;
-      plane.mostOpen = 0;
       bodies.clear();
       others.clear();
       plane.held.clear();
@@ -57,9 +53,6 @@ export async function startStandInControlPlane(token: string) {
     const request = requestOf(seen, token);
     if ('status' in request) return respond(response, request.status, JSON.stringify(request.body));
     plane.seen.push(request);
-    open.add(response);
-    response.on('close', () => open.delete(response));
-    plane.mostOpen = Math.max(plane.mostOpen, open.size);
     const key = request.operation;
     if ([...plane.held].some((held) => held === key)) return;
     const other = others.get(key);

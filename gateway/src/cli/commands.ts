@@ -7,6 +7,8 @@ export interface Command {
   /** One or two words. */
   name: string;
   operation: Operation;
+  /** The operation's, unless the command is less than the operation. */
+  summary: string;
   /** Names of the path parameters, which are plain arguments in this order. */
   parameters: string[];
   flags: Flag[];
@@ -43,6 +45,7 @@ type DerivedKey = {
 
 interface Named {
   name: string;
+  summary?: string;
   fixed?: Record<string, string>;
 }
 
@@ -54,7 +57,7 @@ const named: Partial<Record<OperationKey, Named>> & Record<Exclude<OperationKey,
   requeueDeadEvents: { name: 'dead requeue' },
   requeueDeadEvent: { name: 'dead requeue' },
   dropDeadEvent: { name: 'dead drop' },
-  listEndpoints: { name: 'endpoints failing', fixed: { failing: 'true' } },
+  listEndpoints: { name: 'endpoints failing', summary: 'List webhook endpoints that fail', fixed: { failing: 'true' } },
   listServices: { name: 'services' },
   listAudit: { name: 'audit' },
   getTrace: { name: 'trace' },
@@ -64,10 +67,15 @@ const tables: Record<string, Named | undefined> = named;
 
 /** Every command that sends one request, in the order of the contracts. Two of one name differ in their parameters. */
 export const commands = Object.values<Operation>(adminOperations).map((operation): Command => {
-  const { name, fixed = {} } = tables[operation.key] ?? { name: derivedName(operation.key) };
+  const {
+    name,
+    summary = operation.summary,
+    fixed = {},
+  } = tables[operation.key] ?? { name: derivedName(operation.key) };
   return {
     name,
     operation,
+    summary,
     parameters: [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
     flags: flagsOf(operation.body ?? operation.query).filter(({ field }) => !(field in fixed)),
     fixed,

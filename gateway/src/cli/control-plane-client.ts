@@ -16,7 +16,7 @@ export interface Received {
   now: Date | undefined;
 }
 
-/** What an error envelope says, or what stands for it where there is none. */
+/** The error of an envelope, or one that stands for it where there is none. */
 export interface Refusal {
   code: string;
   message: string;

@@ -8,7 +8,7 @@ export interface Column<Row> {
   isNumber?: true;
   /** Longest texts are cut down to this width where room is scarce; without it cells are whole. */
   min?: number;
-  /** Where room is scarce even so, the column with the highest rank goes first; one without stays. */
+  /** The column with the highest rank goes first where room is scarce even so; one without stays. */
   rank?: number;
 }
 

@@ -3,7 +3,7 @@ import { flagName } from './flags.ts';
 
 /** Returns the tool's usage: all commands. */
 export function usage(): string {
-  const lines = commands.map((each) => commandLine(synopsis(each), each.operation.summary));
+  const lines = commands.map((each) => commandLine(synopsis(each), each.summary));
   return [
     'admin <command> [arguments] [--flags] [--json] [--help]',
     ...lines,
@@ -29,14 +29,15 @@ function oneUsage(command: Command): string {
     const name = `--${flagName(flag.field)}${flag.isRequired ? ' *' : ''}`;
     return `  ${name.padEnd(24)} ${flag.kind.padEnd(8)} ${flag.description}`.trimEnd();
   });
-  const { summary, description } = command.operation;
-  return [synopsis(command), `  ${summary}`, ...(description ? [`  ${description}`] : []), ...flags].join('\n');
+  const { description } = command.operation;
+  return [synopsis(command), `  ${command.summary}`, ...(description ? [`  ${description}`] : []), ...flags].join('\n');
 }
 
 function commandLine(form: string, summary: string): string {
   return `  ${form.padEnd(48)} ${summary}`;
 }
 
-function synopsis({ name, parameters }: Command): string {
-  return [name, ...parameters.map((parameter) => `<${parameter}>`)].join(' ');
+function synopsis({ name, parameters, flags }: Command): string {
+  const required = flags.filter(({ isRequired }) => isRequired).map(({ field }) => `--${flagName(field)} <${field}>`);
+  return [name, ...parameters.map((parameter) => `<${parameter}>`), ...required].join(' ');
 }
