@@ -177,7 +177,7 @@ describe('commands that show something', () => {
     const shown = await lines('dead', 'list', '--service', 'calendar', '--limit', '2');
     expect(plane.seen).toMatchObject([{ fields: { service: 'calendar', limit: 2 } }]);
     expect(shown[0]).toMatch(/^id +age +service +queue +reason$/);
-    expect(shown[1]).toMatch(new RegExp(`^${idOf(7)}   3m  calendar  contact\\S+  r+…$`));
+    expect(shown[1]).toMatch(new RegExp(`^${RegExp.escape(idOf(7))}   3m  calendar  contact\\S+  r+…$`));
     expect(shown.slice(0, 3).every((line) => line.length <= 80)).toBe(true);
     expect(shown.at(-1)).toBe(`more: --starting-after ${idOf(8)}`);
   });
@@ -209,14 +209,14 @@ describe('commands that show something', () => {
     const shown = await lines('endpoints', 'failing');
     expect(plane.seen).toMatchObject([{ operation: 'listEndpoints', fields: { failing: true } }]);
     expect(shown[0]).toMatch(/^id +failing +pending +state +error$/);
-    expect(shown[2]).toMatch(new RegExp(`^${idOf(22)} +3h +17 +paused +503`));
+    expect(shown[2]).toMatch(new RegExp(`^${RegExp.escape(idOf(22))} +3h +17 +paused +503`));
     expect(shown.every((line) => line.length <= 80)).toBe(true);
   });
 
   it('lists live processes, and which services have none', async () => {
     plane.give('listServices', { data: [liveProcess({}), liveProcess({ waiting_for: 'nats' })], gone: ['crm'] });
     const shown = await lines('services');
-    expect(shown[1]).toMatch(new RegExp(`^webhooks +${idOf(31)} .*2d`));
+    expect(shown[1]).toMatch(new RegExp(`^webhooks +${RegExp.escape(idOf(31))} .*2d`));
     expect(shown.every((line) => line.length <= 80)).toBe(true);
     expect(shown.at(-1)).toBe('gone: crm (no process responds)');
     const wide = await runCommand(['services'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '200' }, tmpdir());
@@ -250,7 +250,7 @@ describe('commands that show something', () => {
     );
     const shown = await lines('audit', '--actor', 'anna');
     expect(plane.seen).toMatchObject([{ operation: 'listAudit', fields: { actor: 'anna' } }]);
-    expect(shown[1]).toMatch(new RegExp(`^ *2m  anna +accounts.update  accounts/${idOf(3)}$`));
+    expect(shown[1]).toMatch(new RegExp(`^ *2m  anna +accounts.update  accounts/${RegExp.escape(idOf(3))}$`));
     expect(shown.every((line) => line.length <= 80)).toBe(true);
     const wide = await runCommand(['audit'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '150' }, tmpdir());
     expect(wide.output).toContain('name "A" → "B"');
@@ -280,6 +280,6 @@ describe('commands that show something', () => {
   it('shows as well what a newer control plane says beyond the contract', async () => {
     const entry = { at: '2026-11-20T11:58:00.000Z', actor: 'anna', action: 'queues.empty', target: 'cdp/audiences' };
     plane.respondWith('listAudit', 200, { data: [{ id: idOf(1), ...entry }], has_more: false, next: null });
-    expect((await lines('audit'))[1]).toMatch(new RegExp(`^${idOf(1)}  2026-11-20 11:58  anna`));
+    expect((await lines('audit'))[1]).toMatch(new RegExp(`^${RegExp.escape(idOf(1))}  2026-11-20 11:58  anna`));
   });
 });

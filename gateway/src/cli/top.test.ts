@@ -46,7 +46,7 @@ function start(args: string[], isTerminal: boolean, preloaded?: string) {
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
-  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   return { child, text: () => text, ended };
 }
 
