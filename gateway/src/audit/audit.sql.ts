@@ -10,7 +10,7 @@ export interface Change extends Pick<AuditEntry, 'action' | 'target'> {
   account?: string | undefined;
 }
 
-/** What a change replaced, and by what: only what differs, and no secrets. */
+/** The fields that a change replaced, with their values before and after; no secrets. */
 export interface Difference {
   before?: Record<string, unknown> | undefined;
   after?: Record<string, unknown> | undefined;

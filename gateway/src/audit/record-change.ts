@@ -9,7 +9,7 @@ interface Acting {
   now: Date;
 }
 
-/** What is changed, in the words of the audit log. */
+/** A change in the words of the audit log. */
 export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
   account?: string | undefined;
 }

@@ -172,6 +172,7 @@ describe('commands that show something', () => {
         deadEvent({ id: idOf(8) }),
       ],
       has_more: true,
+      gone: [],
       next: idOf(8),
     });
     const shown = await lines('dead', 'list', '--service', 'calendar', '--limit', '2');

@@ -100,11 +100,11 @@ describe('queues', () => {
       expect((await change('webhooks/deliveries', 'pause', { ...part, reason: 'it floods them' })).status).toBe(204);
     }
     await createDeal();
-    const shares = () => queue('webhooks/deliveries?by=endpoint');
-    const share = await waitFor('it to wait', async () =>
-      (await shares()).top.find((one) => one.endpoint === endpoint && one.ready === 1),
+    const owners = () => queue('webhooks/deliveries?by=endpoint');
+    const owner = await waitFor('it to wait', async () =>
+      (await owners()).top.find((one) => one.endpoint === endpoint && one.ready === 1),
     );
-    expect(share).toMatchObject({
+    expect(owner).toMatchObject({
       account: account.id,
       running: 0,
       waiting: 0,
@@ -112,7 +112,7 @@ describe('queues', () => {
       oldest_due_at: expect.any(String),
     });
     expect(receiver.received).toHaveLength(0);
-    const { pauses, paused } = await shares();
+    const { pauses, paused } = await owners();
     expect([paused, pauses]).toEqual([
       false,
       [{ ...part, reason: 'it floods them', actor: 'anna', at: expect.any(String) }],
@@ -157,8 +157,8 @@ describe('queues', () => {
       await waitFor('a failed try', async () => (await delivery())?.tries.length === tries);
       if (tries === 1) platform.clock.advance(6_000);
     }
-    const share = (await queue('webhooks/deliveries?by=endpoint')).top.find((one) => one.endpoint === endpoint);
-    expect(share).toMatchObject({ ready: 0, waiting: 1, last_error: 'HTTP 500', failing_since: expect.any(String) });
+    const owner = (await queue('webhooks/deliveries?by=endpoint')).top.find((one) => one.endpoint === endpoint);
+    expect(owner).toMatchObject({ ready: 0, waiting: 1, last_error: 'HTTP 500', failing_since: expect.any(String) });
     expect((await queue('webhooks/deliveries')).last_error).toContain('500');
     const { body: failing } = await admin('GET', '/admin/endpoints?failing=true');
     expect(failing.data).toContainEqual(expect.objectContaining({ id: endpoint, pending: 1, last_error: 'HTTP 500' }));

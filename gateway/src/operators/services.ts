@@ -26,7 +26,7 @@ type ReplyOf<Request> = Request extends InternalRequest<string, z.ZodType, infer
 /** Asks services and their processes what operators want to know or change. */
 export class Services {
   readonly #bus: Bus;
-  /** When each process was last heard of. */
+  /** Time of each process's last reply. */
   readonly #heardAtMs = new Map<string, number>();
 
   constructor(bus: Bus) {

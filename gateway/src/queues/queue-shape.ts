@@ -1,5 +1,5 @@
 import type { Queue, QueuePause, QueueShare } from '@customer-platform/contracts/accounts';
-import type { MeasuredQueue, MeasuredShare, ProcessReport, ServiceName } from '@customer-platform/contracts/core';
+import type { MeasuredQueue, OwnerDepth, ProcessReport, ServiceName } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 
 /** Makes a queue of what its service measured and what its processes say. */
@@ -33,17 +33,17 @@ export function toQueue(
   };
 }
 
-/** Makes the shares of a queue, deepest first, with what runs of each. */
-export function toShares(
+/** Makes the owners of a queue, deepest first, with what runs of each. */
+export function toOwners(
   measured: MeasuredQueue,
-  shares: readonly MeasuredShare[],
+  owners: readonly OwnerDepth[],
   processes: readonly ProcessReport[],
   by: 'account' | 'endpoint',
 ): QueueShare[] {
   const running = new Map<string, QueueShare>();
   const nameOf = (account: string, endpoint?: string | null) =>
     `${account} ${by === 'endpoint' ? (endpoint ?? '') : ''}`;
-  for (const { account, endpoint, running: count } of processes.flatMap((process) => process.shares)) {
+  for (const { account, endpoint, running: count } of processes.flatMap((process) => process.owners)) {
     const name = nameOf(account, endpoint);
     const none = {
       account,
@@ -53,30 +53,30 @@ export function toShares(
       waiting: 0,
       dead: 0,
     };
-    const share = running.get(name) ?? none;
-    running.set(name, { ...share, running: share.running + count });
+    const owner = running.get(name) ?? none;
+    running.set(name, { ...owner, running: owner.running + count });
   }
-  const measuredShares = shares.map((share): QueueShare => {
-    const name = nameOf(share.account, share.endpoint);
+  const measuredOwners = owners.map((owner): QueueShare => {
+    const name = nameOf(owner.account, owner.endpoint);
     const count = running.get(name)?.running ?? 0;
     running.delete(name);
     return {
-      account: share.account,
-      ...(share.endpoint && { endpoint: share.endpoint }),
-      ready: share.ready,
+      account: owner.account,
+      ...(owner.endpoint && { endpoint: owner.endpoint }),
+      ready: owner.ready,
       running: count,
-      waiting: waitingOf(measured, share.later, count),
-      dead: share.dead,
-      ...(share.oldestAt && { oldest_due_at: toTimestamp(share.oldestAt) }),
-      ...(share.lastError && { last_error: share.lastError }),
-      ...(share.failingSince && { failing_since: toTimestamp(share.failingSince) }),
+      waiting: waitingOf(measured, owner.later, count),
+      dead: owner.dead,
+      ...(owner.oldestAt && { oldest_due_at: toTimestamp(owner.oldestAt) }),
+      ...(owner.lastError && { last_error: owner.lastError }),
+      ...(owner.failingSince && { failing_since: toTimestamp(owner.failingSince) }),
     };
   });
-  const depth = (share: QueueShare) => share.ready + share.running + share.waiting + share.dead;
-  return [...measuredShares, ...running.values()].sort((a, b) => depth(b) - depth(a)).slice(0, 100);
+  const depth = (owner: QueueShare) => owner.ready + owner.running + owner.waiting + owner.dead;
+  return [...measuredOwners, ...running.values()].sort((a, b) => depth(b) - depth(a)).slice(0, 100);
 }
 
-/** What runs under a lease is due later, at the end of it. */
+/** Returns the entries that wait: those that run under a lease are due later too, at the end of it. */
 function waitingOf({ hasLeases }: MeasuredQueue, later: number, running: number): number {
   return hasLeases ? Math.max(0, later - running) : later;
 }

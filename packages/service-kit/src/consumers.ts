@@ -9,7 +9,7 @@ import { deleteFailedEvent, type FailedEventRow, type HeldTry } from './failed-e
 import { buryRubbish, type FailedMessage, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { withWorkContext } from './logging.ts';
-import type { RunningShare } from './operators/queues.ts';
+import type { OwnerRuns } from './queues/queues.ts';
 import { inSpans } from './telemetry.ts';
 
 /** Delay before events come again that could not be taken for the moment. */
@@ -32,7 +32,7 @@ export interface Consumer<Resources> {
 
 /** Context of consumers, and what is taken again of one in this process, by account. */
 type ConsumerContext<Resources> = WorkContext<Resources> & {
-  retriesOf(consumer: string): readonly RunningShare[];
+  retriesOf(consumer: string): readonly OwnerRuns[];
 };
 
 /** A consumer of one kind of event, one event at a time: `onContactMerged = onEvent(contactMerged, async (call, event) => …)`. */
@@ -112,7 +112,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   };
 }
 
-/** What a consumer has not finished, and since when something has waited without a break: the bus tells no more. */
+/** Measures the events that a consumer has not finished, and since when some have waited without a break: the bus tells no more. */
 class PendingLag {
   readonly #consuming: Consuming;
   readonly #clock: () => Date;

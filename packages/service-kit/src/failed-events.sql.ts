@@ -2,9 +2,7 @@ import type { MessageContent, ReceivedMessage } from './consume-loop.ts';
 import type { Database, Sql } from './database.ts';
 import { claimed, type DueTable } from './due-work/due-rows.ts';
 import type { Claim, DueRow } from './due-work/due-work.ts';
-
-/** The account of what is no event. */
-export const noAccount = '00000000-0000-0000-0000-000000000000';
+import { noAccount } from './no-account.ts';
 
 /** Events that wait for their next try, as a queue. */
 export const waitingEvents: DueTable = {

@@ -10,10 +10,11 @@ import { Bus } from './bus.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import type { Database } from './database.ts';
-import { noAccount } from './failed-events.sql.ts';
+
 import type { WorkContext } from './jobs.ts';
 import { createLogger } from './logging.ts';
-import { Queues } from './operators/queues.ts';
+import { noAccount } from './no-account.ts';
+import { Queues } from './queues/queues.ts';
 
 let platform: Platform;
 let sql: Database;

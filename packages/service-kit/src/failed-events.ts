@@ -11,7 +11,7 @@ import {
 } from './failed-events.sql.ts';
 import { eventBackoff, failedTry, maxEventTries } from './failed-try.ts';
 import type { WorkContext } from './jobs.ts';
-import { nothingPaused } from './operators/pauses.ts';
+import { nothingPaused } from './queues/pauses.ts';
 import { meter } from './telemetry.ts';
 
 /** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */

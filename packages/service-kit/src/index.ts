@@ -12,14 +12,7 @@ export * from './database.ts';
 export * from './deadline-watch.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';
-export {
-  claimed,
-  type DueTable,
-  type Fragment,
-  hasFailed,
-  type KeyedRows,
-  type QueueRows,
-} from './due-work/due-rows.ts';
+export { claimed, type DueTable, hasFailed, type KeyedRows } from './due-work/due-rows.ts';
 export * from './due-work/due-work.ts';
 export { RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';
@@ -29,13 +22,16 @@ export type { Hook, HookCall, HookResponse } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
+export { createApp, listen } from './listener.ts';
 export { createLogger, type Logger } from './logging.ts';
+export { migrate } from './migrate.ts';
 export * from './operation.ts';
-export { nothingPaused, type Paused, Pauses } from './operators/pauses.ts';
-export { maxMoved } from './operators/queues.sql.ts';
-export type { QueueSeat, Queues, ReportedQueue } from './operators/queues.ts';
 export * from './outbox.ts';
 export * from './pages.ts';
+export { nothingPaused, type Paused, Pauses } from './queues/pauses.ts';
+export type { Fragment, QueueRows } from './queues/queue-rows.ts';
+export { maxMoved } from './queues/queues.sql.ts';
+export type { QueueSeat, Queues, ReportedQueue } from './queues/queues.ts';
 export * from './read-under-lock.ts';
 export * from './requests.ts';
 export * from './responses.ts';

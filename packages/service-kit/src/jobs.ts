@@ -2,9 +2,9 @@ import type { AccountContext, EventData, EventDefinition } from '@customer-platf
 import type { AccountDirectory } from './account-context.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
-import { nothingPaused, type Paused } from './operators/pauses.ts';
-import type { Queues, ReportedQueue } from './operators/queues.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from './outbox.ts';
+import { nothingPaused, type Paused } from './queues/pauses.ts';
+import type { Queues, ReportedQueue } from './queues/queues.ts';
 import type { TraceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 

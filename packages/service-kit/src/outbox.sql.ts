@@ -1,6 +1,7 @@
 import type { Sql } from './database.ts';
-import { type Fragment, type KeyedRows, nextLanes } from './due-work/due-rows.ts';
+import { type KeyedRows, nextLanes } from './due-work/due-rows.ts';
 import type { FailedTry } from './failed-events.sql.ts';
+import type { Fragment } from './queues/queue-rows.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
 /** An event that waits for its transaction's commit. */

@@ -13,7 +13,6 @@ import type { Bus } from './bus.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
-import type { QueueSeat, Queues } from './operators/queues.ts';
 import {
   buryEvent,
   lockOutbox,
@@ -25,6 +24,7 @@ import {
   postponeEvent,
   type StoredRow,
 } from './outbox.sql.ts';
+import type { QueueSeat, Queues } from './queues/queues.ts';
 import { activeTrace, inSpan, SpanKind, type TraceHeaders, traceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
 import { formatInstant } from './zoned-time.ts';

@@ -27,7 +27,7 @@ export interface Broadcast {
   readonly reply: z.ZodType;
 }
 
-/** How long replies to a broadcast are waited for. */
+/** The end of the wait for replies to a broadcast. */
 export interface Until<Reply> {
   isComplete(replies: readonly Reply[]): boolean;
   timeoutMs: number;

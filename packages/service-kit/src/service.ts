@@ -1,9 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } from '@customer-platform/contracts/core';
-import express, { type Express } from 'express';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
 import { bindOperations } from './bind-operations.ts';
@@ -11,17 +8,19 @@ import { Bus } from './bus.ts';
 import type { RequestCount } from './call.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
-import { type Database, migrate, openDatabase } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
+import { createApp, listen } from './listener.ts';
 import { createLogger, type Logger } from './logging.ts';
+import { migrate } from './migrate.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
 import { describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
-import { Queues } from './operators/queues.ts';
 import { OutboxRelay } from './outbox.ts';
+import { Queues } from './queues/queues.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
 import { endWithEnvelopes } from './responses.ts';
 import { startTelemetry } from './telemetry.ts';
@@ -80,8 +79,6 @@ export interface Running {
 }
 
 const kitMigrations = new URL('../migrations/', import.meta.url);
-/** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
-const keepAliveMs = 75_000;
 
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
 export async function startFoundation<Config extends BaseConfig>(
@@ -263,45 +260,4 @@ function describe(error: unknown): string {
 /** Asks other services in the name of one account. */
 export function askAs(bus: Bus, accountId: string): Ask {
   return (request, input) => bus.ask(request, accountId, input);
-}
-
-/** An Express app as every listener of ours has it. */
-export function createApp(): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.enable('strict routing');
-  app.enable('case sensitive routing');
-  app.set('query parser', 'simple');
-  return app;
-}
-
-/** Listens; `close` refuses new connections and waits at most `drainMs` for requests that were taken. */
-export async function listen(
-  handler: Express | Parameters<typeof createServer>[1],
-  port: number,
-  host: string,
-): Promise<{ url: string; server: Server; close(drainMs: number): Promise<void> }> {
-  const server = createServer(
-    { keepAliveTimeout: keepAliveMs, requestTimeout: 60_000, requireHostHeader: false },
-    handler as Express,
-  );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  const address = server.address() as AddressInfo;
-  return {
-    url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
-    server,
-    async close(drainMs) {
-      const closed = new Promise((resolve) => server.close(resolve));
-      // A connection does not become idle at once after its last response: it is swept, not waited for.
-      const sweep = setInterval(() => server.closeIdleConnections(), 50);
-      const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
-      await closed;
-      clearInterval(sweep);
-      clearTimeout(deadline);
-    },
-  };
 }

@@ -2,10 +2,10 @@ import { connect, type Socket } from 'node:net';
 import { operationsOf } from '@customer-platform/contracts/core';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { createApp, listen } from './listener.ts';
 import { createLogger } from './logging.ts';
 import { bodyReader, releaseBody } from './request-body.ts';
 import { endWithEnvelopes } from './responses.ts';
-import { createApp, listen } from './service.ts';
 
 const mebibyte = 1_048_576;
 const upload = operationsOf('agents', null)('upload', {

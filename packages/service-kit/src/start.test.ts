@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { Bus } from './bus.ts';
 import { parseServers } from './bus-connection.ts';
-import { migrate } from './database.ts';
 import { createLogger } from './logging.ts';
+import { migrate } from './migrate.ts';
 
 let platform: Platform;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { WorkCall } from './jobs.ts';
-import { nothingPaused } from './operators/pauses.ts';
+import { nothingPaused } from './queues/pauses.ts';
 import { forgetOldRecords } from './upkeep.ts';
 
 const dayMs = 86_400_000;

@@ -1,8 +1,8 @@
 import { forgetDeadEvents } from './failed-events.sql.ts';
 import { forgetResponses } from './idempotency.ts';
 import type { Job } from './jobs.ts';
-import { maxMoved, resumeFailedEvents } from './operators/queues.sql.ts';
 import { forgetPublished, republishSome } from './outbox.sql.ts';
+import { maxMoved, resumeFailedEvents } from './queues/queues.sql.ts';
 import { dayMs } from './zoned-time.ts';
 
 /** Retention of published events, which may be sent again. */

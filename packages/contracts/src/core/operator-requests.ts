@@ -27,7 +27,7 @@ export const MeasuredQueue = z.object({
 export type MeasuredQueue = z.infer<typeof MeasuredQueue>;
 
 /** The part of a queue that belongs to an account, or to an endpoint. */
-export const MeasuredShare = z.object({
+export const OwnerDepth = z.object({
   account: id,
   endpoint: id.nullable(),
   ready: z.number(),
@@ -37,7 +37,7 @@ export const MeasuredShare = z.object({
   lastError: z.string().nullable(),
   failingSince: time.nullable(),
 });
-export type MeasuredShare = z.infer<typeof MeasuredShare>;
+export type OwnerDepth = z.infer<typeof OwnerDepth>;
 
 /** A change of a queue, or the reason that there is none. */
 const changed = z.object({
@@ -86,7 +86,7 @@ export const ProcessReport = z.object({
     }),
   ),
   /** Entries of the queue that was asked for that run here. */
-  shares: z.array(z.object({ account: id, endpoint: id.optional(), running: z.number() })),
+  owners: z.array(z.object({ account: id, endpoint: id.optional(), running: z.number() })),
 });
 export type ProcessReport = z.infer<typeof ProcessReport>;
 
@@ -106,11 +106,11 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
   ): InternalRequest<Key, Input, Reply> => internalRequest(key, service, input, reply);
   return {
     measureQueues: request('measureQueues', z.object({}), z.object({ queues: z.array(MeasuredQueue) })),
-    /** The shares, deepest first, 100 at most; null where there is no such queue. */
-    measureShares: request(
-      'measureShares',
+    /** The owners, deepest first, 100 at most; null where there is no such queue. */
+    measureOwners: request(
+      'measureOwners',
       z.object({ queue: z.string(), by: z.enum(['account', 'endpoint']) }),
-      z.object({ shares: z.array(MeasuredShare).nullable() }),
+      z.object({ owners: z.array(OwnerDepth).nullable() }),
     ),
     pauseQueue: request('pauseQueue', QueuePart.extend({ reason: z.string(), actor: z.string() }), changed),
     resumeQueue: request('resumeQueue', QueuePart, changed),

@@ -37,7 +37,7 @@ export class AccountSlots {
   }
 
   /** The same by account. */
-  get shares(): { account: string; running: number }[] {
+  get owners(): { account: string; running: number }[] {
     return [...this.#accounts].map(([account, { running }]) => ({ account, running }));
   }
 

@@ -1,20 +1,6 @@
-import type { PendingQuery, Row } from 'postgres';
 import type { Database, Sql } from '../database.ts';
+import { type Fragment, filter, type QueueRows } from '../queues/queue-rows.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
-
-/** Rows of a queue: its table, and the column that holds when a row is due, or until when a process has it; null: never. */
-export interface QueueRows {
-  name: string;
-  due: string;
-  /** Condition that a row of this queue meets beside being due. */
-  where?(sql: Sql): Fragment;
-  /** The column with the id of the webhook endpoint that a row belongs to. */
-  endpoint?: string;
-  /** The column with the error of the last attempt; null while one runs. */
-  error?: string;
-  /** Condition of a row that waits after a failure and that no process has. */
-  failed?(sql: Sql): Fragment;
-}
 
 /** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */
 export interface KeyedRows extends QueueRows {
@@ -37,8 +23,6 @@ export function claimed(sql: Sql, { due, attempts, error }: DueTable, leasedUnti
 
 /** Condition of a row that waits after a failed attempt: one that runs has no error. */
 export const hasFailed = (column: string) => (sql: Sql) => sql`${sql(column)} is not null`;
-
-export type Fragment = PendingQuery<Row[]>;
 
 /** Due rows looked at in one statement, and lanes looked at in one: at least and at most, in between four for each that is claimed. */
 export const minLookedAt = 50;
@@ -124,7 +108,7 @@ function lookedColumns(table: DueTable): string[] {
 export interface LanesLook {
   /** Those with due rows. */
   due: Lane[];
-  /** The last that was looked at; undefined where the look came to the end: the next one begins anew. */
+  /** The last that was looked at; undefined where the look came to the end: the next one begins again. */
   last: Lane | undefined;
 }
 
@@ -224,10 +208,6 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
 
 function laneColumns({ hasChannels }: KeyedRows): string[] {
   return hasChannels ? ['account_id', 'channel'] : ['account_id'];
-}
-
-export function filter(sql: Sql, table: QueueRows): Fragment {
-  return table.where ? sql`and ${table.where(sql)}` : sql``;
 }
 
 /** Lanes as a relation: account_id, channel where the table has them, running, free. */

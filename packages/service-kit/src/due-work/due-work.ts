@@ -1,8 +1,9 @@
 import type { Database } from '../database.ts';
-import type { QueueSeat } from '../operators/queues.ts';
+import type { Fragment } from '../queues/queue-rows.ts';
+import type { QueueSeat } from '../queues/queues.ts';
 import type { TraceHeaders } from '../telemetry.ts';
 import type { RunEnd } from './account-slots.ts';
-import type { DueTable, Fragment } from './due-rows.ts';
+import type { DueTable } from './due-rows.ts';
 import type { SlotBounds } from './fair-slots.ts';
 
 /** A row of a queue as it was claimed, with the columns of its table's key, and with `channel` where its lanes are channels. */
@@ -80,15 +81,6 @@ export interface DueWork<Row extends DueRow, Result> {
   endOf?(result: Result): RunEnd;
   /** Writes results in one transaction, of rows that are still as they were claimed. */
   settle(ended: readonly Ended<Row, Result>[]): Promise<void>;
-}
-
-/** Most characters of an error that are kept. */
-const maxErrorLength = 500;
-
-/** Returns an error's text as it is kept and shown. */
-export function textOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll('\0', '').toWellFormed().slice(0, maxErrorLength);
 }
 
 /** Returns how many ms a row waits after so many attempts. */

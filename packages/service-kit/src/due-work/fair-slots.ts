@@ -72,8 +72,8 @@ export class FairSlots {
   }
 
   /** Runs under way, by account. */
-  get shares(): { account: string; running: number }[] {
-    return this.#accounts.shares;
+  get owners(): { account: string; running: number }[] {
+    return this.#accounts.owners;
   }
 
   /** Returns what may begin now, at most `cap` rows; undefined where nothing may. */

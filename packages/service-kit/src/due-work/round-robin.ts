@@ -1,5 +1,6 @@
 import type { Sql } from '../database.ts';
-import { dueOfAccounts, type Fragment, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
+import type { Fragment } from '../queues/queue-rows.ts';
+import { dueOfAccounts, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
 
 /**
  * Selects rows for a job that works on them in batches: those that have been due longest and, after each full batch of these, those of the

@@ -3,7 +3,7 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, serviceUnavailable } from '../database.ts';
 import { createLogger } from '../logging.ts';
-import { nothingPaused, type Paused } from '../operators/pauses.ts';
+import { nothingPaused, type Paused } from '../queues/pauses.ts';
 import { claimed, type DueTable } from './due-rows.ts';
 import type { DueRow, DueWork } from './due-work.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -181,7 +181,7 @@ describe('due rows', () => {
     const elsewhere = new Date(nowMs + 3_600_000);
     await sql`update errands set due_at = ${elsewhere}`;
     nowMs += 50;
-    await waitFor('it to be cut off', () => queue.shares.length === 0);
+    await waitFor('it to be cut off', () => queue.owners.length === 0);
     await queue.stop();
     expect(await rows()).toMatchObject([{ due_at: elsewhere, attempts: 1, result: null }]);
   });

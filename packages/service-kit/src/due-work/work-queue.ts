@@ -1,16 +1,18 @@
 import type { Bus } from '../bus.ts';
 import type { Database } from '../database.ts';
 import { DeadlineWatch, type Timed } from '../deadline-watch.ts';
+import { errorText } from '../error-text.ts';
 import type { Logger } from '../logging.ts';
-import type { QueueSeat, Queues, ReportedQueue } from '../operators/queues.ts';
+import type { QueueSeat, Queues, ReportedQueue } from '../queues/queues.ts';
 import { inSpan, meter } from '../telemetry.ts';
 import { WakeLoop } from '../wake-loop.ts';
 import { waitUntil } from '../with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { dueRows, hasFailed, type LeasedRow, minLookedAt, nextLanes, putBack, renewLeases } from './due-rows.ts';
-import { backoffMs, type DueRow, type DueWork, textOf } from './due-work.ts';
-import { FairSlots, type Lane, nameOf, type Room } from './fair-slots.ts';
+import { dueRows, hasFailed, type LeasedRow, putBack, renewLeases } from './due-rows.ts';
+import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
+import { FairSlots, type Lane, type Room } from './fair-slots.ts';
+import { lanesEveryMs, RowFinder } from './row-finder.ts';
 
 /** Resources of its process that a queue needs. */
 export interface WorkFoundation {
@@ -29,8 +31,6 @@ const slowMs = 1_000;
 const sweepMs = 50;
 const maxUnwritten = 1_000;
 const maxBatch = 200;
-/** Minimum time between looks at lanes one by one, while the rows of others stand before them. */
-const lanesEveryMs = 20;
 /** Rows claimed at a time, and the time between claims, while the process has more urgent work. */
 const yieldingMost = 8;
 const yieldingEveryMs = 50;
@@ -64,17 +64,14 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #work: DueWork<Row, Result>;
   readonly #foundation: WorkFoundation;
   readonly #slots: FairSlots;
+  readonly #finder: RowFinder<Run<Row>>;
   readonly #runs = new Set<Run<Row>>();
   readonly #slow: DeadlineWatch<Run<Row>>;
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: WakeLoop;
   readonly #leases: WakeLoop | undefined;
   readonly #seat: QueueSeat;
-  #lastLane: Lane | undefined;
-  #lanesAt = 0;
   #soon: NodeJS.Timeout | undefined;
-  /** Rows of others may be due behind those that were found last. */
-  #hidesOthers = false;
   #claimedAt = 0;
   #failures = 0;
   #isStopping = false;
@@ -88,6 +85,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     const log = foundation.log.child({ queue, part });
     const name = part === undefined ? queue : `${queue}: ${part}`;
     this.#slots = new FairSlots(concurrency);
+    this.#finder = new RowFinder(foundation, work.table, (room, from) => this.#begin(room, from));
     this.#slow = new DeadlineWatch<Run<Row>>(slowMs, sweepMs, (run) => {
       run.isSlow = true;
       this.#slots.slowDown(run.lane);
@@ -112,9 +110,9 @@ export class WorkQueue<Row extends DueRow, Result> {
     }
   }
 
-  /** What runs in this process, by account. */
-  get shares(): { account: string; running: number }[] {
-    return this.#slots.shares;
+  /** Runs of this process, by account. */
+  get owners(): { account: string; running: number }[] {
+    return this.#slots.owners;
   }
 
   /** Rows that run in this process. */
@@ -154,47 +152,17 @@ export class WorkQueue<Row extends DueRow, Result> {
     const room = this.#slots.room(yields ? yieldingMost : undefined);
     if (!room) return false;
     this.#claimedAt = performance.now();
-    // However much a paused account has, nothing of it is read.
-    if (paused.accounts.length > 0) return (await this.#claimOfLanes(room, paused.accounts)) !== 'nothing';
-    if (!this.#hidesOthers || !this.#mayLookAtLanes()) {
-      const begun = await this.#begin(room, 'longest due');
-      this.#hidesOthers = hidesOthers(room, begun);
-      if (begun.length > 0) return !yields;
-      if (!this.#hidesOthers) return false;
-      if (!this.#mayLookAtLanes()) return this.#lookSoon();
-    }
-    this.#lanesAt = performance.now();
-    const claimed = await this.#claimOfLanes(room, []);
-    this.#hidesOthers = claimed === 'more lanes';
-    return claimed === 'more lanes' ? this.#lookSoon() : claimed === 'rows' && !yields;
+    const found = await this.#finder.claim(room, paused.accounts);
+    if (found === 'more lanes') this.#lookSoon();
+    return found === 'rows' && !yields;
   }
 
-  /** Goes on with the look at lanes in a moment, instead of at the next poll. */
-  #lookSoon(): false {
+  /** Goes on with a look at lanes in a moment, instead of at the next poll. */
+  #lookSoon(): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
       this.#look.wake();
     }, lanesEveryMs);
-    return false;
-  }
-
-  /** Claims rows of the next lanes that have due ones, but for those of paused accounts. */
-  async #claimOfLanes(room: Room, paused: readonly string[]): Promise<'rows' | 'more lanes' | 'nothing'> {
-    const { sql, clock } = this.#foundation;
-    // No more lanes than rows: of more, those that have been due longest would be chosen each time.
-    const { due, last } = await nextLanes(sql, this.#work.table, clock(), { last: this.#lastLane, most: room.limit });
-    this.#lastLane = last;
-    const known = new Map(room.lanes.map((one) => [nameOf(one.lane), one]));
-    const lanes = due
-      .filter(({ account_id }) => !paused.includes(account_id))
-      .map((lane) => known.get(nameOf(lane)) ?? { lane, running: 0, free: room.perLane });
-    const begun = lanes.length > 0 ? await this.#begin({ ...room, lanes }, 'lanes') : [];
-    if (begun.length > 0) return 'rows';
-    return last ? 'more lanes' : 'nothing';
-  }
-
-  #mayLookAtLanes(): boolean {
-    return performance.now() - this.#lanesAt >= lanesEveryMs;
   }
 
   /** Claims rows and begins their runs; returns these. */
@@ -256,7 +224,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     if (result !== undefined) return { kind: 'done', result, isLast: true };
     if (!retries) return { kind: 'lost' };
     const dueAt = new Date(this.#foundation.clock().getTime() + backoffMs(retries.backoff, row.attempts));
-    return { kind: 'again', dueAt, counts: counts?.(error) ?? true, error: textOf(error) };
+    return { kind: 'again', dueAt, counts: counts?.(error) ?? true, error: errorText(error) };
   }
 
   #note(row: Row, error: unknown, isAgain: boolean): void {
@@ -293,7 +261,7 @@ export class WorkQueue<Row extends DueRow, Result> {
       queue,
       rows: { failed: hasFailed(table.error), ...table },
       hasLeases: retries !== null,
-      running: () => this.#slots.shares,
+      running: () => this.#slots.owners,
       changed: () => this.#look.wake(),
     };
   }
@@ -306,15 +274,4 @@ export class WorkQueue<Row extends DueRow, Result> {
     const values = row as Readonly<Record<string, unknown>>;
     return Object.fromEntries(Object.keys(this.#work.table.key).map((column) => [column, values[column]]));
   }
-}
-
-/**
- * Returns whether a look at the rows that have been due longest may have left others out: it found as many as it looks for, or as many of a
- * lane as that may have.
- */
-function hidesOthers(room: Room, begun: readonly { readonly lane: Lane }[]): boolean {
-  if (begun.length >= Math.min(room.limit, minLookedAt) || room.lanes.some(({ free }) => free === 0)) return true;
-  const free = new Map(room.lanes.map(({ lane, free: left }) => [nameOf(lane), left]));
-  const counts = Map.groupBy(begun, ({ lane }) => nameOf(lane));
-  return counts.entries().some(([name, { length }]) => length >= (free.get(name) ?? room.perLane));
 }

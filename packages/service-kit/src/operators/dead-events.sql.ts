@@ -1,6 +1,6 @@
 import type { DeadRecord } from '@customer-platform/contracts/core';
 import type { Sql } from '../database.ts';
-import { noAccount } from '../failed-events.sql.ts';
+import { noAccount } from '../no-account.ts';
 
 const columns = (sql: Sql) => sql`
   id, queue, subject, nullif(account_id, ${noAccount}) as account, kind, reason, tries, octet_length(bytes) as "sizeBytes",

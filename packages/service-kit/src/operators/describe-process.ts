@@ -5,7 +5,7 @@ import type { Bus } from '../bus.ts';
 import type { RequestCount } from '../call.ts';
 import { type Database, poolUse, standsStillMs } from '../database.ts';
 import { eventLoopLagMs } from '../event-loop.ts';
-import type { Queues } from './queues.ts';
+import type { Queues } from '../queues/queues.ts';
 
 /** Parts of a process that its description is made of. */
 export interface DescribedProcess {
@@ -38,7 +38,7 @@ export function describeItself({ service, version, sql, bus, requests, queues }:
       migrations: queues.lastMigration,
       waitingFor: standsStillMs(sql) > waitedForMs ? 'PostgreSQL' : null,
       queues: queues.report(),
-      shares: queue?.service === service ? [...queues.runningShares(queue.queue)] : [],
+      owners: queue?.service === service ? [...queues.runningByOwner(queue.queue)] : [],
     };
   });
 }

@@ -2,6 +2,9 @@ import { operatorRequests, type QueuePart, type ServiceName } from '@customer-pl
 import type { Sql } from '../database.ts';
 import type { Logger } from '../logging.ts';
 import { requestRepublication } from '../outbox.sql.ts';
+import { deletePause, insertPause } from '../queues/pauses.sql.ts';
+import { maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
+import type { Queues } from '../queues/queues.ts';
 import { type BoundRequest, handleRequest, type RequestCall } from '../requests.ts';
 import {
   deleteDeadEvent,
@@ -10,9 +13,6 @@ import {
   selectDeadEvent,
   selectDeadEvents,
 } from './dead-events.sql.ts';
-import { deletePause, insertPause } from './pauses.sql.ts';
-import { maxMoved, resumeFailedEvents } from './queues.sql.ts';
-import type { Queues } from './queues.ts';
 
 /** Bytes of a dead event in one reply, which is a message of the bus. */
 const partBytes = 524_288;
@@ -29,7 +29,7 @@ function handleQueues({ service, queues, log }: Context): Handled[] {
   const requests = operatorRequests(service);
   return [
     handleRequest(requests.measureQueues, async () => ({ queues: await queues.measure() })),
-    handleRequest(requests.measureShares, async (_, { queue, by }) => ({ shares: await queues.shares(queue, by) })),
+    handleRequest(requests.measureOwners, async (_, { queue, by }) => ({ owners: await queues.owners(queue, by) })),
     handleRequest(requests.pauseQueue, async (call, { reason, actor, ...part }) => {
       const refusal = await refusalOf(queues, call, part);
       if (refusal) return refusal;

@@ -1,7 +1,8 @@
 import type { Job, WorkCall } from '@customer-platform/service-kit';
-import { findEndpoint, isEndpointOf } from '../endpoints/endpoints.sql.ts';
+import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
+import { isEndpointOf } from '../sending/queued-deliveries.sql.ts';
 import { restartDeliveries } from './deliveries.sql.ts';
 import { countDue, nextOfReplay, type ReplayRow, takeReplay, updateReplay } from './replays.sql.ts';
 

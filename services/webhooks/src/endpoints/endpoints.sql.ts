@@ -1,4 +1,3 @@
-import type { QueuePart } from '@customer-platform/contracts/core';
 import type { Endpoint } from '@customer-platform/contracts/webhooks';
 import type { Sql } from '@customer-platform/service-kit';
 import type { PreviousSecret } from '../sending/dispatch.sql.ts';
@@ -42,13 +41,6 @@ export async function findEndpoint(sql: Sql, accountId: string, id: string, lock
     select ${columns(sql)} from endpoints where account_id = ${accountId} and id = ${id}
     ${lock === 'lock' ? sql`for update` : sql``}`;
   return row;
-}
-
-/** Returns whether an endpoint is there, of the account where one is named. */
-export async function isEndpointOf(sql: Sql, { account, endpoint }: QueuePart): Promise<boolean> {
-  const found = await sql`
-    select 1 from endpoints where id = ${endpoint!} ${account ? sql`and account_id = ${account}` : sql``} limit 1`;
-  return found.length === 1;
 }
 
 /** Reads endpoints, newest first, after the one named. */

@@ -9,7 +9,6 @@ import {
   meter,
   type QueueSeat,
   type Queues,
-  type RunEnd,
   type Timed,
   WakeLoop,
   waitUntil,
@@ -19,7 +18,7 @@ import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
-import type { DueDelivery, TryOutcome } from './outcome.ts';
+import { type DueDelivery, endOf, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { deliveries } from './queued-deliveries.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
@@ -102,7 +101,7 @@ export class Dispatcher {
     this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
     this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
     this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
-    this.#seat = queues.open({ ...deliveries, running: () => this.#running(), changed: () => this.wake() });
+    this.#seat = queues.open({ ...deliveries, running: () => this.#queues.running, changed: () => this.wake() });
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
       return undefined;
@@ -282,13 +281,6 @@ export class Dispatcher {
     this.#startReady();
   }
 
-  #running() {
-    const busy = this.#queues.all().filter(({ inFlight }) => inFlight > 0);
-    return busy.map(({ accountId, endpointId, inFlight }) => {
-      return { account: accountId, endpoint: endpointId, running: inFlight };
-    });
-  }
-
   #onWritten(outcomes: readonly TryOutcome[]): void {
     for (const outcome of outcomes) {
       const held = this.#queues.get(outcome.endpointId);
@@ -304,9 +296,4 @@ export class Dispatcher {
     }
     this.#startReady();
   }
-}
-
-function endOf(outcome: TryOutcome): RunEnd {
-  if (outcome.error === 'timeout') return 'timeout';
-  return outcome.status === 'delivered' ? 'responded' : 'other';
 }

@@ -45,6 +45,14 @@ export class HeldQueues {
     return [...this.#held.values()];
   }
 
+  /** Tries under way, by endpoint. */
+  get running(): { account: string; endpoint: string; running: number }[] {
+    const busy = this.all().filter(({ inFlight }) => inFlight > 0);
+    return busy.map(({ accountId, endpointId, inFlight }) => {
+      return { account: accountId, endpoint: endpointId, running: inFlight };
+    });
+  }
+
   get(endpointId: string): HeldEndpoint | undefined {
     return this.#held.get(endpointId);
   }

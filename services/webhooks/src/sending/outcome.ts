@@ -96,3 +96,9 @@ function disablingReason(result: PostResult, context: TryContext): string | null
   const isLasting = failingSince !== null && at.getTime() - failingSince.getTime() >= failingMs;
   return isLasting ? 'Every delivery to the endpoint failed for 5 days.' : null;
 }
+
+/** Returns how a try ended, for the slots of its account and the cap of its endpoint. */
+export function endOf(outcome: TryOutcome): RunEnd {
+  if (outcome.error === 'timeout') return 'timeout';
+  return outcome.status === 'delivered' ? 'responded' : 'other';
+}

@@ -1,4 +1,4 @@
-import type { MeasuredShare, QueuePart } from '@customer-platform/contracts/core';
+import type { OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import { maxMoved, type QueueRows, type Sql } from '@customer-platform/service-kit';
 import { makeDue } from './dispatch.sql.ts';
 
@@ -24,18 +24,18 @@ export async function retryDeliveries(tx: Sql, _: QueueRows, part: QueuePart, no
 }
 
 /** Adds to endpoints since when they fail, and their last error. */
-export async function describeEndpoints(sql: Sql, shares: MeasuredShare[]): Promise<MeasuredShare[]> {
-  const ofEndpoints = shares.filter(({ endpoint }) => endpoint !== null);
+export async function describeEndpoints(sql: Sql, owners: OwnerDepth[]): Promise<OwnerDepth[]> {
+  const ofEndpoints = owners.filter(({ endpoint }) => endpoint !== null);
   const rows = await sql<{ id: string; failingSince: Date | null; lastError: string | null }[]>`
     select e.id, e.failing_since as "failingSince", last.error as "lastError"
     from unnest(${ofEndpoints.map(({ account }) => account)}::uuid[], ${ofEndpoints.map(({ endpoint }) => endpoint)}::uuid[])
-      as share (account_id, id)
-    join endpoints e on e.account_id = share.account_id and e.id = share.id
+      as owner (account_id, id)
+    join endpoints e on e.account_id = owner.account_id and e.id = owner.id
     left join lateral (${lastError(sql)}) as last on true`;
   const known = new Map(rows.map((row) => [row.id, row]));
-  return shares.map((share) => {
-    const { failingSince = null, lastError: error = null } = known.get(share.endpoint ?? '') ?? {};
-    return { ...share, failingSince: failingSince?.toISOString() ?? null, lastError: error };
+  return owners.map((owner) => {
+    const { failingSince = null, lastError: error = null } = known.get(owner.endpoint ?? '') ?? {};
+    return { ...owner, failingSince: failingSince?.toISOString() ?? null, lastError: error };
   });
 }
 
@@ -47,3 +47,10 @@ export const lastError = (sql: Sql) => sql`
     order by next_try_at desc limit 1
   ) as d join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
   where e.failing_since is not null`;
+
+/** Returns whether an endpoint is there, of the account where one is named. */
+export async function isEndpointOf(sql: Sql, { account, endpoint }: QueuePart): Promise<boolean> {
+  const found = await sql`
+    select 1 from endpoints where id = ${endpoint!} ${account ? sql`and account_id = ${account}` : sql``} limit 1`;
+  return found.length === 1;
+}

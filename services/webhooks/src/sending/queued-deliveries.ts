@@ -1,6 +1,5 @@
 import type { ReportedQueue } from '@customer-platform/service-kit';
-import { isEndpointOf } from '../endpoints/endpoints.sql.ts';
-import { describeEndpoints, retryDeliveries } from './queued-deliveries.sql.ts';
+import { describeEndpoints, isEndpointOf, retryDeliveries } from './queued-deliveries.sql.ts';
 
 /** Deliveries that wait for their next try, as a queue. */
 export const deliveries: ReportedQueue = {

@@ -1,7 +1,7 @@
-import type { MeasuredShare, QueuePart } from '@customer-platform/contracts/core';
+import type { OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import type { Sql } from '../database.ts';
-import { type Fragment, filter, type QueueRows } from '../due-work/due-rows.ts';
-import { noAccount } from '../failed-events.sql.ts';
+import { noAccount } from '../no-account.ts';
+import { type Fragment, filter, type QueueRows } from './queue-rows.ts';
 
 /** Entries of a queue. */
 export interface Depth {
@@ -13,7 +13,7 @@ export interface Depth {
   oldest: Date | null;
 }
 
-const maxShares = 100;
+const maxOwners = 100;
 
 /** Counts the rows of a queue. */
 export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise<Depth> {
@@ -39,36 +39,36 @@ export async function measureFailedEvents(sql: Sql, now: Date): Promise<Map<stri
   return new Map(rows.map((row) => [row.queue, row]));
 }
 
-type ShareRow = Omit<MeasuredShare, 'oldestAt' | 'failingSince'> & { oldest: Date | null };
+type OwnerRow = Omit<OwnerDepth, 'oldestAt' | 'failingSince'> & { oldest: Date | null };
 
 /** Counts the rows of a queue by account or endpoint, deepest first, 100 at most. */
-export async function selectShares(
+export async function selectOwners(
   sql: Sql,
   rows: QueueRows,
   { now, by }: { now: Date; by: 'account' | 'endpoint' },
-): Promise<MeasuredShare[]> {
+): Promise<OwnerDepth[]> {
   const due = sql(rows.due);
   const endpoint = by === 'endpoint' && rows.endpoint ? sql(rows.endpoint) : sql`null::uuid`;
   const error = rows.error ? sql`max(${sql(rows.error)})` : sql`null::text`;
-  const shares = await sql<ShareRow[]>`
+  const owners = await sql<OwnerRow[]>`
     select account_id as account, ${endpoint} as endpoint, count(*) filter (where ${due} <= ${now})::float8 as ready,
       count(*) filter (where ${due} > ${now})::float8 as later, 0 as dead, min(${due}) as oldest, ${error} as "lastError"
     from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}
-    group by 1, 2 order by count(*) desc, account_id, 2 limit ${maxShares}`;
-  return shares.map(toShare);
+    group by 1, 2 order by count(*) desc, account_id, 2 limit ${maxOwners}`;
+  return owners.map(toOwner);
 }
 
 /** Counts the failed events of a queue by account, deepest first, 100 at most. */
-export async function selectSharesOfFailedEvents(sql: Sql, queue: string, now: Date): Promise<MeasuredShare[]> {
-  const shares = await sql<ShareRow[]>`
+export async function selectOwnersOfFailedEvents(sql: Sql, queue: string, now: Date): Promise<OwnerDepth[]> {
+  const owners = await sql<OwnerRow[]>`
     select account_id as account, null::uuid as endpoint, ${failedDepth(sql, now)}, max(reason) as "lastError"
     from failed_events where queue = ${queue} and account_id <> ${noAccount}
-    group by account_id order by count(*) desc, account_id limit ${maxShares}`;
-  return shares.map(toShare);
+    group by account_id order by count(*) desc, account_id limit ${maxOwners}`;
+  return owners.map(toOwner);
 }
 
-function toShare({ oldest, ...share }: ShareRow): MeasuredShare {
-  return { ...share, oldestAt: oldest?.toISOString() ?? null, failingSince: null };
+function toOwner({ oldest, ...owner }: OwnerRow): OwnerDepth {
+  return { ...owner, oldestAt: oldest?.toISOString() ?? null, failingSince: null };
 }
 
 const isOfPart = (sql: Sql, { account, endpoint }: QueuePart, endpointColumn?: string): Fragment =>

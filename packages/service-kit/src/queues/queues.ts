@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { MeasuredQueue, MeasuredShare, QueuePart } from '@customer-platform/contracts/core';
+import type { MeasuredQueue, OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus.ts';
 import type { Database, Sql } from '../database.ts';
-import type { QueueRows } from '../due-work/due-rows.ts';
-import { textOf } from '../due-work/due-work.ts';
+import { errorText } from '../error-text.ts';
 import type { Logger } from '../logging.ts';
 import { meter } from '../telemetry.ts';
 import { selectPauses } from './pauses.sql.ts';
 import { type Paused, Pauses } from './pauses.ts';
+import type { QueueRows } from './queue-rows.ts';
 import {
   countFailedRows,
   type Depth,
@@ -17,13 +17,13 @@ import {
   measureRows,
   retryRows,
   selectLastMigration,
-  selectShares,
-  selectSharesOfFailedEvents,
+  selectOwners,
+  selectOwnersOfFailedEvents,
   takeReporter,
 } from './queues.sql.ts';
 
 /** Entries of an account, or of one of its endpoints, that run in this process. */
-export interface RunningShare {
+export interface OwnerRuns {
   account: string;
   endpoint?: string;
   running: number;
@@ -39,11 +39,11 @@ export interface ReportedQueue {
   /** Events that failed under the queue's name belong to it. */
   hasFailedEvents?: boolean;
   /** Returns what runs in this process. */
-  running?(): readonly RunningShare[];
+  running?(): readonly OwnerRuns[];
   /** Returns the entries that wait on the bus; undefined where it is unavailable. */
   pending?(): Promise<Pick<Depth, 'ready' | 'oldest'> | undefined>;
   /** Adds to parts what the rows themselves do not say. */
-  describe?(sql: Sql, shares: MeasuredShare[]): Promise<MeasuredShare[]>;
+  describe?(sql: Sql, owners: OwnerDepth[]): Promise<OwnerDepth[]>;
   /** Returns whether the endpoint is there. */
   hasEndpoint?(sql: Sql, part: QueuePart): Promise<boolean>;
   /** Has rows that wait after a failure run now, at most `maxMoved`, and returns how many: where more than their due time has to change. */
@@ -141,7 +141,7 @@ export class Queues {
 
   /** Takes note of a queue's error, for operators to see. */
   noteError(name: string, error: unknown): void {
-    this.#lastErrors.set(name, { text: textOf(error), at: this.#clock() });
+    this.#lastErrors.set(name, { text: errorText(error), at: this.#clock() });
   }
 
   /** Returns the names of all queues. */
@@ -168,7 +168,7 @@ export class Queues {
   }
 
   /** Returns what of a queue runs in this process, by account and endpoint. */
-  runningShares(queue: string): readonly RunningShare[] {
+  runningByOwner(queue: string): readonly OwnerRuns[] {
     return this.#queues.get(queue)?.running?.() ?? [];
   }
 
@@ -206,13 +206,13 @@ export class Queues {
   }
 
   /** Returns the parts of a queue, deepest first, 100 at most; null where there is no such queue. */
-  async shares(name: string, by: 'account' | 'endpoint'): Promise<MeasuredShare[] | null> {
+  async owners(name: string, by: 'account' | 'endpoint'): Promise<OwnerDepth[] | null> {
     const queue = this.#queues.get(name);
     if (!queue) return null;
     const now = this.#clock();
-    const { rows, hasFailedEvents, describe = async (_, shares) => shares } = queue;
-    const ofRows = rows ? await describe(this.#sql, await selectShares(this.#sql, rows, { now, by })) : [];
-    const failed = hasFailedEvents ? await selectSharesOfFailedEvents(this.#sql, name, now) : [];
+    const { rows, hasFailedEvents, describe = async (_, owners) => owners } = queue;
+    const ofRows = rows ? await describe(this.#sql, await selectOwners(this.#sql, rows, { now, by })) : [];
+    const failed = hasFailedEvents ? await selectOwnersOfFailedEvents(this.#sql, name, now) : [];
     return merged([...ofRows, ...failed]);
   }
 
@@ -243,22 +243,22 @@ export class Queues {
   }
 
   #runningOf(queue: string): number {
-    return this.runningShares(queue).reduce((sum, { running }) => sum + running, 0);
+    return this.runningByOwner(queue).reduce((sum, { running }) => sum + running, 0);
   }
 }
 
-/** Adds up the shares of the same account, deepest first. */
-function merged(shares: readonly MeasuredShare[]): MeasuredShare[] {
-  const byOwner = new Map<string, MeasuredShare>();
-  for (const share of shares) {
-    const owner = `${share.account} ${share.endpoint ?? ''}`;
-    const other = byOwner.get(owner);
-    byOwner.set(owner, other ? added(other, share) : share);
+/** Adds up the owners of the same account, deepest first. */
+function merged(owners: readonly OwnerDepth[]): OwnerDepth[] {
+  const byOwner = new Map<string, OwnerDepth>();
+  for (const owner of owners) {
+    const name = `${owner.account} ${owner.endpoint ?? ''}`;
+    const other = byOwner.get(name);
+    byOwner.set(name, other ? added(other, owner) : owner);
   }
   return [...byOwner.values()].sort((a, b) => depthOf(b) - depthOf(a));
 }
 
-function added(one: MeasuredShare, other: MeasuredShare): MeasuredShare {
+function added(one: OwnerDepth, other: OwnerDepth): OwnerDepth {
   return {
     ...one,
     ready: one.ready + other.ready,
@@ -270,6 +270,6 @@ function added(one: MeasuredShare, other: MeasuredShare): MeasuredShare {
   };
 }
 
-function depthOf({ ready, later, dead }: MeasuredShare): number {
+function depthOf({ ready, later, dead }: OwnerDepth): number {
   return ready + later + dead;
 }

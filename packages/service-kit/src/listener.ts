@@ -1,0 +1,47 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type Express } from 'express';
+
+/** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
+const keepAliveMs = 75_000;
+
+/** An Express app as every listener of ours has it. */
+export function createApp(): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+  app.set('query parser', 'simple');
+  return app;
+}
+
+/** Listens; `close` refuses new connections and waits at most `drainMs` for requests that were taken. */
+export async function listen(
+  handler: Express | Parameters<typeof createServer>[1],
+  port: number,
+  host: string,
+): Promise<{ url: string; server: Server; close(drainMs: number): Promise<void> }> {
+  const server = createServer(
+    { keepAliveTimeout: keepAliveMs, requestTimeout: 60_000, requireHostHeader: false },
+    handler as Express,
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
+    server,
+    async close(drainMs) {
+      const closed = new Promise((resolve) => server.close(resolve));
+      // A connection does not become idle at once after its last response: it is swept, not waited for.
+      const sweep = setInterval(() => server.closeIdleConnections(), 50);
+      const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(deadline);
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { PendingQuery, Row } from 'postgres';
+import type { Sql } from '../database.ts';
+
+export type Fragment = PendingQuery<Row[]>;
+
+/** Rows of a queue: its table, and the column that holds when a row is due, or until when a process has it; null: never. */
+export interface QueueRows {
+  name: string;
+  due: string;
+  /** Condition that a row of this queue meets beside being due. */
+  where?(sql: Sql): Fragment;
+  /** The column with the id of the webhook endpoint that a row belongs to. */
+  endpoint?: string;
+  /** The column with the error of the last attempt; null while one runs. */
+  error?: string;
+  /** Condition of a row that waits after a failure and that no process has. */
+  failed?(sql: Sql): Fragment;
+}
+
+/** Returns the condition of a queue's rows beside being due. */
+export function filter(sql: Sql, table: QueueRows): Fragment {
+  return table.where ? sql`and ${table.where(sql)}` : sql``;
+}
