@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError, type Operation, type ServiceName } from '@customer-platform/contracts/core';
+import { ApiError, type ServiceName } from '@customer-platform/contracts/core';
 import {
   ClientGone,
   type Logger,
@@ -18,10 +18,10 @@ import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from '
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHandler } from './listener.ts';
 import { sendMe } from './me.ts';
+import { observeRequest, type PublicCall } from './observe-request.ts';
 import { readRequestPath } from './request-path.ts';
 import { refuse } from './respond.ts';
 import type { RouteTable } from './route-table.ts';
-import { traceRequest } from './trace-request.ts';
 
 /** Lifetime of a signed context: the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
@@ -48,34 +48,45 @@ export function publicHandler(parts: PublicParts): RequestHandler {
   return (request, response, continues) => {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);
-    if (!telemetryEnabled()) void serve(parts, request, response, requestId, continues);
-    else void traceRequest(request, response, requestId, () => serve(parts, request, response, requestId, continues));
+    const call: PublicCall = { requestId, continues };
+    // Probes come every few seconds, and say nothing.
+    if (isProbe(request.url!)) void serve(parts, request, response, call);
+    else
+      observeRequest(request, response, call, { log: parts.log, serve: () => serve(parts, request, response, call) });
   };
 }
 
-/** Serves one request; returns its operation, if it got so far, for the trace. */
+function isProbe(url: string): boolean {
+  return url.startsWith('/healthz') || url.startsWith('/readyz');
+}
+
+/** Serves one request; notes in `call` what it finds out. */
 async function serve(
   parts: PublicParts,
   request: IncomingMessage,
   response: ServerResponse,
-  requestId: string,
-  continues: boolean,
-): Promise<Operation | undefined> {
+  call: PublicCall,
+): Promise<void> {
+  const { requestId, continues } = call;
   try {
-    if (parts.serveHealth(request, response)) return undefined;
+    if (parts.serveHealth(request, response)) return;
     const address = parts.addressOf(request);
     checkBlock(parts.guard, address);
-    if (parts.serveDocs(request, response)) return undefined;
+    if (parts.serveDocs(request, response)) return;
     if (request.url!.startsWith('/hooks/')) {
+      call.isHook = true;
       await forwardHook(parts, request, response, { address, requestId, continues });
-      return undefined;
+      return;
     }
-    const record = await admit(parts, request, response, address);
     const path = readRequestPath(request.url!);
     const route = path && parts.routes.find(path.segments);
+    const found = route?.byMethod.get(request.method === 'HEAD' ? 'GET' : request.method!);
+    if (found) call.operation = found;
+    const record = await admit(parts, request, response, address);
+    call.accountId = record.account.id;
     if (route && request.method === 'OPTIONS') {
       sendAllow(response, route.allow);
-      return undefined;
+      return;
     }
     const operation = operationAt(route, request.method!);
     authorise(record, operation);
@@ -96,13 +107,11 @@ async function serve(
       setHeaders(request, { context, requestId });
       upstream.forward(request, response, record.ownerId, body);
     }
-    return operation;
   } catch (error) {
-    if (error instanceof ClientGone) return undefined;
+    if (error instanceof ClientGone) return;
     // The body that the client holds back will not arrive: the connection cannot be reused.
     if (continues && !response.headersSent) response.setHeader('Connection', 'close');
     refuse(response, error, parts.log);
-    return undefined;
   } finally {
     if (hasBody(request)) parts.bodies.drain(request, response);
   }

@@ -1,4 +1,4 @@
-import { untilAborted, withTimeout } from '@customer-platform/service-kit';
+import { telemetryEnabled, untilAborted, withTimeout } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
 import { ConnectionPools, type PoolBounds } from './connection-pools.ts';
 import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
@@ -8,6 +8,7 @@ import {
   createGuardedConnector,
   type GuardedConnectorOptions,
 } from './guarded-connector.ts';
+import { inRequestSpan } from './request-span.ts';
 
 /** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */
 export type GetError = ConnectFailure | 'too_large' | 'redirects' | 'stopped';
@@ -108,20 +109,23 @@ export function createGetter(options: GetterOptions): Getter {
     throw new GetFailure('redirects', `it redirects more than ${maxRedirects} times`);
   }
 
+  const get = async (request: GetRequest): Promise<GetResult> => {
+    const stop = new AbortController();
+    const late = new GetFailure('timeout', 'it did not respond in time');
+    try {
+      return await untilAborted(request.signal, () => withTimeout(timeoutMs, follow(request, stop.signal), () => late));
+    } catch (error) {
+      return resultOf(request.signal?.aborted ? new GetFailure('stopped', 'reading was stopped') : error);
+    } finally {
+      // Abort whatever is still in flight.
+      stop.abort(late);
+    }
+  };
+
   return {
     async get(request) {
-      const stop = new AbortController();
-      const late = new GetFailure('timeout', 'it did not respond in time');
-      try {
-        return await untilAborted(request.signal, () =>
-          withTimeout(timeoutMs, follow(request, stop.signal), () => late),
-        );
-      } catch (error) {
-        return resultOf(request.signal?.aborted ? new GetFailure('stopped', 'reading was stopped') : error);
-      } finally {
-        // Abort whatever is still in flight.
-        stop.abort(late);
-      }
+      const url = telemetryEnabled() ? URL.parse(request.url) : null;
+      return await (url ? inRequestSpan('GET', url, 400, () => get(request)) : get(request));
     },
     openSockets: () => pools.openSockets,
     close: () => pools.close(),

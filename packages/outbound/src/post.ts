@@ -1,4 +1,4 @@
-import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
+import { DeadlineWatch, type Timed, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
 import { ConnectionPools, type PoolBounds, type PoolEntry } from './connection-pools.ts';
 import {
@@ -7,6 +7,7 @@ import {
   createGuardedConnector,
   type GuardedConnectorOptions,
 } from './guarded-connector.ts';
+import { inRequestSpan } from './request-span.ts';
 import { decodeResponse, maxCompressedBytes, maxResponseBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
@@ -28,7 +29,14 @@ export type PostResult = {
 };
 
 /** One POST; requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
-export type PostRequest = { poolKey: string; url: string; headers: Record<string, string>; body: string | Buffer };
+export type PostRequest = {
+  poolKey: string;
+  url: string;
+  headers: Record<string, string>;
+  body: string | Buffer;
+  /** Sends the trace too, which the receiver may continue. */
+  continuesTrace?: true;
+};
 
 export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> &
   PoolBounds & {
@@ -65,19 +73,25 @@ export function createPoster(options: PosterOptions): Poster {
   const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
   const deadlines = new DeadlineWatch<Attempt>(timeoutMs, sweepMs, (attempt) => attempt.stop('timeout'));
 
+  const send = async (request: PostRequest, target: URL): Promise<PostResult> => {
+    const { body } = request;
+    const headers = request.continuesTrace ? { ...request.headers, ...traceHeaders() } : request.headers;
+    const path = target.pathname + target.search;
+    const entry = pools.take(request.poolKey, target.origin);
+    const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
+    deadlines.watch(attempt);
+    attempt.send();
+    const result = await attempt.done.promise;
+    pools.giveBack(entry);
+    return result;
+  };
+
   return {
     async post(request) {
       const target = URL.parse(request.url);
       if (!target || !/^https?:$/.test(target.protocol)) return { error: 'blocked', body: '', durationMs: 0 };
-      const { headers, body } = request;
-      const path = target.pathname + target.search;
-      const entry = pools.take(request.poolKey, target.origin);
-      const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
-      deadlines.watch(attempt);
-      attempt.send();
-      const result = await attempt.done.promise;
-      pools.giveBack(entry);
-      return result;
+      if (!telemetryEnabled()) return await send(request, target);
+      return await inRequestSpan('POST', target, 300, () => send(request, target));
     },
     abort: (key) => pools.abort(key),
     openSockets: () => pools.openSockets,

@@ -8,8 +8,8 @@ import { withWorkContext } from './logging.ts';
 import type { BoundOperation } from './operation.ts';
 import { read } from './read.ts';
 import { bodyReader, releaseBody } from './request-body.ts';
-import { refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
-import { inSpan, meter, SpanKind } from './telemetry.ts';
+import { pathOf, refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
+import { describeSpan, httpMethod, inSpan, meter, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
 import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
@@ -17,6 +17,8 @@ const maxConcurrentRequests = 1_000;
 
 /** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
 const connectionRatio = 2;
+/** The account of requests of operators, who have none. */
+const nobody = '00000000-0000-0000-0000-000000000000';
 /** Status, in metrics, of a request whose client went away. */
 const clientGone = 499;
 /** Time that a request waits for one of the connections that its account may have. */
@@ -24,7 +26,7 @@ const connectionWaitMs = 15_000;
 
 const duration = meter.createHistogram('http.server.request.duration', {
   unit: 's',
-  description: 'Time to respond, by operation and status.',
+  description: 'Time to respond, by method, route and status.',
 });
 
 /** Serves operations on an Express app: one route each, from its contract. */
@@ -67,7 +69,11 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
   } finally {
     releaseBody(request);
   }
-  duration.record((performance.now() - beganMs) / 1000, { operation: steps.operation.key, status });
+  duration.record((performance.now() - beganMs) / 1000, {
+    'http.request.method': httpMethod(request.method),
+    'http.route': steps.operation.path,
+    'http.response.status_code': status,
+  });
   return status;
 }
 
@@ -81,6 +87,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   requests.underWay++;
   try {
     const account = context.authenticate(request);
+    if (account.id !== nobody) describeSpan({ 'platform.account': account.id });
     const isRead = operation.method === 'GET';
     const served = isRead ? await read(steps, request, account) : await write(steps, request, account);
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
@@ -93,21 +100,19 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
 
 function traced(operation: Operation, request: Request, work: () => Promise<number>): Promise<number> {
   const requestId = request.header('request-id');
-  const { traceparent, tracestate } = request.headers as Record<string, string | undefined>;
-  const parent = traceparent ? { traceparent, ...(tracestate ? { tracestate } : {}) } : undefined;
+  const attributes = {
+    'http.request.method': httpMethod(request.method),
+    'http.route': operation.path,
+    'url.path': pathOf(request),
+    'platform.operation': operation.key,
+    'platform.request_id': requestId ?? '',
+  };
+  const options = { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
   return withWorkContext(requestId ? { requestId } : {}, () =>
-    inSpan(
-      `${operation.method} ${operation.path}`,
-      {
-        kind: SpanKind.SERVER,
-        attributes: { 'platform.operation': operation.key, 'platform.request_id': requestId ?? '' },
-        parent,
-      },
-      async (span) => {
-        const status = await work();
-        span?.setAttribute('http.response.status_code', status);
-        return status;
-      },
-    ),
+    inSpan(`${request.method} ${operation.path}`, options, async (span) => {
+      const status = await work();
+      setHttpStatus(span, status);
+      return status;
+    }),
   );
 }

@@ -235,10 +235,19 @@ async function takeOnce<Resources>(
       if (unseen.length > 0) await consumer.take(call, unseen);
       await also(call.tx);
     });
-  const attributes = { 'messaging.system': 'nats', 'messaging.batch.message_count': events.length };
-  const traces = events.map((event) => event.trace);
+  const attributes = {
+    'messaging.system': 'nats',
+    'messaging.operation.name': 'process',
+    'messaging.operation.type': 'process',
+    'messaging.consumer.group.name': consumer.name,
+    ...(events.length > 1 ? { 'messaging.batch.message_count': events.length } : {}),
+  };
+  const traced = events.map(({ id, type, account, trace }) => ({
+    parent: trace,
+    attributes: { 'messaging.destination.name': type, 'messaging.message.id': id, 'platform.account': account },
+  }));
   await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
-    inSpans(`consume ${consumer.name}`, attributes, traces, (continued) =>
+    inSpans(`process ${consumer.name}`, attributes, traced, (continued) =>
       work(events.map((event, index) => ({ ...event, trace: continued[index] }))),
     ),
   );

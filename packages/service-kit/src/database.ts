@@ -1,9 +1,10 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import { type Attributes, SpanKind } from '@opentelemetry/api';
+import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
 import { DeadlineWatch, type Timed } from './deadline-watch.ts';
-import { type RunningStatement, StatementTimeout, StatementWatch } from './statement-watch.ts';
-import { inSpan, telemetryEnabled } from './telemetry.ts';
+import { type PoolUse, type RunningStatement, StatementTimeout, StatementWatch } from './statement-watch.ts';
+import { telemetryEnabled } from './telemetry.ts';
+import { databaseAttributes, traceStatement } from './trace-statement.ts';
 
 interface TypeMap extends Record<string, unknown> {
   bigint: number;
@@ -28,8 +29,8 @@ interface Pool {
   statements: StatementWatch;
   waitingToBegin: DeadlineWatch<WaitingToBegin>;
   statementMs: number;
-  /** Transactions that have begun and not ended: each holds a connection. */
-  transactions: number;
+  /** Its database, as spans of statements have it. */
+  attributes: Attributes;
 }
 const pools = new WeakMap<object, Pool>();
 
@@ -66,7 +67,8 @@ export function openDatabase(
     waiting.isOver = true;
     waiting.giveUp(new StatementTimeout(statementMs));
   });
-  watchStatements(sql, { statements, waitingToBegin, statementMs, transactions: 0 });
+  const attributes = databaseAttributes(sql.options, options.service);
+  watchStatements(sql, { statements, waitingToBegin, statementMs, attributes });
   return sql;
 }
 
@@ -75,23 +77,14 @@ export function standsStillMs(sql: Database): number {
   return pools.get(sql)?.statements.standsStillMs ?? 0;
 }
 
-/** Use of a pool's connections. */
-export interface PoolUse {
-  /** Connections that it may have. */
-  size: number;
-  /** Those that run a statement or are held by a transaction. */
-  used: number;
-  /** Statements and transactions that wait for one. */
-  waiting: number;
-}
-
 /** Returns the use of a pool's connections at this moment. */
 export function poolUse(sql: Database): PoolUse {
-  const size = sql.options.max;
-  const pool = pools.get(sql);
-  if (!pool) return { size, used: 0, waiting: 0 };
-  const { used, waiting } = pool.statements.use();
-  return { size, used: Math.min(size, used + pool.transactions), waiting };
+  return { size: sql.options.max, ...pools.get(sql)!.statements.use(sql.options.max) };
+}
+
+/** Returns how many connections of a pool are open. */
+export function openConnections(sql: Database): number {
+  return pools.get(sql)!.statements.open;
 }
 
 /** A transaction that waits for a connection. */
@@ -124,17 +117,15 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
     if (!whenBegun) throw new StatementTimeout(pool.statementMs);
     waiting.isOver = true;
     isBegun = true;
-    pool.transactions++;
+    pool.statements.transactions++;
     return whenBegun(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
       throw error;
     });
   });
-  try {
-    return (await Promise.race([begun, givenUp])) as Result;
-  } finally {
-    if (isBegun) pool.transactions--;
-  }
+  return (await Promise.race([begun, givenUp]).finally(() => {
+    if (isBegun) pool.statements.transactions--;
+  })) as Result;
 }
 
 /** Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. */
@@ -220,26 +211,9 @@ function watchStatements(sql: Database, pool: Pool): void {
   const { handle } = prototype;
   prototype.handle = function watched(this: RunningStatement) {
     if (this.executed) return handle.call(this);
-    pools.get(this.canceller as object)?.statements.watch(this);
-    if (telemetryEnabled()) traceStatement(this);
+    const known = pools.get(this.canceller as object);
+    known?.statements.watch(this);
+    if (telemetryEnabled()) traceStatement(this, known?.attributes ?? {});
     return handle.call(this);
   };
-}
-
-function traceStatement(statement: RunningStatement): void {
-  const text = statement.strings?.join('?').replace(/\s+/g, ' ').trim().slice(0, 500) ?? '';
-  const attributes: Attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
-  const { resolve, reject } = statement;
-  void inSpan(`sql ${text.split(' ', 1)[0]?.toLowerCase() ?? ''}`, { kind: SpanKind.CLIENT, attributes }, () => {
-    return new Promise<void>((ended) => {
-      statement.resolve = (value) => {
-        ended();
-        resolve.call(statement, value);
-      };
-      statement.reject = (error) => {
-        ended();
-        reject.call(statement, error);
-      };
-    });
-  });
 }

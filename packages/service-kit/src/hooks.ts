@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { type Logger, withWorkContext } from './logging.ts';
 import { refuseOtherMethods, routePattern, sendError } from './responses.ts';
-import { inSpan, SpanKind } from './telemetry.ts';
+import { httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
 
 /** A request that comes in without a key: who sent it is known by a signature, which the hook checks over `body`, byte for byte. */
 export interface HookCall<Resources> {
@@ -46,13 +46,14 @@ export function bindHooks<Resources>(
   for (const { path, handle } of hooks) {
     const serve = (request: Request, response: Response) =>
       withWorkContext({ requestId: request.header('request-id') ?? '' }, () =>
-        inSpan(`${request.method} ${path}`, { kind: SpanKind.SERVER }, async () => {
+        inSpan(`${httpMethod(request.method)} ${path}`, spanOptions(request, path), async (span) => {
           try {
             const { status, text } = await handle(callOf(request, context));
             response.status(status).type('text/plain').send(text);
           } catch (error) {
             sendError(response, error, context.log);
           }
+          setHttpStatus(span, response.statusCode);
         }),
       );
     const pattern = routePattern(path);
@@ -61,6 +62,16 @@ export function bindHooks<Resources>(
     route.post(readBody, serve);
     refuseOtherMethods(app, pattern, 'GET, HEAD, POST, OPTIONS');
   }
+}
+
+/** The path itself is left out: it has the token of its hook. */
+function spanOptions(request: Request, path: string) {
+  const attributes = {
+    'http.request.method': httpMethod(request.method),
+    'http.route': path,
+    'platform.request_id': request.header('request-id') ?? '',
+  };
+  return { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
 }
 
 function callOf<Resources>(request: Request, context: WorkContext<Resources>): HookCall<Resources> {

@@ -37,6 +37,7 @@ export * from './requests.ts';
 export * from './responses.ts';
 export * from './sealed-text.ts';
 export * from './service.ts';
+export type { PoolUse } from './statement-watch.ts';
 export * from './telemetry.ts';
 export { publishedRetentionMs } from './upkeep.ts';
 export * from './wake-loop.ts';

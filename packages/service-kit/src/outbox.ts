@@ -251,7 +251,14 @@ export class OutboxRelay {
       `publish ${row.kind}`,
       {
         kind: SpanKind.PRODUCER,
-        attributes: { 'messaging.system': 'nats', 'messaging.message.id': row.id },
+        attributes: {
+          'messaging.system': 'nats',
+          'messaging.destination.name': row.kind,
+          'messaging.operation.name': 'publish',
+          'messaging.operation.type': 'send',
+          'messaging.message.id': row.id,
+          'platform.account': row.account_id,
+        },
         parent: row.trace ?? undefined,
       },
       () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),

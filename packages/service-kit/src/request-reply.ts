@@ -72,7 +72,12 @@ export class RequestReply {
     timeoutMs = this.#timeoutMs,
   ): Promise<z.output<Request['reply']>> {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
-    return await inSpan(`ask ${request.key}`, { kind: SpanKind.CLIENT }, async () => {
+    const options = {
+      kind: SpanKind.CLIENT,
+      attributes: spanAttributes('request', subject),
+      continuesOnly: true,
+    } as const;
+    return await inSpan(`request ${subject}`, options, async () => {
       const headers = newHeaders();
       for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
       const message = await this.#request(subject, JSON.stringify({ account_id: accountId, input }), {
@@ -190,7 +195,15 @@ export class RequestReply {
   ): Promise<void> {
     this.#handling++;
     try {
-      await inSpan(`handle ${request.key}`, { kind: SpanKind.SERVER, parent: traceOf(message.headers) }, async () => {
+      const { subject } = message;
+      const attributes = spanAttributes('process', subject);
+      const traced = {
+        kind: SpanKind.SERVER,
+        attributes,
+        parent: traceOf(message.headers),
+        continuesOnly: true,
+      } as const;
+      await inSpan(`process ${subject}`, traced, async () => {
         const { account_id, input } = message.json<{ account_id: string; input: unknown }>();
         const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>);
         message.respond(JSON.stringify(reply));
@@ -213,6 +226,15 @@ function jsonOf(message: Msg): unknown {
   } catch {
     return undefined;
   }
+}
+
+function spanAttributes(operation: 'request' | 'process', subject: string) {
+  return {
+    'messaging.system': 'nats',
+    'messaging.destination.name': subject,
+    'messaging.operation.name': operation,
+    'messaging.operation.type': operation === 'request' ? 'send' : 'process',
+  };
 }
 
 /** A subject for the reply to one request, which only the one who is asked knows. */

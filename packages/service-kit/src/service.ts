@@ -88,7 +88,8 @@ export async function startFoundation<Config extends BaseConfig>(
   clock: () => Date,
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
-  const stopTelemetry = await startTelemetry(name, config.OTEL_EXPORTER_OTLP_ENDPOINT);
+  const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
+  const stopTelemetry = await startTelemetry(config.OTEL_EXPORTER_OTLP_ENDPOINT, { service: name, version, log });
   await migrate(config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
     log.warn(waiting, 'a migration waits for a lock; it is tried again'),
   );
@@ -109,7 +110,6 @@ export async function startFoundation<Config extends BaseConfig>(
     () => accounts.forget('all'),
   );
   const requests: RequestCount = { underWay: 0, working: 0 };
-  const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
   const foundation: Foundation<Config> = {
     config,

@@ -36,6 +36,16 @@ interface Heard {
   askedAtMs: number | undefined;
 }
 
+/** Use of a pool's connections. */
+export interface PoolUse {
+  /** Connections that it may have. */
+  size: number;
+  /** Those that run a statement or are held by a transaction. */
+  used: number;
+  /** Statements and transactions that wait for one. */
+  waiting: number;
+}
+
 /** A statement that did not end in time: its connection may be silent, or none was free. */
 export class StatementTimeout extends Error {
   readonly code = 'STATEMENT_TIMEOUT';
@@ -53,6 +63,8 @@ export class StatementTimeout extends Error {
  * under TLS.
  */
 export class StatementWatch {
+  /** Transactions that have begun and not ended: each holds a connection. */
+  transactions = 0;
   readonly #deadlineMs: number;
   readonly #sockets = new Map<Socket, Heard>();
   #watched: Watched[] = [];
@@ -72,17 +84,18 @@ export class StatementWatch {
     return this.#unansweredSinceMs === undefined ? 0 : performance.now() - this.#unansweredSinceMs;
   }
 
-  /**
-   * Connections with a statement of no transaction under way, and statements that wait for one. A transaction's first statement counts
-   * here until it has begun, its others do not.
-   */
-  use(): { used: number; waiting: number } {
+  /** Number of open connections. */
+  get open(): number {
+    return this.#sockets.size;
+  }
+
+  /** Returns the use of a pool of `size` connections. */
+  use(size: number): Omit<PoolUse, 'size'> {
+    // A transaction's first statement counts until it has begun; its others have another handler.
     const ofPool = this.#watched.filter(({ statement, isOver }) => !isOver && statement.handler === this.#poolHandler);
     const active = ofPool.filter(({ statement }) => statement.active);
-    return {
-      used: new Set(active.map(({ statement }) => statement.state)).size,
-      waiting: ofPool.length - active.length,
-    };
+    const used = new Set(active.map(({ statement }) => statement.state)).size + this.transactions;
+    return { used: Math.min(size, used), waiting: ofPool.length - active.length };
   }
 
   /** Dials the next of the pool's hosts: the `socket` option of postgres.js. */

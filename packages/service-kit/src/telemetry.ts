@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   type Attributes,
   type BatchObservableCallback,
   type Context,
   type Counter,
   context,
+  DiagLogLevel,
+  diag,
   type Histogram,
   type MetricOptions,
   metrics,
@@ -14,6 +18,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import type { Logger } from './logging.ts';
 
 export type { Attributes, Span };
 export { SpanKind };
@@ -21,21 +26,28 @@ export { SpanKind };
 /** Text headers that carry a trace over HTTP, NATS and rows: `traceparent` and, where set, `tracestate`. */
 export type TraceHeaders = Record<string, string>;
 
-let enabled = false;
+/** Id of this process, new with each start. */
+export const processInstance = randomUUID();
+
+let tracing = false;
+let measuring = false;
 const tracer = trace.getTracer('customer-platform');
 
 const sdkMeter = () => metrics.getMeter('customer-platform');
 
+/** Bounds of the buckets of histograms in seconds: those of the OpenTelemetry conventions for requests. */
+const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
 /**
  * The process's meter. Counters and histograms may be made when a module loads: they come into being with their first value,
- * since the API has no meter that waits for its SDK, and cost nothing while telemetry is off.
+ * since the API has no meter that waits for its SDK, and cost nothing while metrics are off.
  */
 export const meter = {
   createCounter(name: string, options: MetricOptions) {
     let counter: Counter | undefined;
     return {
       add(value: number, attributes?: Attributes): void {
-        if (!enabled) return;
+        if (!measuring) return;
         counter ??= sdkMeter().createCounter(name, options);
         counter.add(value, attributes);
       },
@@ -43,23 +55,24 @@ export const meter = {
   },
   createHistogram(name: string, options: MetricOptions) {
     let histogram: Histogram | undefined;
+    const advice = options.unit === 's' ? { explicitBucketBoundaries: secondsBuckets } : {};
     return {
       record(value: number, attributes?: Attributes): void {
-        if (!enabled) return;
-        histogram ??= sdkMeter().createHistogram(name, options);
+        if (!measuring) return;
+        histogram ??= sdkMeter().createHistogram(name, { ...options, advice });
         histogram.record(value, attributes);
       },
     };
   },
   /**
    * Observes gauges, named by their metrics, each time metrics are collected: `measure` says their values. Returns a function that ends
-   * it. To be called once telemetry has started; does nothing while it is off.
+   * it. To be called once telemetry has started; does nothing while metrics are off.
    */
   observe<Name extends string>(
     metricOptions: Record<Name, MetricOptions>,
     measure: (observe: (name: Name, value: number, attributes?: Attributes) => void) => Promise<void> | void,
   ): () => void {
-    if (!enabled) return () => undefined;
+    if (!measuring) return () => undefined;
     const names = Object.keys(metricOptions) as Name[];
     const gauges = new Map(names.map((name) => [name, sdkMeter().createObservableGauge(name, metricOptions[name])]));
     const callback: BatchObservableCallback = (result) =>
@@ -69,44 +82,86 @@ export const meter = {
   },
 };
 
-/** Returns whether spans are recorded: hot paths skip their work for telemetry where not. */
+/** Returns whether spans are recorded: hot paths skip their work for traces where not. */
 export function telemetryEnabled(): boolean {
-  return enabled;
+  return tracing;
+}
+
+/** Returns whether metrics are collected. */
+export function metricsEnabled(): boolean {
+  return measuring;
 }
 
 /**
- * Starts traces and metrics over OTLP/HTTP where `endpoint` is set; the SDK is not even loaded otherwise.
- * Returns a function that flushes and stops.
+ * Starts traces and metrics over OTLP/HTTP where `endpoint` is set, and metrics for Prometheus where OTEL_METRICS_EXPORTER has it; the
+ * SDK is not even loaded otherwise. It takes everything else from its own OTEL_… variables. Returns a function that flushes and stops.
  */
-export async function startTelemetry(service: string, endpoint: string | undefined): Promise<() => Promise<void>> {
-  if (!endpoint) return async () => undefined;
-  const { NodeSDK } = await import('@opentelemetry/sdk-node');
-  process.env.OTEL_SERVICE_NAME = service;
-  process.env.OTEL_METRICS_EXPORTER ??= 'otlp';
-  process.env.OTEL_LOGS_EXPORTER ??= 'none';
-  process.env.OTEL_EXPORTER_OTLP_PROTOCOL ??= 'http/protobuf';
-  const sdk = new NodeSDK({ instrumentations: [] });
-  sdk.start();
-  enabled = true;
+export async function startTelemetry(
+  endpoint: string | undefined,
+  { service, version, log }: { service: string; version: string; log: Logger },
+): Promise<() => Promise<void>> {
+  const { env } = process;
+  const exporters = new Set(
+    (env.OTEL_METRICS_EXPORTER || (endpoint ? 'otlp' : 'none')).split(',').map((one) => one.trim()),
+  );
+  // Without a collector there is nowhere to send to: the SDK would try a port of its own choice.
+  if (!endpoint) exporters.delete('otlp');
+  const hasMetrics = exporters.size > 0 && !exporters.has('none');
+  if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || !(endpoint || hasMetrics)) return async () => undefined;
+  const { startNodeSdk } = await import('@opentelemetry/sdk-node');
+  env.OTEL_METRICS_EXPORTER = hasMetrics ? [...exporters].join(',') : 'none';
+  env.OTEL_LOGS_EXPORTER ||= 'none';
+  env.OTEL_EXPORTER_OTLP_PROTOCOL ||= 'http/protobuf';
+  env.OTEL_NODE_RESOURCE_DETECTORS ||= 'service,host';
+  const sdk = startNodeSdk({
+    logLevel: 'none',
+    resourceAttributes: {
+      'service.name': service,
+      'service.version': version,
+      'service.instance.id': processInstance,
+    },
+    ...(endpoint ? {} : { spanProcessors: [] }),
+  });
+  diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  tracing = endpoint !== undefined && env.OTEL_TRACES_EXPORTER !== 'none';
+  measuring = hasMetrics;
   return () => sdk.shutdown();
 }
 
-/**
- * Runs `work` in a span; an error that it throws is recorded on the span and thrown on.
- * `parent` continues the trace those headers carry, else the active one goes on.
- */
+/** Interval at which problems of the SDK are logged, such as a collector that is unavailable: they come with every export. */
+const quietMs = 60_000;
+
+function quietLogger(log: Logger) {
+  let quietUntilMs = 0;
+  const tell = (message: string) => {
+    if (performance.now() < quietUntilMs) return;
+    quietUntilMs = performance.now() + quietMs;
+    log.warn({ detail: message.slice(0, 1_000) }, 'telemetry is not exported');
+  };
+  const ignore = () => undefined;
+  return { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** Options of a span. */
+export interface SpanOptions {
+  kind?: SpanKind;
+  attributes?: Attributes;
+  /** Continues the trace of these headers, instead of the active one. */
+  parent?: TraceHeaders | undefined;
+  /** No span where there is no trace to continue: for what polls do too, which would make traces without end. */
+  continuesOnly?: true;
+}
+
+/** Runs `work` in a span; an error that it throws is recorded on the span and thrown on. */
 export async function inSpan<Result>(
   name: string,
-  options: { kind?: SpanKind; attributes?: Attributes; parent?: TraceHeaders | undefined },
+  options: SpanOptions,
   work: (span: Span | undefined) => Promise<Result>,
 ): Promise<Result> {
-  if (!enabled) return work(undefined);
+  if (!tracing) return work(undefined);
   const from = options.parent ? contextFrom(options.parent) : context.active();
-  const span = tracer.startSpan(
-    name,
-    { kind: options.kind ?? SpanKind.INTERNAL, ...(options.attributes ? { attributes: options.attributes } : {}) },
-    from,
-  );
+  if (options.continuesOnly && !trace.getSpan(from)) return work(undefined);
+  const span = startSpan(name, options, from);
   try {
     return await context.with(trace.setSpan(from, span), () => work(span));
   } catch (error) {
@@ -117,24 +172,36 @@ export async function inSpan<Result>(
   }
 }
 
+/** Starts a span of the active trace, to be ended by the caller; undefined where there is none that is recorded. */
+export function childSpan(name: () => string, options: () => SpanOptions): Span | undefined {
+  if (!tracing || !trace.getActiveSpan()?.isRecording()) return undefined;
+  return startSpan(name(), options(), context.active());
+}
+
+function startSpan(name: string, { kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions, from: Context): Span {
+  return tracer.startSpan(name, { kind, attributes }, from);
+}
+
 /**
  * Runs one piece of work that serves several traces, such as a batch of events: a consumer span in each of them, active is
  * the first. `work` gets the headers that continue each trace from its span (undefined: no trace, or telemetry is off).
+ * `each` has what the spans do not have in common.
  */
 export async function inSpans<Result>(
   name: string,
   attributes: Attributes,
-  parents: readonly (TraceHeaders | undefined)[],
+  each: readonly { parent: TraceHeaders | undefined; attributes: Attributes }[],
   work: (continued: readonly (TraceHeaders | undefined)[]) => Promise<Result>,
 ): Promise<Result> {
-  if (!enabled) return work(parents);
-  const contexts = parents.map((parent) => {
+  if (!tracing) return work(each.map(({ parent }) => parent));
+  const contexts = each.map(({ parent, attributes: own }) => {
     const from = parent ? contextFrom(parent) : ROOT_CONTEXT;
-    return trace.setSpan(from, tracer.startSpan(name, { kind: SpanKind.CONSUMER, attributes }, from));
+    const options = { kind: SpanKind.CONSUMER, attributes: { ...attributes, ...own } };
+    return trace.setSpan(from, startSpan(name, options, from));
   });
-  const spans = contexts.map((each) => trace.getSpan(each)!);
+  const spans = contexts.map((one) => trace.getSpan(one)!);
   try {
-    const continued = contexts.map((each) => headersOf(each));
+    const continued = contexts.map((one) => headersOf(one));
     return await context.with(contexts[0] ?? ROOT_CONTEXT, () => work(continued));
   } catch (error) {
     for (const span of spans) failSpan(span, error);
@@ -144,15 +211,52 @@ export async function inSpans<Result>(
   }
 }
 
-/** Marks a span as failed by `error`. */
+/** Marks a span as failed by `error`, whose message and stack it gets. */
 export function failSpan(span: Span, error: unknown): void {
   span.recordException(error instanceof Error ? error : String(error));
-  span.setStatus({ code: SpanStatusCode.ERROR });
+  markFailed(span, errorType(error));
+}
+
+/** Marks a span as failed; `type` is its error.type: a status, a code, or the name of an error's class. */
+export function markFailed(span: Span, type: string): void {
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** Returns what an error is called in spans and metrics. */
+export function errorType(error: unknown): string {
+  if (!(error instanceof Error)) return '_OTHER';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/** Adds attributes to the active span, which are known only now. */
+export function describeSpan(attributes: Attributes): void {
+  if (tracing) trace.getActiveSpan()?.setAttributes(attributes);
+}
+
+/** Notes the status of a response on a span; from `failedFrom` on it is an error, of a server's own at least. */
+export function setHttpStatus(span: Span | undefined, status: number, failedFrom = 500): void {
+  if (!span) return;
+  span.setAttribute('http.response.status_code', status);
+  if (status >= failedFrom) markFailed(span, String(status));
+}
+
+/** Methods that the OpenTelemetry conventions know. */
+const httpMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
+
+/** Returns a method as spans and metrics have it: any other is `_OTHER`, so that no client makes names. */
+export function httpMethod(method: string): string {
+  return httpMethods.has(method) ? method : '_OTHER';
+}
+
+/** Returns the trace that a request over HTTP continues, if any. */
+export function traceOfRequest({ traceparent, tracestate }: IncomingHttpHeaders): TraceHeaders | undefined {
+  if (typeof traceparent !== 'string') return undefined;
+  return { traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) };
 }
 
 /** The active trace as headers; empty while telemetry is off. */
 export function traceHeaders(): TraceHeaders {
-  return enabled ? headersOf(context.active()) : {};
+  return tracing ? headersOf(context.active()) : {};
 }
 
 /** The same for what keeps it in a row: null where there is none. */

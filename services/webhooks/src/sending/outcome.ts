@@ -1,5 +1,5 @@
 import { isSuccess, type PostError, type PostResult } from '@customer-platform/outbound';
-import { dayMs } from '@customer-platform/service-kit';
+import { dayMs, type RunEnd } from '@customer-platform/service-kit';
 import { nextWaitMs, type RetrySchedule } from './retry-schedule.ts';
 
 /** A delivery that is due, as the dispatcher took it. `step` counts the tries of this run. */

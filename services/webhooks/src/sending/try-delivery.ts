@@ -1,5 +1,5 @@
-import { isSuccess, type Poster, type PostResult, signatureHeader } from '@customer-platform/outbound';
-import { inSpan, SpanKind, type TraceHeaders, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
+import { type Poster, type PostResult, signatureHeader } from '@customer-platform/outbound';
+import { inSpan, markFailed, setHttpStatus, telemetryEnabled } from '@customer-platform/service-kit';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
@@ -17,7 +17,7 @@ export async function tryDelivery(
   const at = context.clock();
   const result = telemetryEnabled()
     ? await sendInSpan(delivery, endpoint, context.poster, at)
-    : await send(delivery, endpoint, context.poster, at, {});
+    : await send(delivery, endpoint, context.poster, at);
   return outcomeOf(delivery, result, {
     accountId,
     endpointId,
@@ -32,7 +32,7 @@ export async function tryDelivery(
   });
 }
 
-function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at: Date, trace: TraceHeaders) {
+function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at: Date) {
   const timestamp = Math.floor(at.getTime() / 1000);
   const lasting = endpoint.signingKeys.filter(({ until }) => until === null || until > at);
   const keys = lasting.map(({ key }) => key);
@@ -42,23 +42,24 @@ function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at:
     'webhook-id': delivery.eventId,
     'webhook-timestamp': String(timestamp),
     'webhook-signature': signatureHeader(delivery.eventId, timestamp, delivery.envelope, keys),
-    ...trace,
   };
-  return poster.post({ poolKey: endpoint.endpointId, url: endpoint.url, headers, body: delivery.envelope });
+  const { endpointId: poolKey, url } = endpoint;
+  return poster.post({ poolKey, url, headers, body: delivery.envelope, continuesTrace: true });
 }
 
 /** The same as a span of the trace that began with the client's request; the endpoint gets to know the trace. */
 function sendInSpan(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at: Date): Promise<PostResult> {
   const attributes = {
+    'platform.account': endpoint.accountId,
+    'messaging.message.id': delivery.eventId,
     'webhooks.endpoint': endpoint.endpointId,
     'webhooks.delivery': delivery.id,
     'webhooks.try': delivery.step + 1,
   };
-  const options = { kind: SpanKind.CLIENT, attributes, parent: delivery.trace ?? undefined };
-  return inSpan('deliver webhook', options, async (span) => {
-    const result = await send(delivery, endpoint, poster, at, traceHeaders());
-    if (result.status !== undefined) span?.setAttribute('http.response.status_code', result.status);
-    if (!isSuccess(result)) span?.setAttribute('error.type', result.error ?? String(result.status));
+  return inSpan('deliver webhook', { attributes, parent: delivery.trace ?? undefined }, async (span) => {
+    const result = await send(delivery, endpoint, poster, at);
+    if (result.status !== undefined) setHttpStatus(span, result.status, 300);
+    if (span && result.error !== undefined) markFailed(span, result.error);
     return result;
   });
 }

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Operation } from '@customer-platform/contracts/core';
+import {
+  type Attributes,
+  httpMethod,
+  inSpan,
+  type Logger,
+  markFailed,
+  meter,
+  metricsEnabled,
+  SpanKind,
+  setHttpStatus,
+  telemetryEnabled,
+  traceOfRequest,
+} from '@customer-platform/service-kit';
+
+/** Status, in logs and metrics, of a request whose client went away. */
+const clientGone = 499;
+/** Longest path in a span. */
+const maxPathLength = 500;
+/** Route of hook calls: their token is a secret, which no span, log or metric has. */
+const hookRoute = '/hooks/messages/{token}';
+
+const duration = meter.createHistogram('http.server.request.duration', {
+  unit: 's',
+  description: 'Time to respond, by method, route and status.',
+});
+
+/** A request of the public listener; the steps that serve it add what they find out. */
+export interface PublicCall {
+  readonly requestId: string;
+  /** The client waits for 100 Continue before it sends the body. */
+  readonly continues: boolean;
+  operation?: Operation;
+  accountId?: string;
+  isHook?: true;
+}
+
+/**
+ * Serves a request, and says how that went when its response has ended: one log line, one value of the duration, and a span that
+ * continues the caller's trace, each where it is on.
+ */
+export function observeRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: PublicCall,
+  { log, serve }: { log: Logger; serve: () => Promise<void> },
+): void {
+  const beganMs = performance.now();
+  const { method, url, socket } = request;
+  const sentBefore = socket.bytesWritten;
+  let traceId: string | undefined;
+  response.once('close', () => {
+    const ms = performance.now() - beganMs;
+    const status = statusOf(response);
+    if (metricsEnabled()) duration.record(ms / 1_000, routeAttributes(method!, call, status));
+    if (!log.isLevelEnabled('info')) return;
+    const { requestId, accountId, operation } = call;
+    const facts = { request_id: requestId, account: accountId, method, operation: nameOf(call, operation) };
+    const bytes = socket.bytesWritten - sentBefore;
+    log.info({ ...facts, status, ms: Math.round(ms * 10) / 10, bytes, trace_id: traceId }, 'request');
+  });
+  if (!telemetryEnabled()) {
+    void serve();
+    return;
+  }
+  const attributes = { 'http.request.method': httpMethod(method!), 'platform.request_id': call.requestId };
+  const options = { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
+  void inSpan(httpMethod(method!), options, async (span) => {
+    traceId = span?.spanContext().traceId;
+    const closed = once(response, 'close');
+    await serve();
+    await closed;
+    const route = routeOf(call);
+    if (route) span?.updateName(`${httpMethod(method!)} ${route}`);
+    span?.setAttributes({ ...callAttributes(call), ...(call.isHook ? {} : { 'url.path': pathOf(url!) }) });
+    if (response.writableFinished) setHttpStatus(span, response.statusCode);
+    else if (span) markFailed(span, 'client_gone');
+  });
+}
+
+function statusOf(response: ServerResponse): number {
+  return response.writableFinished ? response.statusCode : clientGone;
+}
+
+function routeOf({ isHook, operation }: PublicCall): string | undefined {
+  return isHook ? hookRoute : operation?.path;
+}
+
+function nameOf({ isHook }: PublicCall, operation: Operation | undefined): string | undefined {
+  return isHook ? 'hook' : operation?.key;
+}
+
+/** Unknown paths have no route: whoever tries many must not make as many series. */
+function routeAttributes(method: string, call: PublicCall, status: number): Attributes {
+  const route = routeOf(call);
+  return {
+    'http.request.method': httpMethod(method),
+    'http.response.status_code': status,
+    ...(route ? { 'http.route': route } : {}),
+  };
+}
+
+function callAttributes(call: PublicCall): Attributes {
+  const route = routeOf(call);
+  const operation = nameOf(call, call.operation);
+  return {
+    ...(route ? { 'http.route': route } : {}),
+    ...(operation ? { 'platform.operation': operation } : {}),
+    ...(call.accountId ? { 'platform.account': call.accountId } : {}),
+  };
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0]!.slice(0, maxPathLength);
+}
