@@ -8,6 +8,7 @@ import {
   writeOutbox,
 } from '@customer-platform/service-kit';
 import type { ChangeFeed } from './changes/change-feed.ts';
+import type { Traces } from './collector/traces.ts';
 import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 import type { Services } from './operators/services.ts';
 
@@ -17,6 +18,7 @@ export interface AdminResources {
   guard: InvalidKeyGuard;
   bus: Bus;
   services: Services;
+  traces: Traces;
   eventsCommitted(): void;
 }
 

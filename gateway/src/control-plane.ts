@@ -51,7 +51,7 @@ export function controlPlane(
     const requestId = randomUUIDv7();
     request.headers['request-id'] = requestId;
     response.setHeader('Request-Id', requestId);
-    if (options.serveHealth(request, response)) return;
+    if (options.serveHealth(request, response) || resources.traces.receiver?.serve(request, response)) return;
     // A stranger learns nothing here, not even which paths exist.
     const actor = actorOf(request.headers.authorization, options.tokens);
     if (typeof actor === 'string') {

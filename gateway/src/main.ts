@@ -6,7 +6,6 @@ import {
   type Foundation,
   handleRequests,
   healthServer,
-  type Implements,
   type RepliesTo,
   type Running,
   readConfig,
@@ -14,88 +13,31 @@ import {
   startFoundation,
   startJob,
 } from '@customer-platform/service-kit';
-import { createAccount } from './accounts/create-account.ts';
-import { getAccount } from './accounts/get-account.ts';
 import { handleAccountContext } from './accounts/handle-account-context.ts';
-import { listAccounts } from './accounts/list-accounts.ts';
-import { updateAccount } from './accounts/update-account.ts';
-import type { AdminResources } from './admin-operation.ts';
+import { adminOperations } from './admin-operations.ts';
 import { AdminTokens } from './admin-tokens.ts';
-import { listAudit } from './audit/list-audit.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { clientAddressReader } from './client-address.ts';
+import { openTraces } from './collector/traces.ts';
 import { controlPlane } from './control-plane.ts';
-import { dropDeadEvent } from './dead/drop-dead-event.ts';
-import { getDeadEvent } from './dead/get-dead-event.ts';
-import { listDeadEvents } from './dead/list-dead-events.ts';
-import { requeueDeadEvent } from './dead/requeue-dead-event.ts';
-import { requeueDeadEvents } from './dead/requeue-dead-events.ts';
 import { serveDocs } from './docs/docs.ts';
-import { listEndpoints } from './endpoints/list-endpoints.ts';
-import { republishEvents } from './events/republish-events.ts';
 import { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 import { HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
-import { createKey } from './keys/create-key.ts';
 import { KeyCache } from './keys/key-cache.ts';
-import { listAddresses } from './keys/list-addresses.ts';
-import { listKeys } from './keys/list-keys.ts';
-import { revokeKey } from './keys/revoke-key.ts';
-import { rotateKey } from './keys/rotate-key.ts';
-import { unblockAddress } from './keys/unblock-address.ts';
 import { UseLog } from './keys/use-log.ts';
-import { addMember } from './members/add-member.ts';
 import { handleMember } from './members/handle-member.ts';
-import { listMembers } from './members/list-members.ts';
-import { removeMember } from './members/remove-member.ts';
 import { Services } from './operators/services.ts';
 import { forwarder } from './proxy/forward.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { publicHandler } from './proxy/public-handler.ts';
 import { RouteTable } from './proxy/route-table.ts';
-import { getQueue } from './queues/get-queue.ts';
-import { listQueues } from './queues/list-queues.ts';
-import { pauseQueue } from './queues/pause-queue.ts';
-import { resumeQueue } from './queues/resume-queue.ts';
-import { retryQueue } from './queues/retry-queue.ts';
 import { LiveGateways } from './rate/live-gateways.ts';
 import { RateLimiter } from './rate/rate-limiter.ts';
 import { openRedis } from './rate/redis.ts';
-import { listServices } from './services/list-services.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 import type { Upstream } from './upstream.ts';
-
-/** The control plane's operations. */
-const adminOperations: Implements<typeof contract.adminOperations, AdminResources> = {
-  createAccount,
-  listAccounts,
-  getAccount,
-  updateAccount,
-  createKey,
-  listKeys,
-  rotateKey,
-  revokeKey,
-  republishEvents,
-  addMember,
-  listMembers,
-  removeMember,
-  listAddresses,
-  unblockAddress,
-  listQueues,
-  getQueue,
-  pauseQueue,
-  resumeQueue,
-  retryQueue,
-  listDeadEvents,
-  getDeadEvent,
-  requeueDeadEvent,
-  requeueDeadEvents,
-  dropDeadEvent,
-  listEndpoints,
-  listServices,
-  listAudit,
-};
 
 /** Replies to other services. */
 const requests: RepliesTo<typeof contract> = { getAccountContext: handleAccountContext, getMember: handleMember };
@@ -128,7 +70,8 @@ export async function startGateway(
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
-  const resources = { changes, guard, bus, eventsCommitted, services: new Services(bus) };
+  const traces = openTraces(config, { log, addressOf });
+  const resources = { changes, guard, bus, eventsCommitted, services: new Services(bus), traces };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
     serveHealth: healthServer(foundation.health, isReady),
     addressOf,

@@ -28,6 +28,18 @@ export const gatewayConfig = baseConfig.extend({
     description:
       'Tokens of the control plane by the names of their holders, under which changes are recorded: anna:<token>,ben:<token>.',
   }),
+  TRACE_TOKEN: z.string().min(32).optional().meta({
+    description:
+      'Bearer token of exporters of spans, 32 characters at least: with it the control plane collects traces at /v1/traces (OTLP/JSON over HTTP), in 64 MiB of memory.',
+  }),
+  TRACE_URL: z
+    .string()
+    .regex(/^https?:\/\/.*\{trace_id\}/)
+    .optional()
+    .meta({
+      description:
+        'Page of a trace elsewhere, such as https://traces.example/{trace_id}: operators get this link where no TRACE_TOKEN is set.',
+    }),
   REDIS_URL: z.string().min(1).meta({ description: 'Redis for rate limits, such as redis://127.0.0.1:6379.' }),
   REDIS_PREFIX: z
     .string()

@@ -1,0 +1,162 @@
+import { gzipSync } from 'node:zlib';
+import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+const token = 'trace-token-'.padEnd(32, 'x');
+const account = '0198a1b2-0000-7000-8000-000000000001';
+const request = '0198a1b2-0000-7000-8000-000000000002';
+const idOf = (index: number) => index.toString(16).padStart(32, 'a');
+
+let platform: Platform;
+let other: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: [], env: { TRACE_TOKEN: token } });
+  other = await startPlatform({ services: [], env: { TRACE_URL: 'https://traces.example/t/{trace_id}' } });
+  for (const [index, { ms, isError }] of [
+    { ms: 5, isError: false },
+    { ms: 50, isError: true },
+    { ms: 500, isError: false },
+  ].entries()) {
+    expect(await send(exported(index, ms, isError))).toMatchObject({ status: 200, body: {} });
+  }
+});
+afterAll(() => Promise.all([platform?.stop(), other?.stop()]));
+
+function exported(index: number, ms: number, isError = false): string {
+  const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+  const span = {
+    traceId: idOf(index),
+    spanId: 'b'.repeat(16),
+    name: 'GET /v1/things',
+    kind: 2,
+    startTimeUnixNano: `${1_790_000_000_000 + index}000000`,
+    endTimeUnixNano: `${1_790_000_000_000 + index + ms}000000`,
+    status: isError ? { code: 2 } : {},
+    attributes:
+      index === 2
+        ? []
+        : [
+            attribute('platform.account', account),
+            attribute('platform.operation', `operation${index}`),
+            ...(index === 0 ? [attribute('platform.request_id', request)] : []),
+          ],
+  };
+  const resource = { attributes: [attribute('service.name', 'gateway')] };
+  return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 's' }, spans: [span] }] }] });
+}
+
+const send = (rawBody: string | Uint8Array, headers: Record<string, string> = {}, key: string | null = token) =>
+  rawRequest(platform.adminUrl, 'POST', '/v1/traces', { rawBody, headers, key });
+const ids = async (query: string) => {
+  const { status, body } = await platform.admin('GET', `/admin/traces${query}`);
+  return status === 200 ? body.data.map((trace: { trace_id: string }) => trace.trace_id) : [status, body.error.field];
+};
+
+describe('the list of traces', () => {
+  it('is newest first, with what the operators look for', async () => {
+    const { body } = await platform.admin('GET', '/admin/traces');
+    expect(body).toEqual({
+      data: [
+        { trace_id: idOf(2), status: 'ok', started_at: '2026-09-21T14:13:20.002+00:00', duration_ms: 500, spans: 1 },
+        {
+          trace_id: idOf(1),
+          account,
+          operation: 'operation1',
+          status: 'error',
+          started_at: '2026-09-21T14:13:20.001+00:00',
+          duration_ms: 50,
+          spans: 1,
+        },
+        {
+          trace_id: idOf(0),
+          request_id: request,
+          account,
+          operation: 'operation0',
+          status: 'ok',
+          started_at: '2026-09-21T14:13:20+00:00',
+          duration_ms: 5,
+          spans: 1,
+        },
+      ],
+      has_more: false,
+      next: null,
+    });
+  });
+
+  it('has filters and pages', async () => {
+    expect(await ids(`?account=${account}`)).toEqual([idOf(1), idOf(0)]);
+    expect(await ids('?operation=operation0')).toEqual([idOf(0)]);
+    expect(await ids('?status=error')).toEqual([idOf(1)]);
+    expect(await ids('?status=ok&min_duration_ms=6')).toEqual([idOf(2)]);
+    const { body } = await platform.admin('GET', '/admin/traces?limit=1');
+    expect(body).toMatchObject({ data: [{ trace_id: idOf(2) }], has_more: true, next: idOf(2) });
+    expect(await ids(`?limit=2&starting_after=${body.next}`)).toEqual([idOf(1), idOf(0)]);
+  });
+
+  it('refuses filters and cursors that are none', async () => {
+    expect(await ids('?account=x')).toEqual([400, 'account']);
+    expect(await ids('?status=bad')).toEqual([400, 'status']);
+    expect(await ids('?min_duration_ms=-1')).toEqual([400, 'min_duration_ms']);
+    for (const cursor of ['', 'x', idOf(9)])
+      expect(await ids(`?starting_after=${cursor}`)).toEqual([400, 'starting_after']);
+    expect(await ids(`?status=ok&starting_after=${idOf(1)}`)).toEqual([400, 'starting_after']);
+  });
+});
+
+describe('a trace', () => {
+  it('is found by its id and by the id of a request, whole', async () => {
+    const byId = await platform.admin('GET', `/admin/traces/${idOf(0)}`);
+    expect(byId.body).toEqual(JSON.parse(exported(0, 5)));
+    expect((await platform.admin('GET', `/admin/traces/${request}`)).text).toBe(byId.text);
+  });
+
+  it('is 404 where there is none, or the id is none', async () => {
+    for (const id of [idOf(9), account, 'x', '%00', 'constructor']) {
+      const { status, body } = await platform.admin('GET', `/admin/traces/${id}`);
+      expect([status, body.error.code]).toEqual([404, 'not_found']);
+    }
+  });
+
+  it('is 404 with a link where another collector has it', async () => {
+    const { status, body } = await other.admin('GET', `/admin/traces/${idOf(0)}`);
+    expect([status, body.error.message]).toEqual([404, `The trace is at https://traces.example/t/${idOf(0)}`]);
+    expect((await other.admin('GET', '/admin/traces')).body.error.message).toContain('traces.example');
+    const sent = await rawRequest(other.adminUrl, 'POST', '/v1/traces', { rawBody: '{}', key: other.adminToken });
+    expect(sent.status).toBe(404);
+  });
+});
+
+describe('an export of spans', () => {
+  it('is for the holders of the trace token alone', async () => {
+    expect((await send('{}', {}, null)).body.error.code).toBe('key_required');
+    expect((await send('{}', {}, platform.adminToken)).body.error.code).toBe('invalid_key');
+    const { status, headers } = await rawRequest(platform.adminUrl, 'GET', '/v1/traces', { key: token });
+    expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it('is refused where it is malformed, of another type, or too large', async () => {
+    expect((await send('{"resourceSpans":1}')).body.error).toMatchObject({ code: 'invalid_request', field: 'body' });
+    expect((await send('{}', { 'content-type': 'application/x-protobuf' })).status).toBe(400);
+    const large = ' '.repeat(4 * 1_048_576 + 1);
+    expect((await send(large)).status).toBe(413);
+    const packed = { 'content-encoding': 'gzip' };
+    expect((await send(gzipSync(large), packed)).status).toBe(413);
+    expect((await send('{}', packed)).status).toBe(400);
+    expect((await send(gzipSync('{}'), packed)).status).toBe(200);
+  });
+
+  it('does not stop the gateway, however many there are', async () => {
+    const span = JSON.parse(exported(77, 1)).resourceSpans[0].scopeSpans[0].spans[0];
+    const spans = Array.from({ length: 5_000 }, (_, index) => ({
+      ...span,
+      spanId: index.toString(16).padStart(16, '0'),
+    }));
+    const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+    const flood = Promise.all(Array.from({ length: 100 }, () => send(body)));
+    const { status } = await platform.admin('GET', '/admin/accounts');
+    expect(status).toBe(200);
+    const statuses = new Set((await flood).map((each) => each.status));
+    expect(statuses).toContain(200);
+    expect(statuses).toContain(503);
+  });
+});
