@@ -2,7 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   type ProcessPlatform,
+  type RawResponse,
   type Receiver,
+  rawRequest,
   startProcessPlatform,
   startReceiver,
   waitFor,
@@ -13,13 +15,15 @@ import { openCalendar, patientClient } from './setup.ts';
 interface Span {
   service: string;
   name: string;
-  traceId: string;
   spanId: string;
   parentSpanId: string | undefined;
+  isError: boolean;
+  attributes: Record<string, unknown>;
 }
 
-const spans: Span[] = [];
+/** Names of the metrics that were exported, and number of exports. */
 const metrics = new Set<string>();
+let exports = 0;
 let collector: Server;
 let platform: ProcessPlatform;
 let receiver: Receiver;
@@ -29,16 +33,16 @@ beforeAll(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      take(request.url!, JSON.parse(Buffer.concat(chunks).toString()));
+      takeMetrics(JSON.parse(Buffer.concat(chunks).toString()));
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
   receiver = await startReceiver();
   platform = await startProcessPlatform({
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_BSP_SCHEDULE_DELAY: '200',
+    OTEL_METRICS_EXPORTER: 'otlp',
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/metrics`,
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
     OTEL_METRIC_EXPORT_TIMEOUT: '900',
   });
@@ -51,48 +55,121 @@ afterAll(async () => {
 }, 60_000);
 
 // biome-ignore lint/suspicious/noExplicitAny: OTLP as JSON, read at a few places
-function take(path: string, body: any): void {
-  for (const resource of body.resourceSpans ?? []) {
-    const attributes: { key: string; value: { stringValue?: string } }[] = resource.resource.attributes;
-    const service = attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
-    for (const scope of resource.scopeSpans) {
-      for (const { name, traceId, spanId, parentSpanId } of scope.spans) {
-        spans.push({ service, name, traceId, spanId, parentSpanId: parentSpanId || undefined });
-      }
-    }
-  }
-  if (!path.endsWith('/metrics')) return;
+type Otlp = any;
+
+function takeMetrics(body: Otlp): void {
+  exports++;
   for (const resource of body.resourceMetrics ?? []) {
     for (const scope of resource.scopeMetrics) for (const metric of scope.metrics) metrics.add(metric.name);
   }
 }
 
-it('draws one trace from the request to the delivery try', async () => {
-  const client = patientClient(platform.gatewayUrl, (await platform.account()).key);
-  const { contact, bookingType, startAt } = await openCalendar(client);
-  await client.createEndpoint({ body: { url: receiver.url, events: ['appointment.booked'] } });
-  const booked = await client.bookAppointment({ body: { contact, booking_type: bookingType, starts_at: startAt(0) } });
-  const told = await receiver.next((request) => request.body.includes(booked.id));
+const admin = (path: string): Promise<RawResponse> =>
+  rawRequest(platform.adminUrl, 'GET', path, { key: platform.adminToken });
 
-  const path = 'POST /v1/calendar/appointments';
-  /** Each span with its required parent, in the same trace. */
-  const edges: [string, string][] = [
-    [`calendar ${path}`, `gateway ${path}`],
-    ['calendar sql', `calendar ${path}`],
-    ['calendar publish appointment.booked', `calendar ${path}`],
-    ['webhooks consume', 'calendar publish appointment.booked'],
-    ['webhooks deliver webhook', 'webhooks consume'],
-  ];
-  const begins = (start: string) => (span: Span) => `${span.service} ${span.name}`.startsWith(start);
-  const { traceId } = await waitFor('the span of the booking', () => spans.filter(begins(`gateway ${path}`)).at(-1));
-  const ofTrace = (start: string) => spans.filter((span) => span.traceId === traceId && begins(start)(span));
-  for (const [child, parent] of edges) {
-    await waitFor(`${child} under ${parent}`, () => {
-      const parents = new Set(ofTrace(parent).map(({ spanId }) => spanId));
-      return ofTrace(child).some(({ parentSpanId }) => parentSpanId !== undefined && parents.has(parentSpanId));
+/** Returns the spans that operators see of a request so far. */
+async function spansOf(id: string): Promise<Span[]> {
+  const { body } = await admin(`/admin/traces/${id}`);
+  return (body.resourceSpans ?? []).flatMap((ofResource: Otlp) => {
+    const service = valuesOf(ofResource.resource.attributes)['service.name'];
+    const spans = ofResource.scopeSpans.flatMap((ofScope: Otlp) => ofScope.spans);
+    return spans.map((span: Otlp) => ({
+      service,
+      name: span.name,
+      spanId: span.spanId,
+      parentSpanId: span.parentSpanId,
+      isError: span.status?.code === 2,
+      attributes: valuesOf(span.attributes),
+    }));
+  });
+}
+
+function valuesOf(attributes: Otlp): Record<string, unknown> {
+  const textOf = (value: Record<string, unknown>) => value.stringValue ?? Number(value.intValue ?? value.doubleValue);
+  return Object.fromEntries(attributes.map(({ key, value }: Otlp) => [key, textOf(value)]));
+}
+
+const bookings = '/v1/calendar/appointments';
+/** The spans of a booking, each with the one above it. */
+const edges: [string, string][] = [
+  [`calendar POST ${bookings}`, `gateway POST ${bookings}`],
+  ['calendar INSERT appointments', `calendar POST ${bookings}`],
+  ['calendar COMMIT', `calendar POST ${bookings}`],
+  ['calendar publish appointment.booked', `calendar POST ${bookings}`],
+  ['webhooks process public-events', 'calendar publish appointment.booked'],
+  ['webhooks INSERT inbox', 'webhooks process public-events'],
+  ['webhooks deliver webhook', 'webhooks process public-events'],
+  ['webhooks POST', 'webhooks deliver webhook'],
+];
+
+it('shows a booking as one trace, from the request to the first try of its webhook', async () => {
+  const account = await platform.account();
+  const { contact, bookingType, startAt } = await openCalendar(patientClient(platform.gatewayUrl, account.key));
+  const client = patientClient(platform.gatewayUrl, account.key);
+  await client.createEndpoint({ body: { url: receiver.url, events: ['appointment.booked'] } });
+  receiver.respond = (_, response) => response.writeHead(500).end();
+  const body = { contact, booking_type: bookingType, starts_at: startAt(0) };
+  const booked = await rawRequest(platform.gatewayUrl, 'POST', bookings, { body, key: account.key });
+  expect(booked.status).toBe(201);
+  const requestId = booked.headers.get('request-id')!;
+  const told = await receiver.next((request) => request.body.includes(booked.body.id));
+
+  const named = (spans: Span[], name: string) => spans.filter((span) => `${span.service} ${span.name}` === name);
+  const isWhole = (spans: Span[]) =>
+    edges.filter(([child, parent]) => {
+      const parents = new Set(named(spans, parent).map(({ spanId }) => spanId));
+      return !named(spans, child).some(({ parentSpanId }) => parentSpanId !== undefined && parents.has(parentSpanId));
     });
-  }
-  expect(told.headers.traceparent).toContain(traceId);
+  let spans: Span[] = [];
+  await waitFor('all spans of the booking', async () => {
+    spans = await spansOf(requestId);
+    return isWhole(spans).length === 0;
+  }).catch((error: unknown) => {
+    const seen = spans.map(({ service, name }) => `${service} ${name}`).join('\n');
+    throw new Error(`missing: ${isWhole(spans).join('; ')}\nseen:\n${seen}`, { cause: error });
+  });
+  const [ofGateway] = named(spans, `gateway POST ${bookings}`);
+  expect(ofGateway).toMatchObject({
+    isError: false,
+    parentSpanId: undefined,
+    attributes: {
+      'http.request.method': 'POST',
+      'http.route': bookings,
+      'url.path': bookings,
+      'http.response.status_code': 201,
+      'platform.account': account.id,
+      'platform.operation': 'bookAppointment',
+      'platform.request_id': requestId,
+    },
+  });
+  expect(named(spans, 'webhooks deliver webhook')[0]).toMatchObject({ isError: true });
+  expect(named(spans, 'webhooks POST')[0]).toMatchObject({
+    isError: true,
+    attributes: { 'server.address': '127.0.0.1', 'http.response.status_code': 500, 'error.type': '500' },
+  });
+  const insert = named(spans, 'calendar INSERT appointments')[0]!.attributes;
+  expect(insert).toMatchObject({
+    'db.system.name': 'postgresql',
+    'db.namespace': 'platform|calendar',
+    'db.operation.name': 'INSERT',
+    'db.collection.name': 'appointments',
+  });
+  expect(JSON.stringify(spans)).not.toContain(booked.body.contact.name);
+  const { body: list } = await admin(`/admin/traces?account=${account.id}&operation=bookAppointment`);
+  expect(list.data).toMatchObject([{ request_id: requestId, account: account.id, status: 'error' }]);
+  expect(told.headers.traceparent).toContain(list.data[0].trace_id);
+});
+
+it('makes no trace of what the platform does by itself', async () => {
+  const seen = async (): Promise<{ trace_id: string; operation?: string }[]> =>
+    (await admin('/admin/traces?limit=100')).body.data;
+  const before = new Set((await seen()).map((trace) => trace.trace_id));
+  // Each process exports its metrics once a second, which is the interval of most polls too.
+  const until = exports + 3 * platform.processNames.length;
+  await waitFor('every process to have polled', () => exports >= until, 30_000);
+  const reads = new Set(['listTraces', 'getTrace']);
+  const made = (await seen()).filter(({ trace_id, operation }) => !before.has(trace_id) && !reads.has(operation ?? ''));
+  expect(made).toEqual([]);
 });
 
 it('exports the metrics that the operators watch', async () => {

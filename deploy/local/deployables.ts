@@ -39,6 +39,7 @@ export const gateway: Deployable = {
     ADMIN_PORT: String(platform.adminPort),
     ADMIN_HOST: '127.0.0.1',
     ADMIN_TOKEN: platform.secrets.ADMIN_TOKEN,
+    TRACE_TOKEN: platform.secrets.TRACE_TOKEN,
     REDIS_URL: platform.redisUrl,
     READY_FILE: readyFile(platform),
     ...Object.fromEntries(services.map(({ name }) => [`${name.toUpperCase()}_URL`, serviceUrl(platform, name)])),
@@ -109,6 +110,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
       DATABASE_URL: roleUrl(platform.databaseUrl, name, platform.secrets.roles[name] ?? ''),
       NATS_URL: platform.natsUrl(name),
       CONTEXT_SECRET: platform.secrets.CONTEXT_SECRET,
+      ...traceExport(platform),
       ...deployable.env?.(platform),
     },
     stopSignal: 'SIGTERM',
@@ -117,10 +119,23 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
   };
 }
 
+/** Returns the settings that send every process's spans to the gateway's control plane, unless the caller has a collector. */
+function traceExport({ adminPort, secrets }: Platform): Record<string, string> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_METRICS_EXPORTER = 'none' } = process.env;
+  if (OTEL_EXPORTER_OTLP_ENDPOINT) return {};
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${adminPort}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${secrets.TRACE_TOKEN}`,
+    OTEL_BSP_SCHEDULE_DELAY: '1000',
+    OTEL_METRICS_EXPORTER,
+  };
+}
+
 /** Returns the caller's environment (OTEL_… and the like) without npm's variables and without secrets of single processes. */
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
-    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
+    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|TRACE_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
   // Credentials and certificates belong to the server that NATS_URL names.
   const ofAnotherBus = process.env.NATS_URL ? /^$/ : /^NATS_/;
   const entries = Object.entries(process.env).filter(

@@ -118,6 +118,7 @@ describe('what a process is told', () => {
     ports: Object.fromEntries(services.map(({ name }, index) => [name, 21_000 + index])),
     secrets: {
       ADMIN_TOKEN: 'admin-token',
+      TRACE_TOKEN: 'trace-token',
       CONTEXT_SECRET: 'context-secret',
       WEBHOOKS_SECRET_KEY: 'webhooks-key',
       AGENTS_SECRET_KEY: 'agents-key',

@@ -21,6 +21,7 @@ const serverNames = ['postgres', 'nats', 'redis'];
 /** Secrets generated once and kept in secrets.json. */
 export interface Secrets {
   ADMIN_TOKEN: string;
+  TRACE_TOKEN: string;
   /** 64 hexadecimal digits. */
   CONTEXT_SECRET: string;
   /** 32 bytes in base64. */
@@ -100,6 +101,7 @@ export function loadSecrets(directory: string, serviceNames: string[]): Secrets 
   const found: Partial<Secrets> = readJson<Partial<Secrets>>(file) ?? {};
   const secrets: Secrets = {
     ADMIN_TOKEN: found.ADMIN_TOKEN ?? randomBytes(32).toString('base64url'),
+    TRACE_TOKEN: found.TRACE_TOKEN ?? randomBytes(32).toString('base64url'),
     CONTEXT_SECRET: found.CONTEXT_SECRET ?? randomBytes(32).toString('hex'),
     WEBHOOKS_SECRET_KEY: found.WEBHOOKS_SECRET_KEY ?? randomBytes(32).toString('base64'),
     AGENTS_SECRET_KEY: found.AGENTS_SECRET_KEY ?? randomBytes(32).toString('base64'),

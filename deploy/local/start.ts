@@ -135,7 +135,7 @@ async function welcome(options: Options, demo: Demo | null): Promise<string> {
     '',
     `Ready: ${url}`,
     `  docs     ${url}/docs   (OpenAPI: ${url}/v1/openapi.json)`,
-    `  admin    ${admin}   (token: .platform/secrets.json)`,
+    `  console  ${admin}   (token: ADMIN_TOKEN in .platform/secrets.json; the API of operators is there too)`,
   ];
   if (demo === null) return [...lines, '  Ctrl-C stops everything.', ''].join('\n');
   const post = (path: string, body: object) =>

@@ -19,6 +19,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from './logging.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export type { Attributes, Span };
 export { SpanKind };
@@ -125,9 +126,15 @@ export async function startTelemetry(
   diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   tracing = endpoint !== undefined && env.OTEL_TRACES_EXPORTER !== 'none';
   measuring = hasMetrics;
-  return () => sdk.shutdown();
+  return async () => {
+    // The collector may be stopping too, as the gateway is with its own: that is no news, and nobody waits for it.
+    diag.disable();
+    await withTimeout(flushMs, sdk.shutdown()).catch(() => undefined);
+  };
 }
 
+/** Time that a process that stops has to export what is left. */
+const flushMs = 2_000;
 /** Interval at which problems of the SDK are logged, such as a collector that is unavailable: they come with every export. */
 const quietMs = 60_000;
 

@@ -58,9 +58,16 @@ export function traceStatement(statement: RunningStatement, database: Attributes
   };
 }
 
-const operations = new Set(['select', 'insert', 'update', 'delete', 'merge']);
-/** The word before the table of an operation. */
-const before: Readonly<Record<string, string>> = { select: 'from', insert: 'into', update: 'update', delete: 'from' };
+/** The word before the table of each operation. */
+const beforeTable = new Map([
+  ['select', 'from'],
+  ['insert', 'into'],
+  ['update', 'update'],
+  ['delete', 'from'],
+  ['merge', 'into'],
+]);
+/** Words after which UPDATE is no operation: FOR UPDATE, FOR NO KEY UPDATE, DO UPDATE. */
+const noOperationAfter = new Set(['for', 'key', 'do']);
 
 /** Describes the statement of a template literal; its values are question marks. */
 export function describeStatement(strings: readonly string[]): Description {
@@ -69,28 +76,46 @@ export function describeStatement(strings: readonly string[]): Description {
     .replace(/--[^\n]*/g, '')
     .replace(/\s+/g, ' ')
     .trim();
-  const words = outerWords(text);
-  // What follows WITH is in parentheses: the first of these words is the statement's own.
-  const begin = words.findIndex((word) => operations.has(word.toLowerCase()));
-  const operation = words[Math.max(0, begin)]?.toLowerCase() ?? '';
-  const place = words.findIndex((word, index) => index >= begin && word.toLowerCase() === before[operation]);
-  const table = begin >= 0 && place >= 0 ? /^[a-z_][\w.]*$/i.exec(words[place + 1] ?? '')?.[0] : undefined;
-  const attributes: Attributes = {
-    'db.query.text': text.slice(0, maxTextLength),
-    'db.operation.name': operation.toUpperCase(),
-  };
+  const words = wordsOf(text);
+  const { operation, table } = operationOf(words);
+  const attributes: Attributes = { 'db.query.text': text.slice(0, maxTextLength), 'db.operation.name': operation };
   if (table) attributes['db.collection.name'] = table;
-  return { name: table ? `${operation.toUpperCase()} ${table}` : operation.toUpperCase() || 'SQL', attributes };
+  return { name: table ? `${operation} ${table}` : operation, attributes };
 }
 
-/** Returns the words of a statement that are in no parentheses; `()` stands for each pair. */
-function outerWords(text: string): string[] {
-  const words: string[] = [];
+interface Word {
+  text: string;
+  /** Number of parentheses around it. */
+  depth: number;
+}
+
+/** Returns the words of a statement, in lower case, without what is quoted. */
+function wordsOf(text: string): Word[] {
+  const words: Word[] = [];
   let depth = 0;
   for (const [token] of text.matchAll(/[()]|'[^']*'|[^\s()',]+/g)) {
-    if (token === '(' && depth++ === 0) words.push('()');
+    if (token === '(') depth++;
     else if (token === ')') depth--;
-    else if (token !== '(' && depth === 0) words.push(token);
+    else if (!token.startsWith("'")) words.push({ text: token.toLowerCase(), depth });
   }
   return words;
+}
+
+/** Returns what a statement does, and to which table. A SELECT that shows what a statement before it has changed is that change. */
+function operationOf(words: readonly Word[]): { operation: string; table: string | undefined } {
+  const isOperation = (word: Word, index: number) =>
+    beforeTable.has(word.text) && !noOperationAfter.has(words[index - 1]?.text ?? '');
+  let begin = words.findIndex((word, index) => word.depth === 0 && isOperation(word, index));
+  if (begin < 0) return { operation: words[0]?.text.toUpperCase() ?? 'SQL', table: undefined };
+  if (words[0]!.text === 'with' && words[begin]!.text === 'select') {
+    const change = words.findIndex((word, index) => isOperation(word, index) && word.text !== 'select');
+    if (change >= 0) begin = change;
+  }
+  const { text: operation, depth } = words[begin]!;
+  const place = words.findIndex(
+    (word, index) => index >= begin && word.depth === depth && word.text === beforeTable.get(operation),
+  );
+  const next = words[place + 1];
+  const isTable = place >= 0 && next?.depth === depth && /^[a-z_][\w.]*$/.test(next.text);
+  return { operation: operation.toUpperCase(), table: isTable ? next.text : undefined };
 }
