@@ -72,19 +72,16 @@ export async function startGateway(
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });
   const resources = { changes, guard, bus, eventsCommitted, services: new Services(bus), traces };
+  const serveHealth = healthServer(foundation.health, isReady);
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
-    serveHealth: healthServer(foundation.health, isReady),
+    serveHealth,
     addressOf,
     tokens,
   });
   const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
   const services = servicesOf(config, foundation);
   const bodies = new BodyIntake(bodyBounds(config), log);
-  // Hook calls wait briefly: their providers retry.
-  const hookUpstreamBounds = { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
-  const hookUpstream = config.MESSAGING_URL
-    ? forwarder(config.MESSAGING_URL, 'messaging', log, hookUpstreamBounds)
-    : undefined;
+  const hookUpstream = hookUpstreamOf(config, foundation);
   const hooks = hookUpstream && new HookDoor(hookUpstream, bodies, config);
   const handler = publicHandler({
     log,
@@ -122,6 +119,12 @@ export async function startGateway(
       await stop();
     },
   };
+}
+
+/** Returns the upstream of calls to hooks, which wait briefly: their providers retry. */
+function hookUpstreamOf({ MESSAGING_URL, HOOK_SOCKETS }: GatewayConfig, { log }: Foundation): Upstream | undefined {
+  const bounds = { sockets: HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
+  return MESSAGING_URL ? forwarder(MESSAGING_URL, 'messaging', log, bounds) : undefined;
 }
 
 /** Returns whether a file is there, or none is asked for. */
