@@ -12,6 +12,7 @@ import { messagesBench } from './messages.ts';
 import { neighboursBench } from './neighbours.ts';
 import { ordersBench } from './orders.ts';
 import { stopPlatforms } from './platform.ts';
+import { queuesBench } from './queues.ts';
 import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
@@ -25,6 +26,7 @@ const benches: Bench[] = [
   messagesBench,
   knowledgeBench,
   neighboursBench,
+  queuesBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

@@ -3,11 +3,12 @@ import { ApiError, type QueuePart, type ServiceName } from '@customer-platform/c
 import type { PrefetchCall } from '@customer-platform/service-kit';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { type Done, recordAround } from '../audit/record-change.ts';
-import { type Services, serviceNamed } from '../operators/services.ts';
+import type { Services } from '../operators/services.ts';
 
 /** A part of a queue, as a path and a body name it. */
 interface Named {
-  params: { service: string; queue: string };
+  service: ServiceName;
+  queue: string;
   body: { account?: string | undefined; endpoint?: string | undefined };
 }
 
@@ -17,20 +18,19 @@ type Reply = Awaited<ReturnType<typeof Services.prototype.ask<'pauseQueue'>>>;
 /** Changes a part of a queue in its service, and records that. Throws what it is refused with. */
 export async function changeQueue(
   call: PrefetchCall,
-  { params, body }: Named,
+  { service, queue, body }: Named,
   action: AuditEntry['action'],
-  change: (service: ServiceName, part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
+  change: (part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
 ): Promise<number> {
-  const service = serviceNamed(params.service);
   const { account, endpoint } = body;
   if (account && !(await findAccountRow(call.sql, account))) {
     throw new ApiError('not_found', `There is no account ${account}`);
   }
-  const part: QueuePart = { queue: params.queue, ...(account && { account }), ...(endpoint && { endpoint }) };
-  const target = `${service}/${params.queue}`;
+  const part: QueuePart = { queue, ...(account && { account }), ...(endpoint && { endpoint }) };
+  const target = `${service}/${queue}`;
   return await recordAround(call, { action, target, account }, async () => {
-    const { matched, queues, refusal, before, after } = await change(service, part);
-    if (queues) throw noSuchQueue(service, params.queue, queues);
+    const { matched, queues, refusal, before, after } = await change(part);
+    if (queues) throw noSuchQueue(service, queue, queues);
     if (refusal === 'unknown_endpoint') throw new ApiError('not_found', `There is no endpoint ${endpoint}`);
     if (refusal === 'no_endpoints') {
       const message = `endpoint must be left out: ${target} has no endpoints`;

@@ -6,9 +6,8 @@ import { toOwners, toQueue } from './queue-shape.ts';
 
 /** Retrieves a queue with its deepest owners. */
 export const getQueue = implement(adminOperations.getQueue, {
-  async handle({ params, query: { by }, resources: { services }, now }) {
-    const service = serviceNamed(params.service);
-    const { queue } = params;
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found: service, params: { queue }, query: { by }, resources: { services }, now }) {
     const [{ queues }, { owners }, processes] = await Promise.all([
       services.ask(service, 'measureQueues', {}),
       services.ask(service, 'measureOwners', { queue, by }),

@@ -1,19 +1,16 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
+import { serviceNamed } from '../operators/services.ts';
 import { changeQueue } from './change-queue.ts';
 
 /** Pauses a queue, or a part of it. */
 export const pauseQueue = implement(adminOperations.pauseQueue, {
-  async handle({ params, body, prefetch, resources: { services } }) {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeQueue(call, { params, body }, 'queues.pause', async (service, part) => {
-        const { reason } = body;
-        const reply = await services.ask(
-          service,
-          'pauseQueue',
-          { ...part, reason, actor: call.account.name },
-          'change',
-        );
+      changeQueue(call, { service: found, queue, body }, 'queues.pause', async (part) => {
+        const pause = { ...part, reason: body.reason, actor: call.account.name };
+        const reply = await services.ask(found, 'pauseQueue', pause, 'change');
         return { ...reply, after: body };
       }),
     );

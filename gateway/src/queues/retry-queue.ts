@@ -1,13 +1,15 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
+import { serviceNamed } from '../operators/services.ts';
 import { changeQueue } from './change-queue.ts';
 
 /** Has what waits after a failure run now. */
 export const retryQueue = implement(adminOperations.retryQueue, {
-  async handle({ params, body, prefetch, resources: { services } }) {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
     const matched = prefetch((call) =>
-      changeQueue(call, { params, body }, 'queues.retry', async (service, part) => {
-        const reply = await services.ask(service, 'retryQueue', part, 'change');
+      changeQueue(call, { service: found, queue, body }, 'queues.retry', async (part) => {
+        const reply = await services.ask(found, 'retryQueue', part, 'change');
         return { ...reply, after: { ...body, matched: reply.matched } };
       }),
     );

@@ -103,7 +103,17 @@ export class Steps<Resources> {
     const { log, resources, clock } = context;
     const params = this.#paramsOf(request);
     const ask = context.askFor(account);
-    const call = { account, params, tx, now, log, resources, fail, ask, prefetch: prefetch.once } as AnyCall<Resources>;
+    const call = {
+      account,
+      params,
+      tx,
+      now,
+      log,
+      resources,
+      fail,
+      ask,
+      prefetch: prefetch.attempt(),
+    } as AnyCall<Resources>;
     if (implementation.find) {
       call.found = await implementation.find(call);
       if (call.found === undefined) throw noSuchResource(operation);

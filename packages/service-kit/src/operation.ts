@@ -46,7 +46,7 @@ export interface Call<O extends Operation, Resources = unknown> {
   };
   /**
    * Returns what `work` learns from other services. The first time, the transaction is rolled back, `work` runs without one, and the
-   * handler starts over; from then on its result is returned. A handler has one prefetch.
+   * handler starts over; from then on its result is returned. Several are told apart by their order.
    */
   prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>): Result;
 }

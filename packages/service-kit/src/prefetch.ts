@@ -9,15 +9,18 @@ export class PrefetchNeeded extends Error {
   }
 }
 
-/** The prefetch of one request, with its result once it has one. */
+/** The prefetches of one request, in the order in which its handler asks for them, with their results once they have one. */
 export class Prefetch {
-  #isDone = false;
-  #result: unknown;
-  readonly once = <Result>(work: (call: PrefetchCall) => Promise<Result>): Result => {
-    if (this.#isDone) return this.#result as Result;
-    throw new PrefetchNeeded(async (call) => {
-      this.#result = await work(call);
-      this.#isDone = true;
-    });
-  };
+  readonly #results: unknown[] = [];
+
+  /** Returns the `prefetch` of one attempt at the request, which begins with the first. */
+  attempt() {
+    let place = 0;
+    return <Result>(work: (call: PrefetchCall) => Promise<Result>): Result => {
+      if (place < this.#results.length) return this.#results[place++] as Result;
+      throw new PrefetchNeeded(async (call) => {
+        this.#results.push(await work(call));
+      });
+    };
+  }
 }
