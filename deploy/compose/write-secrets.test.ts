@@ -79,6 +79,31 @@ describe('docker-compose.yml', () => {
     expect([...required].sort()).toEqual([...secretMakers().keys()].sort());
   });
 
+  it('names a missing secret and the command that adds it', () => {
+    const messages = [...compose.matchAll(/\$\{([A-Z_]+):\?([^}]*)\}/g)];
+    const others = messages.filter(
+      ([, name, message]) =>
+        message !== `${name} is missing, run npm run compose:secrets (-- --add-missing after an update)`,
+    );
+    expect(others.map(([, name]) => name)).toEqual([]);
+  });
+
+  it('stops PostgreSQL and NATS after the processes that use them', () => {
+    const dependencies = [...compose.matchAll(/\n( +)depends_on:\n((?:\1 +.*\n)+)/g)].map(([, , text]) => text!);
+    const processes = dependencies.filter((text) => text.includes('provision:'));
+    expect(processes).toHaveLength(2);
+    for (const text of processes) {
+      expect(text).toContain('postgres: { condition: service_healthy }');
+      expect(text).toContain('nats: { condition: service_started }');
+    }
+    expect(blocks.get('nats')).toContain('stop_signal: SIGINT');
+  });
+
+  it.each(['deploy/Dockerfile', 'deploy/nats/Dockerfile'])('runs no image of %s as root', (file) => {
+    const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+    expect(text.match(/^USER .*$/gm)).toEqual(['USER 1000:1000']);
+  });
+
   it.each(deployables)('has %s under its own database role, which provision makes', (name) => {
     const block = blocks.get(name.toLowerCase()) ?? '';
     expect(block).toContain(`SERVICE: ${name.toLowerCase()} `);
