@@ -29,13 +29,28 @@ beforeAll(async () => {
   // Admin operations run on another account, because some of them would revoke the first one's rights.
   const tried = await platform.account({ timezone: 'UTC' });
   const keys = await platform.admin('GET', `/admin/accounts/${tried.id}/keys`);
-  adminIds = { account_id: tried.id, key_id: keys.body.data[0].id, member_id: member.body.id };
+  adminIds = {
+    account_id: tried.id,
+    key_id: keys.body.data[0].id,
+    member_id: member.body.id,
+    service: 'webhooks',
+    queue: 'replays',
+  };
   seed = new Seed(account, platform.clock.now());
 }, 60_000);
 afterAll(async () => {
   await endSeeds();
   await platform?.stop();
 });
+
+/** Adds an event that no consumer could take; returns its id. */
+async function addDeadEvent(): Promise<string> {
+  const [row] = await platform.database('crm')<{ id: string }[]>`
+    insert into failed_events (account_id, queue, subject, headers, bytes, reason, tries, dead_at)
+    values ('00000000-0000-0000-0000-000000000000', 'contacts', 'test', '{}', 'test', 'test', 10, date_trunc('milliseconds', now()))
+    returning id`;
+  return row!.id;
+}
 
 function expectSound(response: RawResponse): void {
   expect(response.status).toBeGreaterThanOrEqual(200);
@@ -181,7 +196,8 @@ const byKey = (list: readonly Operation[]) => list.map((operation) => [operation
 async function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawResponse> {
   const { method, path } = operation;
   if (!path.startsWith('/admin/')) return await account.request(method, (await seed.path(path)) + query, options);
-  const adminPath = path.replace(/\{(\w+)\}/g, (_match, name: string) => adminIds[name]!) + query;
+  if (path.includes('{dead_id}')) adminIds.dead_id = await addDeadEvent();
+  const adminPath = path.replace(/\{(\w+)\}/g, (_match, name: string) => adminIds[name] ?? 'none') + query;
   return await rawRequest(platform.adminUrl, method, adminPath, { key: platform.adminToken, ...options });
 }
 
