@@ -51,8 +51,9 @@ it('gives every service its own events, requests and inbox, and none a wildcard 
   for (const [name, { publish, subscribe }] of Object.entries(permissions)) {
     expect(publish.filter((subject) => subject.startsWith('{prefix}.event.'))).toEqual([`{prefix}.event.*.${name}.>`]);
     expect(publish.filter((subject) => /^_INBOX\.(?![a-z]+\.reply\.\*$)/.test(subject))).toEqual([]);
-    expect(subscribe.slice(0, 2)).toEqual([`_INBOX.${name}.>`, `{prefix}.request.${name}.>`]);
+    const own = [`_INBOX.${name}.>`, `{prefix}.request.${name}.>`, '{prefix}.broadcast.>', `{prefix}.news.${name}.*`];
+    expect(subscribe.slice(0, own.length)).toEqual(own);
     const heard = /^\{prefix\}\.(news\.[\w-]+|event\.(public|internal)\.[a-z]+\.[a-z._]+)$/;
-    expect(subscribe.slice(2).filter((subject) => !heard.test(subject))).toEqual([]);
+    expect(subscribe.slice(own.length).filter((subject) => !heard.test(subject))).toEqual([]);
   }
 });

@@ -90,6 +90,8 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
   // some thousands of them the server searches them all for each event (2.9).
   const replies = askers.map((asker) => `_INBOX.${asker}.reply.*`);
   const followed = used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`);
+  // News among the processes of one service.
+  const peers = [`{prefix}.news.${name}.*`];
   const news = (topics: string[]) => topics.map((topic) => `{prefix}.news.${topic}`);
   return {
     publish: [
@@ -97,6 +99,7 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       ...sorted(asked),
       ...sorted(replies),
       ...sorted(news(used.announced)),
+      ...peers,
       ...stream,
       ...consumed,
     ],
@@ -104,6 +107,7 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       `_INBOX.${name}.>`,
       `{prefix}.request.${name}.>`,
       '{prefix}.broadcast.>',
+      ...peers,
       ...sorted(news(used.heard)),
       ...sorted(followed),
     ],

@@ -140,9 +140,10 @@ describe.each(services)('the user %s', (service) => {
     );
   });
 
-  it('gives no news that only gateways give, and writes into no inbox but for replies to those who ask it', async () => {
-    const news = permissions.gateway!.publish.filter((subject) => subject.startsWith('platform.news.'));
-    const forbidden = service === 'gateway' ? ['platform.news.invented'] : news;
+  it('gives no news that only gateways or another service give, and writes into no inbox but for replies to those who ask it', async () => {
+    const isOfGateways = (subject: string) => /^platform\.news\.\w+$/.test(subject);
+    const news = service === 'gateway' ? ['platform.news.invented'] : permissions.gateway!.publish.filter(isOfGateways);
+    const forbidden = [...news, ...others(service).map((name) => `platform.news.${name}.queues`)];
     const asking = services.filter((name) => requestsOf(name).some(isRequestTo(service)));
     const inboxes = [
       ...services.map((name) => `_INBOX.${name}.guessed`),

@@ -175,11 +175,10 @@ it('makes no trace of what the platform does by itself', async () => {
 it('exports the metrics that the operators watch', async () => {
   const watched = [
     'http.server.request.duration',
-    'outbox.pending',
-    'outbox.oldest_age',
-    'consumer.pending',
     'webhooks.deliveries',
     'queue.ready',
+    'queue.waiting',
+    'queue.dead',
     'queue.lag',
     'webhooks.tries',
   ];

@@ -225,6 +225,21 @@ export class Bus {
     if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${topic}`, payload);
   }
 
+  /** Tells the processes of this service, the others and itself, in the same way: no other service can. */
+  tellPeers(topic: string): void {
+    if (this.isConnected()) this.#connection.current.publish(this.#peerSubject(topic), '');
+  }
+
+  /** Hears what `tellPeers` says; also when the connection is back, since something may have been missed. */
+  onPeers(topic: string, hear: () => void): void {
+    this.#connection.onBack(hear);
+    subscribe(this.#connection, this.#log, { subject: this.#peerSubject(topic), take: hear });
+  }
+
+  #peerSubject(topic: string): string {
+    return `${this.#prefix}.news.${this.#service}.${topic}`;
+  }
+
   /** Hears what `announce` says. */
   listen(topic: string, hear: (payload: string) => void): void {
     subscribe(this.#connection, this.#log, {

@@ -69,7 +69,7 @@ async function withConsumer(
     },
   };
   const clock = () => new Date(nowMs);
-  const queues = await Queues.open(sql, bus, { service: 'crm', log, clock });
+  const queues = await Queues.open(sql, bus, { log, clock });
   const work: WorkContext<undefined> = {
     sql,
     log,

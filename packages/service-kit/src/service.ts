@@ -101,7 +101,7 @@ export async function startFoundation<Config extends BaseConfig>(
     requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
     files: config,
   });
-  const queues = await Queues.open(sql, bus, { service: name, log, clock });
+  const queues = await Queues.open(sql, bus, { log, clock });
   const relay = new OutboxRelay(sql, bus, { log, queues });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(

@@ -21,26 +21,22 @@ const topic = 'queues';
 export class Pauses {
   readonly #sql: Database;
   readonly #bus: Bus;
-  readonly #service: string;
   readonly #loop: WakeLoop;
   readonly #watchers = new Set<() => void>();
   #byQueue = new Map<string, Paused>();
 
   /** Reads them once; throws where the database is unavailable. */
-  static async open(sql: Database, bus: Bus, { service, log }: { service: string; log: Logger }): Promise<Pauses> {
-    const pauses = new Pauses(sql, bus, { service, log });
+  static async open(sql: Database, bus: Bus, log: Logger): Promise<Pauses> {
+    const pauses = new Pauses(sql, bus, log);
     await pauses.#read();
     return pauses;
   }
 
-  private constructor(sql: Database, bus: Bus, { service, log }: { service: string; log: Logger }) {
+  private constructor(sql: Database, bus: Bus, log: Logger) {
     this.#sql = sql;
     this.#bus = bus;
-    this.#service = service;
     this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.#read());
-    bus.listen(topic, (changed) => {
-      if (changed === service) this.#loop.wake();
-    });
+    bus.onPeers(topic, () => this.#loop.wake());
   }
 
   /** Returns what of a queue is paused now. */
@@ -57,7 +53,7 @@ export class Pauses {
   /** Tells every process of the service that an operator changed something: after the commit. */
   announce(): void {
     this.#loop.wake();
-    this.#bus.announce(topic, this.#service);
+    this.#bus.tellPeers(topic);
   }
 
   async stop(): Promise<void> {

@@ -91,12 +91,8 @@ export class Queues {
   readonly #stopHearing: () => void;
 
   /** Reads the pauses; throws where the database is unavailable. */
-  static async open(
-    sql: Database,
-    bus: Bus,
-    options: { service: string; log: Logger; clock: () => Date },
-  ): Promise<Queues> {
-    const pauses = await Pauses.open(sql, bus, options);
+  static async open(sql: Database, bus: Bus, options: { log: Logger; clock: () => Date }): Promise<Queues> {
+    const pauses = await Pauses.open(sql, bus, options.log);
     return new Queues(sql, options.clock, { pauses, lastMigration: await selectLastMigration(sql) });
   }
 
