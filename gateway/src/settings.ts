@@ -20,7 +20,7 @@ export const gatewayConfig = baseConfig.extend({
     .default('127.0.0.1')
     .meta({ description: 'Address of the control plane; keep it off the public network.' }),
   ADMIN_PORT: portSetting.default(8081).meta({ description: 'Port of the control plane; 0 picks a free one.' }),
-  ADMIN_TOKEN: z.string().optional().meta({
+  ADMIN_TOKEN: z.string().min(32).optional().meta({
     description:
       'The bearer token of the control plane, 32 characters at least; its holder is called admin. Required unless ADMIN_TOKENS is set.',
   }),
