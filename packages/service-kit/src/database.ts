@@ -212,8 +212,9 @@ function watchStatements(sql: Database, pool: Pool): void {
   prototype.handle = function watched(this: RunningStatement) {
     if (this.executed) return handle.call(this);
     const known = pools.get(this.canceller as object);
-    known?.statements.watch(this);
     if (telemetryEnabled()) traceStatement(this, known?.attributes ?? {});
+    // After the span, which ends with the statement's last attempt.
+    known?.statements.watch(this);
     return handle.call(this);
   };
 }

@@ -63,6 +63,28 @@ describe('a connection that falls silent', () => {
   });
 });
 
+describe('a connection that PostgreSQL ends while a statement runs', () => {
+  it.each([
+    ['statement', (pool: Database) => pool`select 1 as one`],
+    ['transaction', (pool: Database) => inTransaction(pool, (tx) => tx`select 1 as one`)],
+  ])('fails that one alone: the next %s is sent', async (_, next) => {
+    const single = openDatabase(relay.url, { pool: 1, service: 'ended', statementMs: 60_000 });
+    try {
+      const running = failure(single`select pg_sleep(60)`);
+      await waitFor('its end', async () => {
+        const ended = await sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'ended' and query like '%pg_sleep%' and state = 'active'`;
+        return ended.count === 1;
+      });
+      expect(isDatabaseUnavailable(await running)).toBe(true);
+      expect(await next(single)).toEqual([{ one: 1 }]);
+    } finally {
+      await single.end({ timeout: 0 });
+    }
+  });
+});
+
 it('refuses a transaction that no connection becomes free for, and runs nothing of it later', async () => {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   const holders = [1, 2].map(() => inTransaction(sql, () => isOver));

@@ -4,14 +4,18 @@ import type postgres from 'postgres';
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;
 const sweepMs = 500;
+/** Times that a statement which was never sent goes to the pool again: the connection that it gets then may have broken as well. */
+const maxHandOvers = 3;
 
 /** A statement of postgres.js on its way; the members are those that its 3.4 line has had throughout. */
 export interface RunningStatement {
   canceller: unknown;
   /** Hands it to a connection: the pool's, or a transaction's own. */
-  handler: unknown;
+  handler: (statement: RunningStatement) => void;
   /** Set once a connection has it. */
   state: unknown;
+  /** Set once it has been written for a connection; without it nothing of it was sent. */
+  statement: unknown;
   /** Set once its turn has come on that connection, on which others may have been sent before it. */
   active: boolean;
   options: { onexecute?: unknown };
@@ -25,6 +29,7 @@ export interface RunningStatement {
 interface Watched {
   statement: RunningStatement;
   startedAtMs: number;
+  handOvers: number;
   isOver: boolean;
 }
 
@@ -53,6 +58,12 @@ export class StatementTimeout extends Error {
   constructor(ms: number) {
     super(`PostgreSQL did not respond to a statement within ${ms} ms`);
   }
+}
+
+/** Returns whether PostgreSQL ended or refused a connection since it stops, crashed, starts or was told to end it. */
+function isServerEnd(error: unknown): boolean {
+  const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
+  return severity === 'FATAL' && /^57P0[123]$/.test(String(code));
 }
 
 /**
@@ -118,7 +129,7 @@ export class StatementWatch {
 
   /** Watches a statement that is about to be sent. */
   watch(statement: RunningStatement): void {
-    const watched: Watched = { statement, startedAtMs: performance.now(), isOver: false };
+    const watched: Watched = { statement, startedAtMs: performance.now(), handOvers: 0, isOver: false };
     this.#unansweredSinceMs ??= watched.startedAtMs;
     const { resolve, reject } = statement;
     statement.resolve = (value) => {
@@ -127,6 +138,10 @@ export class StatementWatch {
       resolve.call(statement, value);
     };
     statement.reject = (error) => {
+      if (this.#isRefusedUnsent(watched, error)) {
+        this.#handOver(watched);
+        return;
+      }
       watched.isOver = true;
       // An error that PostgreSQL sent is a response too.
       if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#unansweredSinceMs = undefined;
@@ -134,6 +149,23 @@ export class StatementWatch {
     };
     this.#watched.push(watched);
     this.#timer ??= setTimeout(this.#sweep, sweepMs);
+  }
+
+  /**
+   * Returns whether a statement of the pool was refused before anything of it was sent. postgres.js keeps the error with which PostgreSQL ended a
+   * connection while a statement ran, and rejects the first one with it that the connection gets after it was dialled again.
+   */
+  #isRefusedUnsent({ statement, handOvers, isOver }: Watched, error: unknown): boolean {
+    if (isOver || handOvers === maxHandOvers || statement.handler !== this.#poolHandler) return false;
+    return !statement.statement && isServerEnd(error);
+  }
+
+  /** Hands a statement to the pool once more, in a moment: the connection that refused it is open by then. Its deadline stays. */
+  #handOver(watched: Watched): void {
+    watched.handOvers++;
+    queueMicrotask(() => {
+      if (!watched.isOver) watched.statement.handler(watched.statement);
+    });
   }
 
   readonly #sweep = () => {
