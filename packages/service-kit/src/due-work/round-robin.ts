@@ -11,9 +11,11 @@ export class RoundRobin {
   readonly #table: KeyedRows;
   readonly #limit: number;
   readonly #locks: boolean;
+  /** The account after which the next accounts are looked for; undefined: from the first on. */
   #lastAccount: string | undefined;
   #isByAccount = false;
-  #isPaused = false;
+  /** The selection that was not taken yet, and the account after which the one after it goes on. */
+  #selected: { isPaused: boolean; lastAccount: string | undefined } = { isPaused: false, lastAccount: undefined };
 
   /** At most `limit` rows in a batch; with `locks` they are locked, and those that are locked passed over. */
   constructor(table: KeyedRows, { limit, locks = false }: { limit: number; locks?: boolean }) {
@@ -22,28 +24,33 @@ export class RoundRobin {
     this.#locks = locks;
   }
 
-  /** Returns a selection of the keys of due rows, none of paused accounts: of these nothing is read, however much they have. */
+  /**
+   * Returns a selection of the keys of due rows, none of paused accounts: of these nothing is read, however much they have. Until it was
+   * taken the next is of the same accounts: work that is rolled back and begins again passes nobody over.
+   */
   async next(sql: Sql, now: Date, paused: readonly string[]): Promise<{ due: Fragment }> {
-    this.#isPaused = paused.length > 0;
-    const accounts = this.#isByAccount || this.#isPaused ? await this.#nextAccounts(sql, now) : [];
-    const others = accounts.filter((account) => !paused.includes(account));
+    const isPaused = paused.length > 0;
+    const accounts = this.#isByAccount || isPaused ? await this.#nextAccounts(sql, now) : undefined;
+    this.#selected = { isPaused, lastAccount: accounts ? accounts.last : this.#lastAccount };
     const batch = { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
-    if (accounts.length === 0 && !this.#isPaused) return { due: longestDue(sql, this.#table, now, batch) };
+    if (!isPaused && !accounts?.due.length) return { due: longestDue(sql, this.#table, now, batch) };
+    const others = accounts!.due.filter((account) => !paused.includes(account));
     return { due: dueOfAccounts(sql, this.#table, now, { ...batch, accounts: others }) };
   }
 
-  /** Takes note of how many rows the batch had; returns whether more may be due. */
+  /** Takes note of how many rows the batch had, last of all that is done with it; returns whether more may be due. */
   took(count: number): boolean {
-    if (this.#isPaused) return count > 0 || this.#lastAccount !== undefined;
+    const { isPaused, lastAccount } = this.#selected;
+    this.#lastAccount = lastAccount;
+    if (isPaused) return count > 0 || lastAccount !== undefined;
     const wasByAccount = this.#isByAccount;
     this.#isByAccount = !wasByAccount && count >= this.#limit;
     return wasByAccount || this.#isByAccount;
   }
 
-  async #nextAccounts(sql: Sql, now: Date): Promise<string[]> {
+  async #nextAccounts(sql: Sql, now: Date): Promise<{ due: string[]; last: string | undefined }> {
     const after = this.#lastAccount === undefined ? undefined : { account_id: this.#lastAccount };
     const { due, last } = await nextLanes(sql, this.#table, now, { last: after, most: this.#limit });
-    this.#lastAccount = last?.account_id;
-    return due.map(({ account_id }) => account_id);
+    return { due: due.map(({ account_id }) => account_id), last: last?.account_id };
   }
 }

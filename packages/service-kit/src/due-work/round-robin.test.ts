@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { type Database, inTransaction } from '../database.ts';
+import type { KeyedRows } from './due-rows.ts';
+import { RoundRobin } from './round-robin.ts';
+
+let platform: Platform;
+let sql: Database;
+const table: KeyedRows = { name: 'errands', key: { account_id: 'uuid', id: 'uuid' }, due: 'due_at' };
+const now = new Date('2026-11-20T09:00:00Z');
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+  await sql`create table errands (account_id uuid, id uuid, due_at timestamptz, primary key (account_id, id))`;
+});
+beforeEach(() => sql`truncate errands`);
+afterAll(() => platform.stop());
+
+/** Adds due errands of so many accounts, of each as many; returns the accounts in their order. */
+async function add({ accounts, each }: { accounts: number; each: number }): Promise<string[]> {
+  const ids = Array.from({ length: accounts }, () => randomUUID()).sort();
+  await sql`
+    insert into errands select account::uuid, gen_random_uuid(), ${now} from unnest(${ids}::text[]) as account, generate_series(1, ${each})`;
+  return ids;
+}
+
+type Row = { account_id: string };
+const accountsOf = (rows: readonly Row[]) => [...new Set(rows.map(({ account_id }) => account_id))].sort();
+
+/** Takes a batch in one transaction, as a job does; returns its accounts. */
+async function take(batches: RoundRobin, paused: readonly string[] = []): Promise<string[]> {
+  return await inTransaction(sql, async (tx) => {
+    const rows = await tx<Row[]>`${(await batches.next(tx, now, paused)).due}`;
+    batches.took(rows.length);
+    return accountsOf(rows);
+  });
+}
+
+it('selects the accounts again of which a batch was rolled back', async () => {
+  const accounts = await add({ accounts: 4, each: 2 });
+  const batches = new RoundRobin(table, { limit: 2, locks: true });
+  await take(batches);
+  const rolledBack = inTransaction(sql, async (tx) => {
+    expect(accountsOf(await tx<Row[]>`${(await batches.next(tx, now, [])).due}`)).toEqual(accounts.slice(0, 2));
+    throw new Error('an account has to be asked for first');
+  });
+  await expect(rolledBack).rejects.toThrow('asked for first');
+  expect(await take(batches)).toEqual(accounts.slice(0, 2));
+  await take(batches);
+  expect(await take(batches)).toEqual(accounts.slice(2));
+});
+
+it('selects them again where others are paused, too', async () => {
+  const accounts = await add({ accounts: 4, each: 2 });
+  const batches = new RoundRobin(table, { limit: 2 });
+  const paused = [accounts[0]!];
+  await batches.next(sql, now, paused);
+  expect(await take(batches, paused)).toEqual([accounts[1]]);
+  expect(await take(batches, paused)).toEqual(accounts.slice(2));
+});
