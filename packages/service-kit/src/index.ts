@@ -14,7 +14,7 @@ export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';
 export { claimed, type DueTable, hasFailed, type KeyedRows } from './due-work/due-rows.ts';
 export * from './due-work/due-work.ts';
-export { RoundRobin } from './due-work/round-robin.ts';
+export { type BatchCut, RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';
 export * from './fair-permits.ts';
 export { type Health, healthServer } from './health.ts';

@@ -2,6 +2,20 @@ import type { Sql } from '../database.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
 import { dueOfAccounts, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
 
+/** The end of a batch that left rows which were selected, since they are large. */
+export interface BatchCut {
+  /** The last account of which something was taken, where those after it in their order have to wait; undefined where all had their first. */
+  lastAccount?: string | undefined;
+}
+
+interface Selected {
+  isPaused: boolean;
+  /** The rows are of the next accounts, not those that have been due longest. */
+  isOfAccounts: boolean;
+  /** The account after which the next selection of accounts goes on. */
+  lastAccount: string | undefined;
+}
+
 /**
  * Selects rows for a job that works on them in batches: those that have been due longest and, after each full batch of these, those of the
  * next accounts, round-robin, so that what is due of one account hides nobody's, however much it is. The table needs an index on its due
@@ -14,8 +28,8 @@ export class RoundRobin {
   /** The account after which the next accounts are looked for; undefined: from the first on. */
   #lastAccount: string | undefined;
   #isByAccount = false;
-  /** The selection that was not taken yet, and the account after which the one after it goes on. */
-  #selected: { isPaused: boolean; lastAccount: string | undefined } = { isPaused: false, lastAccount: undefined };
+  /** The selection that was not taken yet. */
+  #selected: Selected = { isPaused: false, isOfAccounts: false, lastAccount: undefined };
 
   /** At most `limit` rows in a batch; with `locks` they are locked, and those that are locked passed over. */
   constructor(table: KeyedRows, { limit, locks = false }: { limit: number; locks?: boolean }) {
@@ -31,20 +45,24 @@ export class RoundRobin {
   async next(sql: Sql, now: Date, paused: readonly string[]): Promise<{ due: Fragment }> {
     const isPaused = paused.length > 0;
     const accounts = this.#isByAccount || isPaused ? await this.#nextAccounts(sql, now) : undefined;
-    this.#selected = { isPaused, lastAccount: accounts ? accounts.last : this.#lastAccount };
+    const isOfAccounts = isPaused || (accounts !== undefined && accounts.due.length > 0);
+    this.#selected = { isPaused, isOfAccounts, lastAccount: accounts ? accounts.last : this.#lastAccount };
     const batch = { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
-    if (!isPaused && !accounts?.due.length) return { due: longestDue(sql, this.#table, now, batch) };
+    if (!isOfAccounts) return { due: longestDue(sql, this.#table, now, batch) };
     const others = accounts!.due.filter((account) => !paused.includes(account));
     return { due: dueOfAccounts(sql, this.#table, now, { ...batch, accounts: others }) };
   }
 
-  /** Takes note of how many rows the batch had, last of all that is done with it; returns whether more may be due. */
-  took(count: number): boolean {
-    const { isPaused, lastAccount } = this.#selected;
-    this.#lastAccount = lastAccount;
-    if (isPaused) return count > 0 || lastAccount !== undefined;
+  /**
+   * Takes note of how many rows the batch had, last of all that is done with it, and of where it was cut short; returns whether more may
+   * be due.
+   */
+  took(count: number, cut?: BatchCut): boolean {
+    const { isPaused, isOfAccounts, lastAccount } = this.#selected;
+    this.#lastAccount = (isOfAccounts ? cut?.lastAccount : undefined) ?? lastAccount;
+    if (isPaused) return count > 0 || this.#lastAccount !== undefined;
     const wasByAccount = this.#isByAccount;
-    this.#isByAccount = !wasByAccount && count >= this.#limit;
+    this.#isByAccount = !wasByAccount && (cut !== undefined || count >= this.#limit);
     return wasByAccount || this.#isByAccount;
   }
 

@@ -1,4 +1,4 @@
-import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
+import type { BatchCut, Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
 import { type AppointmentRowWithHistory, columns, datedHistory, history, joins } from './appointments.sql.ts';
 import type { Reminder } from './reminders.ts';
 
@@ -17,16 +17,64 @@ export const dueReminders: KeyedRows = {
 };
 
 /**
- * Deletes the reminders that `due` selects and locks, and returns them with their appointments, earliest first. Their events are written in the
- * same transaction: each is emitted once, however many processes poll.
+ * About how many bytes of histories a batch has: every event of an appointment has its whole history, which may be 256 KiB, and a
+ * process does nothing else while it reads and writes them.
  */
-export async function takeDueReminders(tx: Sql, due: Fragment): Promise<DueReminder[]> {
-  const rows = await tx<(Omit<DueReminder, 'history'> & { history: Parameters<typeof datedHistory>[0] })[]>`
-    with due as (
-      delete from reminders where (account_id, appointment_id, id) in (${due}) returning *
+const maxBatchBytes = 4_194_304;
+
+/** Reminders of one batch, earliest first; `cut` where some that were selected are left, since the batch has bytes enough. */
+export interface ReminderBatch {
+  reminders: DueReminder[];
+  cut: BatchCut | undefined;
+}
+
+/**
+ * Deletes the reminders that `due` selects and locks, firsts of their accounts before seconds, as long as their histories have no more than
+ * about 4 MiB, but one at least; returns them with their appointments. Their events are written in the same transaction: each is emitted
+ * once, however many processes poll.
+ */
+export async function takeDueReminders(tx: Sql, due: Fragment): Promise<ReminderBatch> {
+  const rows = await tx<TakenReminder[]>`
+    with recursive picked as materialized (${due}), ranked as materialized (
+      select account_id, appointment_id, id, nth, row_number() over (order by nth, account_id) as place from (
+        select r.account_id, r.appointment_id, r.id, row_number() over (partition by r.account_id order by r.due_at, r.id) as nth
+        from picked join reminders r using (account_id, appointment_id, id)
+      ) as numbered
+    ), taken as (
+      -- One after the other: of the histories that are left none is read, but the first.
+      select ranked.*, told.history, octet_length(told.history::text) as bytes
+      from ranked cross join lateral ${historyOf(tx, 'ranked')} as told where place = 1
+      union all
+      select ranked.*, told.history, taken.bytes + octet_length(told.history::text)
+      from taken join ranked on ranked.place = taken.place + 1 cross join lateral ${historyOf(tx, 'ranked')} as told
+      where taken.bytes + octet_length(told.history::text) <= ${maxBatchBytes}
+    ), gone as (
+      delete from reminders r using taken
+      where r.account_id = taken.account_id and r.appointment_id = taken.appointment_id and r.id = taken.id
+      returning r.*, taken.nth, taken.place, taken.history
     )
-    select due.account_id, due.channel, due.minutes_before, ${columns(tx)}, ${history(tx)}
-    from due join appointments a on a.account_id = due.account_id and a.id = due.appointment_id ${joins(tx)}
-    order by due.due_at, due.id`;
-  return rows.map((row) => ({ ...row, history: datedHistory(row.history) }));
+    select gone.account_id, gone.channel, gone.minutes_before, gone.nth, gone.place, gone.history,
+      (select count(*) from ranked) as selected, ${columns(tx)}
+    from gone join appointments a on a.account_id = gone.account_id and a.id = gone.appointment_id ${joins(tx)}
+    order by gone.due_at, gone.id`;
+  const reminders = rows.map(({ nth, place, selected, ...row }) => ({ ...row, history: datedHistory(row.history) }));
+  return { reminders, cut: cutOf(rows) };
+}
+
+interface TakenReminder extends Omit<DueReminder, 'history'> {
+  history: Parameters<typeof datedHistory>[0];
+  /** Number among those of its account, number in the batch, and how many were selected. */
+  nth: number;
+  place: number;
+  selected: number;
+}
+
+const historyOf = (tx: Sql, reminder: string) => tx`
+  (select ${history(tx)} from (select ${tx(reminder)}.account_id, ${tx(reminder)}.appointment_id as id) as a)`;
+
+/** Returns where a batch was cut short: amid the firsts of its accounts, which are in their order, or after these. */
+function cutOf(rows: readonly TakenReminder[]): BatchCut | undefined {
+  if (rows.length === 0 || rows.length === rows[0]!.selected) return undefined;
+  const last = rows.reduce((one, other) => (other.place > one.place ? other : one));
+  return last.nth === 1 ? { lastAccount: last.account_id } : {};
 }

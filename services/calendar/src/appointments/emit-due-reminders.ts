@@ -16,9 +16,9 @@ export const emitDueReminders: Job<unknown> = {
   queue: { queue: 'reminders', rows: dueReminders },
   everyMs: 1_000,
   async run({ tx, now, emit, findAccounts, log }, { accounts: paused }) {
-    const due = await takeDueReminders(tx, (await batches.next(tx, now, paused)).due);
-    const accounts = findAccounts(due.map((reminder) => reminder.account_id));
-    for (const { account_id, channel, minutes_before, ...row } of due) {
+    const { reminders, cut } = await takeDueReminders(tx, (await batches.next(tx, now, paused)).due);
+    const accounts = findAccounts(reminders.map((reminder) => reminder.account_id));
+    for (const { account_id, channel, minutes_before, ...row } of reminders) {
       const account = accounts.get(account_id);
       const named = { account: account_id, appointment: row.id };
       if (!account) log.error(named, 'reminder without an account dropped');
@@ -35,11 +35,11 @@ export const emitDueReminders: Job<unknown> = {
         }
       }
     }
-    return batches.took(due.length);
+    return batches.took(reminders.length, cut);
   },
 };
 
-/** Rebatches whether Calendar is switched off; a suspended account shows no modules, whatever is switched on. */
+/** Returns whether Calendar is switched off; a suspended account shows no modules, whatever is switched on. */
 function isSwitchedOff({ modules, suspended }: AccountContext): boolean {
   return !suspended && !modules.includes('calendar');
 }
