@@ -1,6 +1,6 @@
 import { contactColumns, contactNamed } from '@customer-platform/contact-copy';
 import type { Message } from '@customer-platform/contracts/messaging';
-import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
+import type { Fragment, JsonValue, KeyedRows, Sql, TraceHeaders } from '@customer-platform/service-kit';
 import type { AttemptProgress } from './furthest-attempt.ts';
 import type { MessageState } from './message-state.ts';
 
@@ -82,13 +82,18 @@ export async function selectIdByKey(sql: Sql, accountId: string, key: string): P
   return row?.id;
 }
 
-/** Releases at most `limit` messages whose `send_at` has come; returns how many. */
-export async function releaseScheduled(tx: Sql, now: Date, limit: number): Promise<number> {
+/** Messages that wait for their `send_at`. */
+export const scheduledMessages: KeyedRows = {
+  name: 'messages',
+  key: { account_id: 'uuid', id: 'uuid' },
+  due: 'send_at',
+  where: (sql) => sql`status = 'scheduled'`,
+};
+
+/** Releases the messages that `due` selects and locks; returns how many. */
+export async function releaseScheduled(tx: Sql, due: Fragment): Promise<number> {
   const rows = await tx`
-    with ready as (
-      select account_id, id from messages where status = 'scheduled' and send_at <= ${now}
-      order by send_at limit ${limit} for update skip locked
-    ), released as (
+    with ready as (${due}), released as (
       update messages m set status = 'queued' from ready
       where m.account_id = ready.account_id and m.id = ready.id
       returning m.account_id, m.id, m.send_at

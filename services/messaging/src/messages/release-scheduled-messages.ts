@@ -1,16 +1,17 @@
-import type { Job } from '@customer-platform/service-kit';
+import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
-import { releaseScheduled } from './messages.sql.ts';
+import { releaseScheduled, scheduledMessages } from './messages.sql.ts';
 
-const batchSize = 500;
+const batches = new RoundRobin(scheduledMessages, { limit: 500, locks: true });
 
-/** Releases messages whose `send_at` has come. */
+/** Releases messages whose `send_at` has come, however many of one account before those of another. */
 export const releaseScheduledMessages: Job<MessagingResources> = {
   name: 'release-scheduled-messages',
   everyMs: 500,
   async run({ tx, now, resources }) {
-    const released = await releaseScheduled(tx, now, batchSize);
+    const { due } = await batches.next(tx, now, []);
+    const released = await releaseScheduled(tx, due);
     if (released > 0) resources.sending.wake();
-    return released === batchSize;
+    return batches.took(released);
   },
 };

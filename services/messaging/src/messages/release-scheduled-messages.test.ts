@@ -1,0 +1,45 @@
+import { inTransaction, RoundRobin } from '@customer-platform/service-kit';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { releaseScheduled, scheduledMessages } from './messages.sql.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['messaging'] });
+  platform.clock.set('2026-06-01T08:00:00Z');
+}, 60_000);
+afterAll(() => platform.stop());
+
+/** Inserts messages with `send_at` years ahead of the service's own clock; returns their account. */
+async function schedule(count: number, sendAt: string): Promise<string> {
+  const { id } = await platform.account();
+  await platform.database('messaging')`
+    with stored as (
+      insert into messages (account_id, status, given_to, purpose, steps, is_simulated, send_at, created_at)
+      select ${id}, 'scheduled', '+4930901820', 'service', '[{"channel": "sms", "body": "Hello"}]', true, ${sendAt}, now()
+      from generate_series(1, ${count}::int) returning account_id, id
+    )
+    insert into attempts (account_id, message_id, number, channel, status)
+    select account_id, id, 1, 'sms', 'queued' from stored`;
+  return id;
+}
+
+it('one account with very many scheduled messages delays those of another by one batch', async () => {
+  const many = await schedule(3_000, '2030-01-01T00:00:00Z');
+  const one = await schedule(2, '2030-01-01T01:00:00Z');
+  const sql = platform.database('messaging');
+  const batches = new RoundRobin(scheduledMessages, { limit: 500, locks: true });
+  const leftOf = async (account: string) =>
+    (await sql`select from messages where account_id = ${account} and status = 'scheduled'`).count;
+  const release = () =>
+    inTransaction(sql, async (tx) => {
+      const { due } = await batches.next(tx, new Date('2030-01-02T00:00:00Z'), []);
+      return batches.took(await releaseScheduled(tx, due));
+    });
+  await release();
+  await release();
+  expect(await leftOf(one)).toBe(0);
+  expect(await leftOf(many)).toBeGreaterThan(2_000);
+  while (await release());
+  expect(await leftOf(many)).toBe(0);
+});
