@@ -1,10 +1,10 @@
-import type { Job } from '@customer-platform/service-kit';
+import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeReceipt } from '../messages/message-state.ts';
-import { type ArrivedReceipt, settleReceipts, takeArrivedReceipts } from './receipts.sql.ts';
+import { type ArrivedReceipt, dueReceipts, settleReceipts, takeArrivedReceipts } from './receipts.sql.ts';
 
-const batchSize = 200;
+const batches = new RoundRobin(dueReceipts, { limit: 200, locks: true });
 /** Milliseconds after which a receipt of an unknown message is dropped. */
 const keptMs = 24 * 3_600_000;
 const firstWaitMs = 1_000;
@@ -12,11 +12,11 @@ const firstWaitMs = 1_000;
 /** Applies received receipts, each under the lock of its message. */
 export const applyReceipts: Job<MessagingResources> = {
   name: 'apply-receipts',
-  queue: { queue: 'receipts', rows: { name: 'arrived_receipts', due: 'due_at' } },
+  queue: { queue: 'receipts', rows: dueReceipts },
   everyMs: 200,
   async run(call, { accounts: paused }) {
     const { tx, now } = call;
-    const arrived = await takeArrivedReceipts(tx, now, { limit: batchSize, paused });
+    const arrived = await takeArrivedReceipts(tx, (await batches.next(tx, now, paused)).due);
     const known = arrived.filter((receipt): receipt is Known => receipt.message_id !== null);
     await changeMessages(
       call,
@@ -37,7 +37,7 @@ export const applyReceipts: Job<MessagingResources> = {
       .map((receipt) => ({ receipt, dueAt: new Date(now.getTime() + firstWaitMs + ageOf(receipt, now)) }));
     if (arrived.length > 0) await settleReceipts(tx, [...known, ...stale], waiting);
     if (known.length > 0) call.resources.sending.wake();
-    return arrived.length === batchSize;
+    return batches.took(arrived.length);
   },
 };
 

@@ -1,5 +1,5 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import type { Fragment, JsonValue, KeyedRows, Sql } from '@customer-platform/service-kit';
 import type { MessageRef } from '../messages/attempts.sql.ts';
 import type { Inbound, Receipt } from '../providers/provider.ts';
 
@@ -64,34 +64,23 @@ export async function lockWaitingReceipts(tx: Sql, accountId: string, count: num
 
 const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
 
-/**
- * Due receipts looked at for one batch: more than the 5,000 of one account that may wait, so that those of others behind them are seen.
- */
-const lookedAt = 6_000;
+/** Arrived receipts by the time at which they are to be applied. */
+export const dueReceipts: KeyedRows = {
+  name: 'arrived_receipts',
+  key: { account_id: 'uuid', id: 'bigint' },
+  due: 'due_at',
+};
 
 /**
- * Locks and returns due receipts, none of the accounts `paused`, firsts of their accounts before seconds and so on, in order of arrival; no other transaction gets them
- * until this one ends. A receipt names the provider's id of its message, or the attempt's id, which is known even if the provider's
- * response was lost.
+ * Returns the receipts that `due` selects and locks, in order of arrival; no other transaction gets them until this one ends. A receipt names
+ * the provider's id of its message, or the attempt's id, which is known even if the provider's response was lost.
  */
-export async function takeArrivedReceipts(
-  tx: Sql,
-  now: Date,
-  { limit, paused }: { limit: number; paused: readonly string[] },
-): Promise<ArrivedReceipt[]> {
+export async function takeArrivedReceipts(tx: Sql, due: Fragment): Promise<ArrivedReceipt[]> {
   return await tx<ArrivedReceipt[]>`
-    with due as (
-      select r.* from (
-        select account_id, id, row_number() over (partition by account_id order by due_at, id) as nth, due_at
-        from (select account_id, id, due_at from arrived_receipts
-          where due_at <= ${now} and account_id <> all(${[...paused]}::uuid[]) order by due_at, id limit ${lookedAt}) as looked
-        order by nth, due_at, id
-      ) as ranked
-      -- One by one through the primary key, and no more than are taken: a join would read the whole table.
-      cross join lateral (
-        select * from arrived_receipts
-        where account_id = ranked.account_id and id = ranked.id and due_at <= ${now} for update skip locked) as r
-      limit ${limit}
+    with selected as materialized (${due}), due as (
+      -- One by one through the primary key: a join would read the whole table. They are locked already.
+      select r.* from selected cross join lateral (
+        select * from arrived_receipts where account_id = selected.account_id and id = selected.id for update) as r
     )
     select due.account_id, due.id, due.provider_id as "providerId", due.status, due.at, due.arrived_at, a.message_id, a.number
     from due left join lateral (

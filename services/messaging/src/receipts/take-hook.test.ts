@@ -1,5 +1,5 @@
 import { newSigningSecret } from '@customer-platform/outbound';
-import { type Database, inTransaction } from '@customer-platform/service-kit';
+import { type Database, inTransaction, RoundRobin } from '@customer-platform/service-kit';
 import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -12,7 +12,7 @@ import {
   withStatus,
 } from '../../test/messaging.ts';
 import { twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
-import { takeArrivedReceipts } from './receipts.sql.ts';
+import { dueReceipts, takeArrivedReceipts } from './receipts.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -116,16 +116,26 @@ it('what very many customers of one account write does not go before what a cust
   await waitFor('the others', () => received().length === 200, 60_000);
 }, 150_000);
 
-it('the receipts of one account that wait do not go before those of another', async () => {
+it('the receipts of very many accounts that wait go before those of another by one batch at most', async () => {
   const other = await platform.account();
   const future = new Date(platform.clock.now().getTime() + 30 * 86_400_000); // not due yet for the job that applies them
+  const many = [shop.account.id, (await platform.account()).id];
   await sql`
     insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
-    select ${shop.account.id}::uuid, 'sms', 'flood-' || n, 'read', ${future}, ${future}, ${future} - interval '1 hour' from generate_series(1, 5000) as n
+    select account::uuid, 'sms', 'flood-' || n, 'read', ${future}, ${future}, ${future} - interval '1 hour'
+    from unnest(${many}::text[]) as account, generate_series(1, 5000) as n
     union all select ${other.id}::uuid, 'sms', 'one-' || n, 'read', ${future}, ${future}, ${future} from generate_series(1, 2) as n`;
-  const taken = await inTransaction(sql, (tx) => takeArrivedReceipts(tx, future, { limit: 200, paused: [] }));
-  expect(taken).toHaveLength(200);
-  expect(taken.filter(({ account_id }) => account_id === other.id)).toHaveLength(2);
+  const openBatches = () => new RoundRobin(dueReceipts, { limit: 200, locks: true });
+  const take = (batches: RoundRobin, paused: readonly string[] = []) =>
+    inTransaction(sql, async (tx) => {
+      const taken = await takeArrivedReceipts(tx, (await batches.next(tx, future, paused)).due);
+      expect(batches.took(taken.length)).toBe(true);
+      return taken.map(({ account_id }) => account_id);
+    });
+  const batches = openBatches();
+  expect(await take(batches)).toHaveLength(200);
+  expect((await take(batches)).filter((account) => account === other.id)).toHaveLength(2);
+  expect(new Set(await take(openBatches(), [many[0]!, other.id]))).toEqual(new Set([many[1]]));
 });
 
 describe('a call of a hook', () => {
