@@ -14,13 +14,27 @@ export interface Health {
 /** A process is stuck whose statements do not end for this long although the database can be dialled. */
 const stuckMs = 30_000;
 const dialMs = 2_000;
+/** Time for which the outcome of a dial is used. */
+const dialledForMs = 1_000;
 
 /** Returns whether a pool makes progress, or waits since the database is unavailable. */
 export async function isDatabaseMoving(sql: Database): Promise<boolean> {
   return standsStillMs(sql) < stuckMs || !(await canDial(sql));
 }
 
-async function canDial({ options: { host, port, path } }: Database): Promise<boolean> {
+/** Dials under way, and those of the last second. */
+const dials = new WeakMap<Database, Promise<boolean>>();
+
+/** Returns whether the database can be dialled, or could be within the last second: anybody may ask, as often as they like. */
+async function canDial(sql: Database): Promise<boolean> {
+  const known = dials.get(sql);
+  if (known !== undefined) return await known;
+  const dialling = dial(sql).finally(() => setTimeout(() => dials.delete(sql), dialledForMs).unref());
+  dials.set(sql, dialling);
+  return await dialling;
+}
+
+async function dial({ options: { host, port, path } }: Database): Promise<boolean> {
   const socket = path ? connect(path) : connect(port[0]!, host[0]!);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
