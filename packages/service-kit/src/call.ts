@@ -9,6 +9,7 @@ import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } f
 import { type OutboxRow, outboxRow } from './outbox.ts';
 import type { Prefetch } from './prefetch.ts';
 import { bodyParser } from './request-body.ts';
+import type { RequestCount } from './request-count.ts';
 
 /** Resources of the process that requests are served with. */
 export interface BindingContext<Resources> {
@@ -24,13 +25,6 @@ export interface BindingContext<Resources> {
   requests: RequestCount;
   /** Encrypts stored responses that show a secret. */
   seal: ResponseSeal;
-}
-
-/** Number of requests that a process is working on. */
-export interface RequestCount {
-  underWay: number;
-  /** Those of them that hold a connection to the database. */
-  working: number;
 }
 
 /** The response to send, made now or before under the same key. */
@@ -85,11 +79,11 @@ export class Steps<Resources> {
     const { owner } = account;
     const { requests } = this.context;
     if (!this.#connections.tryTake(owner)) await this.#connections.wait(owner, 'the database', request.res);
-    requests.working++;
+    requests.begin(owner);
     try {
       return await work();
     } finally {
-      requests.working--;
+      requests.end(owner);
       this.#connections.giveBack(owner);
     }
   }

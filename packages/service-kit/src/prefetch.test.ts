@@ -4,6 +4,7 @@ import { type Platform, rawRequest, startPlatform } from '@customer-platform/tes
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { bindOperations, createApp, createLogger, type Database, implementer, listen, ResponseSeal } from './index.ts';
+import { RequestCount } from './request-count.ts';
 
 const makeNote = operationsOf('cdp', null)('makeNote', {
   method: 'POST',
@@ -45,7 +46,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     authenticate: () => account,
     askFor: () => () => Promise.reject(new Error('nobody is asked')),
     eventsCommitted: () => undefined,
-    requests: { underWay: 0, working: 0 },
+    requests: new RequestCount(),
     seal: new ResponseSeal('secret'),
   });
   const { url, server } = await listen(app, 0, '127.0.0.1');

@@ -5,7 +5,6 @@ import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
 import { bindOperations } from './bind-operations.ts';
 import { Bus } from './bus.ts';
-import type { RequestCount } from './call.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -21,6 +20,7 @@ import { describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
 import { OutboxRelay } from './outbox.ts';
 import { Queues } from './queues/queues.ts';
+import { RequestCount } from './request-count.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
 import { endWithEnvelopes } from './responses.ts';
 import { startTelemetry } from './telemetry.ts';
@@ -37,7 +37,7 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   eventsCommitted(): void;
   accounts: AccountDirectory;
   /** Requests under way: work of the process's own can wait for them. */
-  requests: Readonly<RequestCount>;
+  requests: RequestCount;
   health: Health;
   queues: Queues;
 }
@@ -109,7 +109,7 @@ export async function startFoundation<Config extends BaseConfig>(
     (id) => accounts.forget(id),
     () => accounts.forget('all'),
   );
-  const requests: RequestCount = { underWay: 0, working: 0 };
+  const requests = new RequestCount();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
   const foundation: Foundation<Config> = {
     config,

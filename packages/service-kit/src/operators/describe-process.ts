@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describeProcess, type ProcessReport, type ServiceName } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus.ts';
-import type { RequestCount } from '../call.ts';
 import { type Database, poolUse, standsStillMs } from '../database.ts';
 import { eventLoopLagMs } from '../event-loop.ts';
 import type { Queues } from '../queues/queues.ts';
+import type { RequestCount } from '../request-count.ts';
 
 /** Parts of a process that its description is made of. */
 export interface DescribedProcess {
@@ -13,7 +13,7 @@ export interface DescribedProcess {
   version: string;
   sql: Database;
   bus: Bus;
-  requests: Readonly<RequestCount>;
+  requests: RequestCount;
   queues: Queues;
 }
 

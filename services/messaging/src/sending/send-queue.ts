@@ -7,6 +7,8 @@ import { writeResults } from './write-results.ts';
 
 /** With so many requests on the database the process is at its limit: taking messages goes before sending them. */
 const busyRequests = 4;
+/** Those of one account that count: however slow its requests are, it alone holds up nobody's messages. */
+const busyRequestsPerAccount = 2;
 
 const tries = meter.createCounter('messages.tries', {
   description: 'Tries of messages by channel and what came of them.',
@@ -36,7 +38,7 @@ export function messageSending(
     everyMs: 100,
     gatherMs: 5,
     stopMs: 16_000,
-    yields: () => requests.working >= busyRequests,
+    yields: () => requests.working(busyRequestsPerAccount) >= busyRequests,
     claim: beginAttempts,
     async run(attempt) {
       const result = await sendAttempt(attempt, context);
