@@ -63,24 +63,28 @@ describe('a connection that falls silent', () => {
   });
 });
 
-describe('a connection that PostgreSQL ends while a statement runs', () => {
+describe('connections that PostgreSQL ends while statements run', () => {
+  const selectOne = (pool: Database) => pool`select 1 as one`;
+  const selectInTransaction = (pool: Database) => inTransaction(pool, (tx) => tx`select 1 as one`);
+
   it.each([
-    ['statement', (pool: Database) => pool`select 1 as one`],
-    ['transaction', (pool: Database) => inTransaction(pool, (tx) => tx`select 1 as one`)],
-  ])('fails that one alone: the next %s is sent', async (_, next) => {
-    const single = openDatabase(relay.url, { pool: 1, service: 'ended', statementMs: 60_000 });
+    ['a statement', 1, [selectOne]],
+    ['a transaction', 1, [selectInTransaction]],
+    ['many of both', 4, Array.from({ length: 10 }, () => [selectOne, selectInTransaction]).flat()],
+  ])('fail these alone: what follows is sent, %s', async (_, size, following) => {
+    const pool = openDatabase(relay.url, { pool: size, service: 'ended', statementMs: 60_000 });
     try {
-      const running = failure(single`select pg_sleep(60)`);
-      await waitFor('its end', async () => {
-        const ended = await sql`
-          select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name = 'ended' and query like '%pg_sleep%' and state = 'active'`;
-        return ended.count === 1;
-      });
-      expect(isDatabaseUnavailable(await running)).toBe(true);
-      expect(await next(single)).toEqual([{ one: 1 }]);
+      const running = Array.from({ length: size }, () => failure(pool`select pg_sleep(60)`));
+      const backends = () => sql<{ pid: number }[]>`
+        select pid from pg_stat_activity
+        where application_name = 'ended' and query like '%pg_sleep%' and state = 'active'`;
+      await waitFor('all to run', async () => (await backends()).length === size);
+      await sql`select pg_terminate_backend(pid) from unnest(${(await backends()).map(({ pid }) => pid)}::integer[]) as pid`;
+      for (const error of await Promise.all(running)) expect(isDatabaseUnavailable(error)).toBe(true);
+      const results = await Promise.all(following.map((follow) => follow(pool)));
+      for (const rows of results) expect(rows).toEqual([{ one: 1 }]);
     } finally {
-      await single.end({ timeout: 0 });
+      await pool.end({ timeout: 0 });
     }
   });
 });
