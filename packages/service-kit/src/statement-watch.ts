@@ -152,8 +152,8 @@ export class StatementWatch {
   }
 
   /**
-   * Returns whether a statement of the pool was refused before anything of it was sent. postgres.js keeps the error with which PostgreSQL ended a
-   * connection while a statement ran, and rejects the first one with it that the connection gets after it was dialled again.
+   * Returns whether a statement of the pool was refused before anything of it was sent. postgres.js keeps the error with which PostgreSQL
+   * ended a connection while a statement ran, and rejects the first one with it that the connection gets after it was dialled again.
    */
   #isRefusedUnsent({ statement, handOvers, isOver }: Watched, error: unknown): boolean {
     if (isOver || handOvers === maxHandOvers || statement.handler !== this.#poolHandler) return false;

@@ -4,7 +4,7 @@ import { dueOfAccounts, type KeyedRows, longestDue, nextLanes } from './due-rows
 
 /** The end of a batch that left rows which were selected, since they are large. */
 export interface BatchCut {
-  /** The last account of which something was taken, where those after it in their order have to wait; undefined where all had their first. */
+  /** The last account of which something was taken, where those after it have to wait; undefined where all had their first. */
   lastAccount?: string | undefined;
 }
 

@@ -72,8 +72,8 @@ export const dueReceipts: KeyedRows = {
 };
 
 /**
- * Returns the receipts that `due` selects and locks, in order of arrival; no other transaction gets them until this one ends. A receipt names
- * the provider's id of its message, or the attempt's id, which is known even if the provider's response was lost.
+ * Returns the receipts that `due` selects and locks, in order of arrival; no other transaction gets them until this one ends. A receipt
+ * names the provider's id of its message, or the attempt's id, which is known even if the provider's response was lost.
  */
 export async function takeArrivedReceipts(tx: Sql, due: Fragment): Promise<ArrivedReceipt[]> {
   return await tx<ArrivedReceipt[]>`
