@@ -14,6 +14,7 @@ import {
 import type { AdminResources } from './admin-operation.ts';
 import type { AdminTokens } from './admin-tokens.ts';
 import type { PublicParts } from './proxy/public-handler.ts';
+import { requestLog } from './request-log.ts';
 import type { GatewayConfig } from './settings.ts';
 import { WrongTokens } from './wrong-tokens.ts';
 
@@ -47,11 +48,13 @@ export function controlPlane(
   const { log, config } = foundation;
   const app = createApp();
   const wrongTokens = new WrongTokens();
+  const logRequest = requestLog(log);
   app.use((request, response, next) => {
     const requestId = randomUUIDv7();
     request.headers['request-id'] = requestId;
     response.setHeader('Request-Id', requestId);
     if (options.serveHealth(request, response) || resources.traces.receiver?.serve(request, response)) return;
+    logRequest?.(request, response, () => ({ operation: response.locals.operation as string | undefined }));
     // A stranger learns nothing here, not even which paths exist.
     const actor = actorOf(request.headers.authorization, options.tokens);
     if (typeof actor === 'string') {

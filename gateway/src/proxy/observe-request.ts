@@ -5,7 +5,6 @@ import {
   type Attributes,
   httpMethod,
   inSpan,
-  type Logger,
   markFailed,
   meter,
   metricsEnabled,
@@ -14,9 +13,8 @@ import {
   telemetryEnabled,
   traceOfRequest,
 } from '@customer-platform/service-kit';
+import { type LogRequest, statusOf } from '../request-log.ts';
 
-/** Status, in logs and metrics, of a request whose client went away. */
-const clientGone = 499;
 /** Longest path in a span. */
 const maxPathLength = 500;
 /** Route of hook calls: their token is a secret, which no span, log or metric has. */
@@ -45,22 +43,17 @@ export function observeRequest(
   request: IncomingMessage,
   response: ServerResponse,
   call: PublicCall,
-  { log, serve }: { log: Logger; serve: () => Promise<void> },
+  { log, serve }: { log: LogRequest | undefined; serve: () => Promise<void> },
 ): void {
-  const beganMs = performance.now();
-  const { method, url, socket } = request;
-  const sentBefore = socket.bytesWritten;
+  const { method, url } = request;
   let traceId: string | undefined;
-  response.once('close', () => {
-    const ms = performance.now() - beganMs;
-    const status = statusOf(response);
-    if (metricsEnabled()) duration.record(ms / 1_000, routeAttributes(method!, call, status));
-    if (!log.isLevelEnabled('info')) return;
-    const { requestId, accountId, operation } = call;
-    const facts = { request_id: requestId, account: accountId, method, operation: nameOf(call, operation) };
-    const bytes = socket.bytesWritten - sentBefore;
-    log.info({ ...facts, status, ms: Math.round(ms * 10) / 10, bytes, trace_id: traceId }, 'request');
-  });
+  log?.(request, response, () => ({ account: call.accountId, operation: operationOf(call), trace_id: traceId }));
+  if (metricsEnabled()) {
+    const beganMs = performance.now();
+    response.once('close', () => {
+      duration.record((performance.now() - beganMs) / 1_000, routeAttributes(method!, call, statusOf(response)));
+    });
+  }
   if (!telemetryEnabled()) {
     void serve();
     return;
@@ -80,15 +73,11 @@ export function observeRequest(
   });
 }
 
-function statusOf(response: ServerResponse): number {
-  return response.writableFinished ? response.statusCode : clientGone;
-}
-
 function routeOf({ isHook, operation }: PublicCall): string | undefined {
   return isHook ? hookRoute : operation?.path;
 }
 
-function nameOf({ isHook }: PublicCall, operation: Operation | undefined): string | undefined {
+function operationOf({ isHook, operation }: PublicCall): string | undefined {
   return isHook ? 'hook' : operation?.key;
 }
 
@@ -104,7 +93,7 @@ function routeAttributes(method: string, call: PublicCall, status: number): Attr
 
 function callAttributes(call: PublicCall): Attributes {
   const route = routeOf(call);
-  const operation = nameOf(call, call.operation);
+  const operation = operationOf(call);
   return {
     ...(route ? { 'http.route': route } : {}),
     ...(operation ? { 'platform.operation': operation } : {}),

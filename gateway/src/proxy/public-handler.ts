@@ -13,6 +13,7 @@ import {
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
+import { requestLog } from '../request-log.ts';
 import type { Upstream } from '../upstream.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
@@ -45,14 +46,14 @@ export interface PublicParts extends AdmissionParts {
 
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
 export function publicHandler(parts: PublicParts): RequestHandler {
+  const log = requestLog(parts.log);
   return (request, response, continues) => {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);
     const call: PublicCall = { requestId, continues };
     // Probes come every few seconds, and say nothing.
     if (isProbe(request.url!)) void serve(parts, request, response, call);
-    else
-      observeRequest(request, response, call, { log: parts.log, serve: () => serve(parts, request, response, call) });
+    else observeRequest(request, response, call, { log, serve: () => serve(parts, request, response, call) });
   };
 }
 

@@ -46,8 +46,10 @@ export function bindOperations<Resources>(
   for (const bound of operations) {
     const { operation } = bound;
     const steps = new Steps(bound, context, shared);
-    const handle = (request: Request, response: Response) =>
-      traced(operation, request, () => serve(steps, request, response));
+    const handle = (request: Request, response: Response) => {
+      response.locals.operation = operation.key;
+      return traced(operation, request, () => serve(steps, request, response));
+    };
     const path = routePattern(operation.path);
     const route = app.route(path);
     const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];

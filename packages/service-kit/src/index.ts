@@ -23,7 +23,7 @@ export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
 export { createApp, listen } from './listener.ts';
-export { createLogger, type Logger } from './logging.ts';
+export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { migrate } from './migrate.ts';
 export * from './operation.ts';
 export * from './outbox.ts';

@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bufferedLogger, type Logger } from '@customer-platform/service-kit';
+
+/** Status, in logs and metrics, of a request whose client disconnected. */
+const clientGone = 499;
+
+/** Facts about a request that are known once it has been served. Neither its path nor its query: they may have secrets. */
+export interface RequestFacts {
+  account?: string | undefined;
+  operation?: string | undefined;
+  trace_id?: string | undefined;
+}
+
+/** Logs a request when its response has ended; `facts` is called then. */
+export type LogRequest = (request: IncomingMessage, response: ServerResponse, facts: () => RequestFacts) => void;
+
+/** Returns the log of a listener's requests, one line each, in the format and at the level of `log`; undefined if it has no level info. */
+export function requestLog(log: Logger): LogRequest | undefined {
+  if (!log.isLevelEnabled('info')) return undefined;
+  const lines = bufferedLogger(log);
+  return (request, response, facts) => {
+    const beganMs = performance.now();
+    const { method, socket } = request;
+    const sentBefore = socket.bytesWritten;
+    response.once('close', () => {
+      const { account, operation, trace_id } = facts();
+      lines.info(
+        {
+          request_id: response.getHeader('request-id'),
+          method,
+          account,
+          operation,
+          status: statusOf(response),
+          ms: Math.round((performance.now() - beganMs) * 10) / 10,
+          bytes: socket.bytesWritten - sentBefore,
+          trace_id,
+        },
+        'request',
+      );
+    });
+  };
+}
+
+/** Returns the status of a response that has ended; 499 if its client disconnected before. */
+export function statusOf(response: ServerResponse): number {
+  return response.writableFinished ? response.statusCode : clientGone;
+}
