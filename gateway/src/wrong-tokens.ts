@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { LRUCache } from '@customer-platform/service-kit';
+import { LRUCache, limitReached } from '@customer-platform/service-kit';
 import { networkOf } from './client-address.ts';
 import { rateLimited } from './rate/rate-policy.ts';
 
@@ -35,6 +35,7 @@ export class WrongTokens {
       return;
     }
     if (this.#waiting >= maxWaiting) {
+      limitReached('admin_tokens');
       throw rateLimited(longestMs, (seconds) => `Too many wrong admin tokens; try again in ${seconds} s`);
     }
     this.#waiting++;

@@ -6,6 +6,7 @@ import {
   ClientGone,
   FairPermits,
   type Logger,
+  limitReached,
   PermitQueue,
   serviceUnavailable,
 } from '@customer-platform/service-kit';
@@ -76,7 +77,7 @@ export class BodyIntake {
       account: new FairPermits(bounds.memoryBytes * (1 - hookPart), accountRatio),
       hook: new FairPermits(bounds.memoryBytes * hookPart, hookRatio),
     };
-    this.#files = new PermitQueue(new FairPermits(bounds.files, fileRatio), fileWaiting, fileWaitMs);
+    this.#files = new PermitQueue(new FairPermits(bounds.files, fileRatio), fileWaiting, fileWaitMs, 'uploads');
     this.#pace = new BodyPace(bounds);
   }
 
@@ -208,7 +209,10 @@ export class BodyIntake {
     const memory = this.#memory[kind];
     let held = 0;
     const hold = (bytes: number) => {
-      if (!memory.tryTake(owner, bytes)) throw busy(memory.holds(owner), 'The memory for request bodies');
+      if (!memory.tryTake(owner, bytes)) {
+        limitReached('body_memory');
+        throw busy(memory.holds(owner), 'The memory for request bodies');
+      }
       held += bytes;
     };
     const letGo = () => {
@@ -226,6 +230,7 @@ export class BodyIntake {
 }
 
 function tooSlow({ windowMs, bytesPerSecond }: Pace): ApiError {
+  limitReached('body_pace');
   const message = `body must arrive at ${bytesPerSecond} bytes per second or faster, measured every ${windowMs / 1_000} s`;
   return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
 }

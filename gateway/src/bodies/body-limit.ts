@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
+import { limitReached } from '@customer-platform/service-kit';
 
 const mebibyte = 1_048_576;
 /**
@@ -24,6 +25,7 @@ export function limitBody(request: IncomingMessage, limit: number): void {
 
 /** Returns the refusal of a body over `limit` bytes. */
 export function tooLarge(limit: number): ApiError {
+  limitReached('body_size');
   const message = `body must be at most ${limit / mebibyte} MiB`;
   return new ApiError('invalid_request', message, { status: 413, field: 'body' });
 }

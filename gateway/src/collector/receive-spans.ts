@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ApiError } from '@customer-platform/contracts/core';
-import { ClientGone, type Logger, sendError, serviceUnavailable } from '@customer-platform/service-kit';
+import { ClientGone, type Logger, limitReached, sendError, serviceUnavailable } from '@customer-platform/service-kit';
 import { tooLarge } from '../bodies/body-limit.ts';
 import { WrongTokens } from '../wrong-tokens.ts';
 import { MalformedExport, readExport } from './otlp.ts';
@@ -69,6 +69,7 @@ export class SpanReceiver {
       return;
     }
     if (this.#underWay >= maxExports || !this.#hasTime()) {
+      limitReached('trace_exports');
       throw serviceUnavailable('Too many spans arrive; the export is to be sent again later');
     }
     this.#underWay++;

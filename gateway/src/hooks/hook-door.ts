@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
-import { meter, serviceUnavailable } from '@customer-platform/service-kit';
+import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import { networkOf } from '../client-address.ts';
@@ -111,5 +111,6 @@ export class HookDoor {
 
 function tooMany(reason: string, waitMs: number): ApiError {
   refused.add(1, { reason });
+  limitReached('hooks');
   return rateLimited(waitMs, (seconds) => `Too many hook requests from this address; try again in ${seconds} s`);
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
-import { methodRefusal } from '@customer-platform/service-kit';
+import { limitReached, methodRefusal } from '@customer-platform/service-kit';
 import { isInRanges } from '../client-address.ts';
 import { type AddressBlock, isShared } from '../guard/blocked-addresses.ts';
 import type { InvalidKeyGuard } from '../guard/invalid-key-guard.ts';
@@ -30,6 +30,7 @@ export function checkBlock(guard: InvalidKeyGuard, address: string): void {
 }
 
 function tooManyKeys({ untilMs }: AddressBlock): ApiError {
+  limitReached('invalid_keys');
   const message = 'Too many invalid keys from this address; try again after Retry-After seconds';
   return rateLimited(untilMs - performance.now(), () => message);
 }
@@ -55,6 +56,7 @@ export async function admit(
   response.setHeader('RateLimit', rateLimitHeader(record.rate, state));
   if (refusal) throw refusal;
   if (state < 0) {
+    limitReached('key_rate');
     throw rateLimited(-state / 1_000, (seconds) => `This key is over its rate limit; try again in ${seconds} s`);
   }
   return record;

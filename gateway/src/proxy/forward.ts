@@ -58,7 +58,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       return url;
     },
   });
-  const queue = new PermitQueue(new FairPermits(sockets), waiting, waitMs);
+  const queue = new PermitQueue(new FairPermits(sockets), waiting, waitMs, 'service_sockets');
   const send = (request: IncomingMessage, response: Permitted, owner: string, body: Readable | undefined) => {
     const giveBack = () => {
       if (response[permit] !== giveBack) return;

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation } from '@customer-platform/contracts/core';
 import {
   type Attributes,
+  activeRequests,
   httpMethod,
   inSpan,
   markFailed,
@@ -50,7 +51,10 @@ export function observeRequest(
   log?.(request, response, () => ({ account: call.accountId, operation: operationOf(call), trace_id: traceId }));
   if (metricsEnabled()) {
     const beganMs = performance.now();
+    const ofMethod = { 'http.request.method': httpMethod(method!) };
+    activeRequests.add(1, ofMethod);
     response.once('close', () => {
+      activeRequests.add(-1, ofMethod);
       duration.record((performance.now() - beganMs) / 1_000, routeAttributes(method!, call, statusOf(response)));
     });
   }

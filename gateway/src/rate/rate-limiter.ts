@@ -1,4 +1,4 @@
-import { type Logger, meter, telemetryEnabled } from '@customer-platform/service-kit';
+import { type Logger, meter, metricsEnabled } from '@customer-platform/service-kit';
 import type { LiveGateways } from './live-gateways.ts';
 import { LocalLimiter } from './local-limiter.ts';
 import type { BucketState, RatePolicy } from './rate-policy.ts';
@@ -18,6 +18,12 @@ const decisions = meter.createCounter('gateway.rate_limit.decisions', {
   description: 'Requests that the rate let through, and those that it refused.',
 });
 
+const gauges = {
+  'gateway.rate_limit.local': {
+    description: '1 while Redis is unavailable and this process limits rates alone, else 0.',
+  },
+};
+
 /** Limits each key's rate across all gateways by Redis, and by each gateway's share while Redis does not respond. */
 export class RateLimiter {
   readonly #redis: GatewayRedis;
@@ -33,6 +39,7 @@ export class RateLimiter {
     this.#shared = new RedisLimiter(redis);
     this.#gateways = gateways;
     this.#log = log;
+    meter.observe(gauges, (observe) => observe('gateway.rate_limit.local', this.isRedisUnavailable() ? 1 : 0));
   }
 
   /**
@@ -41,7 +48,7 @@ export class RateLimiter {
    */
   async take(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
     const state = await this.#stateAfter(policy, cost);
-    if (cost === 1 && telemetryEnabled()) decisions.add(1, { decision: state < 0 ? 'refused' : 'allowed' });
+    if (cost === 1 && metricsEnabled()) decisions.add(1, { decision: state < 0 ? 'refused' : 'allowed' });
     return state;
   }
 

@@ -4,6 +4,7 @@ import { type BindingContext, Steps } from './call.ts';
 import { serviceUnavailable } from './database.ts';
 import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
+import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';
 import type { BoundOperation } from './operation.ts';
 import { read } from './read.ts';
@@ -29,6 +30,12 @@ const duration = meter.createHistogram('http.server.request.duration', {
   description: 'Time to respond, by method, route and status.',
 });
 
+/** Requests under way, of every listener of the process. */
+export const activeRequests = meter.createUpDownCounter('http.server.active_requests', {
+  unit: '{request}',
+  description: 'Requests under way, by method.',
+});
+
 /** Serves operations on an Express app: one route each, from its contract. */
 export function bindOperations<Resources>(
   app: Express,
@@ -39,6 +46,7 @@ export function bindOperations<Resources>(
     new FairPermits(context.sql.options.max, connectionRatio),
     maxConcurrentRequests,
     connectionWaitMs,
+    'connections',
   );
   const shared = { waiters: new KeyWaiters(), connections };
   const ownerOf = (request: Request) => context.authenticate(request).owner;
@@ -63,6 +71,8 @@ export function bindOperations<Resources>(
 /** Responds to a request, whatever happens, and measures how long that takes; returns the status. */
 async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const beganMs = performance.now();
+  const ofMethod = { 'http.request.method': httpMethod(request.method) };
+  activeRequests.add(1, ofMethod);
   let status: number;
   try {
     status = await respond(steps, request, response);
@@ -70,12 +80,16 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
     status = error instanceof ClientGone ? clientGone : sendError(response, error, steps.context.log);
   } finally {
     releaseBody(request);
+    activeRequests.add(-1, ofMethod);
   }
-  duration.record((performance.now() - beganMs) / 1000, {
-    'http.request.method': httpMethod(request.method),
+  const ms = performance.now() - beganMs;
+  duration.record(ms / 1000, {
+    ...ofMethod,
     'http.route': steps.operation.path,
     'http.response.status_code': status,
   });
+  const { log } = steps.context;
+  if (log.isLevelEnabled('debug')) log.debug({ operation: steps.operation.key, status, ms }, 'request');
   return status;
 }
 
@@ -84,6 +98,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   const { operation, context } = steps;
   const { requests } = context;
   if (requests.underWay >= maxConcurrentRequests) {
+    limitReached('requests');
     throw serviceUnavailable('Too many requests are in progress; try again shortly');
   }
   requests.underWay++;

@@ -46,10 +46,24 @@ export const baseConfig = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .meta({ description: 'Least severe level that is logged.' }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .string()
-    .optional()
-    .meta({ description: 'OTLP/HTTP collector for traces and metrics; telemetry is off without it.' }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().meta({
+    description:
+      'OTLP/HTTP collector for traces and metrics; there are no traces without it. Other OTEL_… variables are those of the OpenTelemetry SDK.',
+  }),
+  OTEL_TRACES_SAMPLER: z.string().optional().meta({
+    description:
+      'Which traces are recorded, such as parentbased_traceidratio with OTEL_TRACES_SAMPLER_ARG=0.1; default: all.',
+  }),
+  OTEL_METRICS_EXPORTER: z.string().optional().meta({
+    description:
+      'otlp (default with a collector), none, or prometheus, which needs no collector; several separated by commas.',
+  }),
+  OTEL_EXPORTER_PROMETHEUS_HOST: z.string().optional().meta({
+    description: 'Address on which Prometheus reads the metrics of this process at /metrics; default: every address.',
+  }),
+  OTEL_EXPORTER_PROMETHEUS_PORT: port.optional().meta({
+    description: 'Its port, 9464 by default; processes of one machine need one each.',
+  }),
   DRAIN_SECONDS: z.coerce
     .number()
     .min(0)

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import { serviceUnavailable } from './database.ts';
+import { type LimitName, limitReached } from './limits.ts';
 
 /**
  * A bounded number of permits (sockets, bytes, files) that owners share. An owner may hold at most `ratio` times the
@@ -58,12 +59,15 @@ export class PermitQueue {
   readonly #permits: FairPermits;
   readonly #places: FairPermits;
   readonly #waitMs: number;
+  readonly #limit: LimitName | undefined;
   readonly #waiting = new Map<string, Set<Waiter>>();
 
-  constructor(permits: FairPermits, places: number, waitMs: number) {
+  /** @param limit the name under which refusals are counted */
+  constructor(permits: FairPermits, places: number, waitMs: number, limit?: LimitName) {
     this.#permits = permits;
     this.#places = new FairPermits(places);
     this.#waitMs = waitMs;
+    this.#limit = limit;
   }
 
   /** Takes a permit if the owner may have one now. */
@@ -115,6 +119,7 @@ export class PermitQueue {
 
   /** Returns the refusal of one more: 429 for an owner that holds others, 503 if other owners hold them. */
   refusal(owner: string, whatIsBusy: string): ApiError {
+    if (this.#limit) limitReached(this.#limit);
     return busy(this.#permits.holds(owner), whatIsBusy);
   }
 }

@@ -2,6 +2,7 @@ import { createHash, hkdfSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from './database.ts';
+import { limitReached } from './limits.ts';
 import { openText, sealText } from './sealed-text.ts';
 
 /** Retention of a stored response. */
@@ -155,6 +156,7 @@ export class KeyWaiters {
 }
 
 function stillRunning(): ApiError {
+  limitReached('idempotency_waits');
   return new ApiError(
     'invalid_state',
     'The first request with this Idempotency-Key is still running; try again shortly',

@@ -1,7 +1,7 @@
 export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
 export { AccountsLocked } from './accounts-locked.ts';
-export { bindOperations } from './bind-operations.ts';
+export { activeRequests, bindOperations } from './bind-operations.ts';
 export * from './bus.ts';
 export * from './changed-values.ts';
 export * from './config.ts';
@@ -22,6 +22,7 @@ export type { Hook, HookCall, HookResponse } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
+export { type LimitName, limitReached } from './limits.ts';
 export { createApp, listen } from './listener.ts';
 export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { migrate } from './migrate.ts';

@@ -1,4 +1,5 @@
 import { serviceUnavailable } from './database.ts';
+import { limitReached } from './limits.ts';
 
 export interface LargeBodyBounds {
   /** Maximum size of a body. */
@@ -41,7 +42,10 @@ export class LargeBodyPermits {
     const waiter = { owner, begin: resolve };
     this.#waiting.add(waiter);
     this.#grant();
-    const late = () => reject(serviceUnavailable('Too many large bodies are being read; try again shortly'));
+    const late = () => {
+      limitReached('large_bodies');
+      reject(serviceUnavailable('Too many large bodies are being read; try again shortly'));
+    };
     const timer = setTimeout(late, this.#bounds.waitMs);
     try {
       await granted;

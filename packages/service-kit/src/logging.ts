@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { trace } from '@opentelemetry/api';
 import { type Logger, pino } from 'pino';
+import { limitReached } from './limits.ts';
 
 export type { Logger };
 
@@ -64,6 +65,7 @@ export function bufferedLogger(log: Logger): Logger {
     maxWrite: maxWriteBytes,
     maxLength: maxWaitingBytes,
   });
+  destination.on('drop', () => limitReached('request_log'));
   setInterval(() => destination.flush(), flushMs).unref();
   return pino(lineOptions(String(log.bindings().service), log.level), destination);
 }

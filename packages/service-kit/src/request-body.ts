@@ -4,6 +4,7 @@ import { type ReceivedForm, readForm } from './form-body.ts';
 import { fingerprintOf } from './idempotency.ts';
 import { inputParser, parseJsonObject } from './input.ts';
 import { type LargeBodyPermit, LargeBodyPermits } from './large-body-permits.ts';
+import { limitReached } from './limits.ts';
 
 /** Largest body in bytes, where the operation says no other; a larger one needs a permit. */
 const defaultLimit = 1_048_576;
@@ -128,11 +129,13 @@ class PaceWatch {
 }
 
 function tooSlow({ bytes, everyMs }: Pace): ApiError {
+  limitReached('body_pace');
   const message = `body must arrive faster: at least ${bytes} bytes in ${everyMs / 1_000} s`;
   return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
 }
 
 function tooLarge(limit: number): ApiError {
+  limitReached('body_size');
   return new ApiError('invalid_request', `body must be at most ${limit} bytes`, { status: 413, field: 'body' });
 }
 

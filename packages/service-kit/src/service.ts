@@ -19,6 +19,7 @@ import type { Ask, BoundOperation, Implements } from './operation.ts';
 import { describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
 import { OutboxRelay } from './outbox.ts';
+import { observeProcess } from './process-metrics.ts';
 import { Queues } from './queues/queues.ts';
 import { RequestCount } from './request-count.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
@@ -94,6 +95,7 @@ export async function startFoundation<Config extends BaseConfig>(
     log.warn(waiting, 'a migration waits for a lock; it is tried again'),
   );
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name });
+  observeProcess(sql);
   const bus = await Bus.connect(config.NATS_URL, {
     prefix: config.BUS_PREFIX,
     service: name,

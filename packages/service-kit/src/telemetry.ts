@@ -17,8 +17,9 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
+  type UpDownCounter,
 } from '@opentelemetry/api';
-import type { Logger } from './logging.ts';
+import type { Logger } from 'pino';
 import { withTimeout } from './with-timeout.ts';
 
 export type { Attributes, Span };
@@ -50,6 +51,16 @@ export const meter = {
       add(value: number, attributes?: Attributes): void {
         if (!measuring) return;
         counter ??= sdkMeter().createCounter(name, options);
+        counter.add(value, attributes);
+      },
+    };
+  },
+  createUpDownCounter(name: string, options: MetricOptions) {
+    let counter: UpDownCounter | undefined;
+    return {
+      add(value: number, attributes?: Attributes): void {
+        if (!measuring) return;
+        counter ??= sdkMeter().createUpDownCounter(name, options);
         counter.add(value, attributes);
       },
     };

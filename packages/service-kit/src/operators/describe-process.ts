@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describeProcess, type ProcessReport, type ServiceName } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus.ts';
@@ -6,6 +5,7 @@ import { type Database, poolUse, standsStillMs } from '../database.ts';
 import { eventLoopLagMs } from '../event-loop.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { RequestCount } from '../request-count.ts';
+import { processInstance } from '../telemetry.ts';
 
 /** Parts of a process that its description is made of. */
 export interface DescribedProcess {
@@ -22,12 +22,11 @@ const waitedForMs = 2_000;
 
 /** Has this process describe itself to operators for as long as it is connected to the bus. */
 export function describeItself({ service, version, sql, bus, requests, queues }: DescribedProcess): void {
-  const instance = randomUUID();
   const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString();
   bus.handleAll(describeProcess, async ({ queue }): Promise<ProcessReport> => {
     return {
       service,
-      instance,
+      instance: processInstance,
       version,
       startedAt,
       host: hostname(),

@@ -1,0 +1,75 @@
+import { freePort } from '@customer-platform/deploy/local-port';
+import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+let platform: Platform;
+let metrics: string;
+const env = { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1' };
+
+beforeAll(async () => {
+  const port = String(await freePort());
+  // The SDK reads its settings from the process, as it would be started with them.
+  Object.assign(process.env, env, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
+  platform = await startPlatform({ services: [] });
+  const { key } = await platform.account({ rate_limit: { per_minute: 1, burst: 1 } });
+  const get = (path: string, asKey = key) => rawRequest(platform.gatewayUrl, 'GET', path, { key: asKey });
+  expect([(await get('/v1/me')).status, (await get('/v1/me')).status]).toEqual([200, 429]);
+  const { key: other } = await platform.account();
+  expect((await get('/v1/me/too', other)).status).toBe(404);
+  expect((await get('/v1/calendar/settings', other)).status).toBe(503);
+  metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+});
+afterAll(async () => {
+  await platform?.stop();
+  for (const name of [...Object.keys(env), 'OTEL_EXPORTER_PROMETHEUS_PORT']) delete process.env[name];
+});
+
+/** Returns the values of a metric, each with its labels. */
+function seriesOf(name: string): { labels: Record<string, string>; value: number }[] {
+  return metrics.split('\n').flatMap((line) => {
+    const [, found, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
+    if (found !== name) return [];
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, text]) => [label, text] as const);
+    return [{ labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }];
+  });
+}
+
+describe('metrics for Prometheus, without any collector', () => {
+  const durations = (status: string) =>
+    seriesOf('http_server_request_duration_bucket').filter(
+      ({ labels }) => labels.http_response_status_code === status && !labels.http_route?.startsWith('/admin'),
+    );
+
+  it('have the duration of requests by method, route and status, in buckets from 5 ms to 10 s', () => {
+    expect(durations('200').map(({ labels }) => labels)).toMatchObject(
+      [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, '+Inf'].map((le) => ({
+        http_request_method: 'GET',
+        http_route: '/v1/me',
+        le: String(le),
+      })),
+    );
+    expect(durations('503')[0]?.labels).toMatchObject({ http_route: '/v1/calendar/settings' });
+  });
+
+  it('have no route of a path that is none', () => {
+    expect(durations('404')[0]?.labels).toMatchObject({ http_request_method: 'GET' });
+    expect(durations('404')[0]?.labels).not.toHaveProperty('http_route');
+  });
+
+  it('count limits that were reached', () => {
+    expect(seriesOf('platform_limits_reached_total')).toMatchObject([
+      { labels: { platform_limit: 'key_rate' }, value: 1 },
+    ]);
+    expect(seriesOf('gateway_rate_limit_local')).toMatchObject([{ value: 0 }]);
+  });
+
+  it('show the process and its pool of connections', () => {
+    const states = seriesOf('db_client_connection_count').map(({ labels }) => labels.db_client_connection_state);
+    expect(states.sort()).toEqual(['idle', 'used']);
+    expect(seriesOf('db_client_connection_max')).toMatchObject([{ value: 16 }]);
+    expect(seriesOf('db_client_connection_pending_requests')).toMatchObject([{ value: 0 }]);
+    expect(seriesOf('process_memory_usage')[0]?.value).toBeGreaterThan(1_000_000);
+    expect(seriesOf('nodejs_eventloop_delay_max')).toHaveLength(1);
+    expect(seriesOf('http_server_active_requests').every(({ value }) => value === 0)).toBe(true);
+  });
+});

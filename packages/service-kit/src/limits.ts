@@ -1,0 +1,28 @@
+import { meter } from './telemetry.ts';
+
+/** Limits that requests, or what is said about them, run into. */
+export type LimitName =
+  | 'admin_tokens'
+  | 'body_memory'
+  | 'body_pace'
+  | 'body_size'
+  | 'connections'
+  | 'hooks'
+  | 'idempotency_waits'
+  | 'invalid_keys'
+  | 'key_rate'
+  | 'large_bodies'
+  | 'request_log'
+  | 'requests'
+  | 'service_sockets'
+  | 'trace_exports'
+  | 'uploads';
+
+const reached = meter.createCounter('platform.limits.reached', {
+  description: 'Refusals and drops because a limit was reached, by limit.',
+});
+
+/** Counts that a limit was reached. */
+export function limitReached(limit: LimitName): void {
+  reached.add(1, { 'platform.limit': limit });
+}
