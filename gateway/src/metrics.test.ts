@@ -29,7 +29,7 @@ function seriesOf(name: string): { labels: Record<string, string>; value: number
   return metrics.split('\n').flatMap((line) => {
     const [, found, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
     if (found !== name) return [];
-    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, text]) => [label, text] as const);
+    const pairs = labels.split('",').map((pair) => pair.replace(/"$/, '').split('="') as [string, string]);
     return [{ labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }];
   });
 }
