@@ -72,6 +72,7 @@ export function controlPlane(
     resources,
     authenticate: ({ headers }) => ({ ...operator, name: String(headers[actorHeader]) }),
     askFor: (account) => askAs(foundation.bus, account.id),
+    readsAreUntraced: true,
     seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);

@@ -1,4 +1,3 @@
-import type { Operation } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { type BindingContext, Steps } from './call.ts';
 import { serviceUnavailable } from './database.ts';
@@ -56,7 +55,7 @@ export function bindOperations<Resources>(
     const steps = new Steps(bound, context, shared);
     const handle = (request: Request, response: Response) => {
       response.locals.operation = operation.key;
-      return traced(operation, request, () => serve(steps, request, response));
+      return traced(steps, request, () => serve(steps, request, response));
     };
     const path = routePattern(operation.path);
     const route = app.route(path);
@@ -115,8 +114,14 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   }
 }
 
-function traced(operation: Operation, request: Request, work: () => Promise<number>): Promise<number> {
+function traced<Resources>(
+  { operation, context }: Steps<Resources>,
+  request: Request,
+  work: () => Promise<number>,
+): Promise<number> {
   const requestId = request.header('request-id');
+  const requestContext = requestId ? { requestId } : {};
+  if (operation.method === 'GET' && context.readsAreUntraced) return withWorkContext(requestContext, work);
   const attributes = {
     'http.request.method': httpMethod(request.method),
     'http.route': operation.path,
@@ -125,7 +130,7 @@ function traced(operation: Operation, request: Request, work: () => Promise<numb
     'platform.request_id': requestId ?? '',
   };
   const options = { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
-  return withWorkContext(requestId ? { requestId } : {}, () =>
+  return withWorkContext(requestContext, () =>
     inSpan(`${request.method} ${operation.path}`, options, async (span) => {
       const status = await work();
       setHttpStatus(span, status);

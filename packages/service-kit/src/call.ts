@@ -23,6 +23,8 @@ export interface BindingContext<Resources> {
   /** Called after a commit that wrote events. */
   eventsCommitted(): void;
   requests: RequestCount;
+  /** Reads make no spans: they are repeated by what shows the traces. */
+  readsAreUntraced?: true;
   /** Encrypts stored responses that show a secret. */
   seal: ResponseSeal;
 }
