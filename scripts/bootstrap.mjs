@@ -1,8 +1,9 @@
-// Installs the packages when package.json files or the lock changed since the last run. Runs on Node 20, before Node 24 is installed.
+// Installs the packages when package.json files or the lock changed since the last run, then builds the console when its
+// sources did. Runs on Node 20, before Node 24 is installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -25,9 +26,9 @@ function manifests() {
   return ['package.json', 'package-lock.json', ...files].filter((file) => existsSync(join(root, file)));
 }
 
-function currentHash() {
+function hashOf(files) {
   const hash = createHash('sha256');
-  for (const file of manifests()) hash.update(`${file}\0${readFileSync(join(root, file), 'utf8')}\0`);
+  for (const file of files) hash.update(`${file}\0${readFileSync(join(root, file), 'utf8')}\0`);
   return hash.digest('hex');
 }
 
@@ -42,10 +43,37 @@ function install() {
     fail(`npm ci failed${result.error ? ` (${result.error.message})` : ''}; its output is above.`);
 }
 
+const consoleFolder = join('packages', 'console');
+const consoleHashFile = join(root, consoleFolder, 'dist', '.bootstrap-hash');
+
+/** Returns what the console is built from, in a stable order: its own files, and the packages in the lock. */
+function consoleSources() {
+  const sources = readdirSync(join(root, consoleFolder, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  const settings = ['index.html', 'package.json', 'tsconfig.json', 'vite.config.ts'];
+  return [...sources, ...settings.map((name) => join(consoleFolder, name)), 'package-lock.json'].sort();
+}
+
+/** Without the console the platform still runs, and its page says what is missing. */
+function buildConsole() {
+  const hash = hashOf(consoleSources());
+  if (existsSync(consoleHashFile) && readFileSync(consoleHashFile, 'utf8') === hash) return;
+  const ownNode = join(root, 'node_modules', '.bin', 'node');
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  const result = spawnSync(existsSync(ownNode) ? ownNode : process.execPath, [vite, 'build', '--logLevel', 'error'], {
+    cwd: join(root, consoleFolder),
+    stdio: 'inherit',
+    timeout: 60_000,
+  });
+  if (result.status === 0) writeFileSync(consoleHashFile, hash);
+  else console.error('The console could not be built; its output is above. Everything else works without it.');
+}
+
 if (Number(process.versions.node.split('.')[0]) < 20) {
   fail(`Node.js 20 or newer is needed to start; this is ${process.version}. See https://nodejs.org.`);
 }
-const hash = currentHash();
+const hash = hashOf(manifests());
 if (!existsSync(hashFile) || readFileSync(hashFile, 'utf8') !== hash) {
   install();
   writeFileSync(hashFile, hash);
@@ -56,3 +84,4 @@ if (!existsSync(join(root, 'node_modules', '.bin', 'node')) && Number(process.ve
     `No Node.js 24 package for ${process.platform}-${process.arch}: install Node.js 24 or newer (this is ${process.version}).`,
   );
 }
+buildConsole();

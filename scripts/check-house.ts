@@ -21,7 +21,7 @@ const allowed = JSON.parse(readFileSync(allowedFile, 'utf8')) as Record<Rule, Nu
 
 const exclude = ['**/node_modules/**'];
 const read = rooms.map((room) => {
-  const files = globSync(`${room.folder}/**/*.ts`, { exclude }).sort();
+  const files = globSync(`${room.folder}/**/*.{ts,tsx}`, { exclude }).sort();
   return { room, sources: files.map((file) => sourceOf(file, readFileSync(file, 'utf8'))) };
 });
 const sources = read.flatMap((each) => each.sources);

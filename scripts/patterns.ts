@@ -18,7 +18,7 @@ const escapedText = 'escaped';
  * `RegExp.escape`. Throws SyntaxError if the file cannot be parsed.
  */
 export function patternsOf(file: string, text: string): { patterns: Pattern[]; faults: string[] } {
-  const nodes = nodesOf(text);
+  const nodes = nodesOf(text, file);
   const constants = constantsAmong(nodes);
   const patterns: Pattern[] = [];
   const faults: string[] = [];

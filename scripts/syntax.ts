@@ -21,9 +21,12 @@ export interface Syntax {
   parents: Map<Node, Node>;
 }
 
-/** Returns the syntax of a TypeScript or JavaScript module. Throws SyntaxError if it cannot be parsed. */
-export function syntaxOf(text: string): Syntax {
-  const tree = parse(text, { sourceType: 'module', plugins: ['typescript'] });
+/** Returns the syntax of a TypeScript or JavaScript module, with JSX in a `.tsx` file. Throws SyntaxError if it cannot be parsed. */
+export function syntaxOf(text: string, file = ''): Syntax {
+  const tree = parse(text, {
+    sourceType: 'module',
+    plugins: file.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'],
+  });
   const nodes: Node[] = [];
   const parents = new Map<Node, Node>();
   const open: { item: object; parent: Node | undefined }[] = [{ item: tree.program, parent: undefined }];
@@ -72,6 +75,6 @@ export function identifiersIn(binding: unknown, takes = (_property: Node) => tru
 }
 
 /** Returns every node of a TypeScript or JavaScript module, parents before children. Throws SyntaxError if it cannot be parsed. */
-export function nodesOf(text: string): Node[] {
-  return syntaxOf(text).nodes;
+export function nodesOf(text: string, file = ''): Node[] {
+  return syntaxOf(text, file).nodes;
 }

@@ -13,6 +13,7 @@ import {
 } from '@customer-platform/service-kit';
 import type { AdminResources } from './admin-operation.ts';
 import type { AdminTokens } from './admin-tokens.ts';
+import { serveConsole } from './console/console.ts';
 import type { PublicParts } from './proxy/public-handler.ts';
 import { requestLog } from './request-log.ts';
 import type { GatewayConfig } from './settings.ts';
@@ -36,8 +37,8 @@ const operator: AccountContext = {
 };
 
 /**
- * Returns the handler of the second listener's requests: the admin operations for the holder of the admin token, and
- * health.
+ * Returns the handler of the second listener's requests: the admin operations for the holder of the admin token, the
+ * console's files, and health.
  */
 export function controlPlane(
   foundation: Foundation<GatewayConfig>,
@@ -53,7 +54,8 @@ export function controlPlane(
     const requestId = randomUUIDv7();
     request.headers['request-id'] = requestId;
     response.setHeader('Request-Id', requestId);
-    if (options.serveHealth(request, response) || resources.traces.receiver?.serve(request, response)) return;
+    if (options.serveHealth(request, response) || serveConsole(request, response)) return;
+    if (resources.traces.receiver?.serve(request, response)) return;
     logRequest?.(request, response, () => ({ operation: response.locals.operation as string | undefined }));
     // A stranger learns nothing here, not even which paths exist.
     const actor = actorOf(request.headers.authorization, options.tokens);

@@ -19,7 +19,7 @@ export interface Import {
 /** Returns a file as the rules read it. Throws SyntaxError if it cannot be parsed. */
 export function sourceOf(file: string, text: string): Source {
   const isTest = /\.test\.tsx?$|\/test\//.test(file);
-  return { file, text, syntax: syntaxOf(text), isTest };
+  return { file, text, syntax: syntaxOf(text, file), isTest };
 }
 
 /** Returns the modules that a file names, in order. */

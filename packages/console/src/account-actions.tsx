@@ -1,0 +1,174 @@
+import type { Scope } from '@customer-platform/contracts/core';
+import { call, type Output } from './api.ts';
+import { scopes } from './scopes.ts';
+import type { Action } from './shared/action.tsx';
+import { Copyable } from './shared/copy.tsx';
+import { countOf } from './shared/format.ts';
+
+export type Account = Output<'GET /admin/accounts/{account_id}'>;
+export type Key = Output<'GET /admin/accounts/{account_id}/keys'>['data'][number];
+export type Member = Output<'GET /admin/accounts/{account_id}/members'>['data'][number];
+
+function NewKey({ secret, told }: { secret: string; told: string }) {
+  return (
+    <>
+      <p>{told} This is the only time that it is shown.</p>
+      <Copyable value={secret} label="the key" />
+    </>
+  );
+}
+
+/** Creates a key of an account, and shows it once. */
+export function createKeyAction(account: Account): Action {
+  return {
+    title: `Create key of ${account.name}`,
+    confirm: 'Create key',
+    touches: 'Creates one key. The key itself is shown once, after this.',
+    fields: [
+      { name: 'name', label: 'Name', maxLength: 120, isRequired: true },
+      { name: 'mode', label: 'Mode', options: ['live', 'test'], value: 'live', hint: 'Test keys act on the sandbox.' },
+      { name: 'scopes', label: 'Scopes', options: scopes, isList: true, hint: '* is every scope.' },
+      {
+        name: 'addresses',
+        label: 'Allowed addresses',
+        hint: 'IP addresses or CIDR ranges with commas between; empty: any.',
+      },
+    ],
+    run: async (values) => {
+      const addresses = String(values.get('addresses'))
+        .split(',')
+        .map((each) => each.trim());
+      const body = {
+        name: String(values.get('name')),
+        mode: values.get('mode') === 'test' ? ('test' as const) : ('live' as const),
+        scopes: values.getAll('scopes') as (Scope | '*')[],
+        allowed_addresses: addresses.filter((each) => each !== ''),
+      };
+      const { key } = await call('POST /admin/accounts/{account_id}/keys', {
+        params: { account_id: account.id },
+        body,
+      });
+      return <NewKey secret={key} told={`Created the ${body.mode} key “${body.name}”.`} />;
+    },
+  };
+}
+
+/** Replaces a key by a successor, which is shown once. */
+export function rotateKeyAction({ id, name, mode, last4 }: Key): Action {
+  return {
+    title: `Rotate key ${name}`,
+    confirm: 'Rotate',
+    touches: `Creates a successor of the ${mode} key that ends in ${last4}, with its scopes. The old key ends after the overlap.`,
+    fields: [
+      {
+        name: 'overlap_seconds',
+        label: 'Overlap in seconds',
+        type: 'number',
+        value: 86_400,
+        min: 0,
+        max: 604_800,
+        isRequired: true,
+        hint: 'How long both keys work: up to 604800, a week.',
+      },
+    ],
+    run: async (values) => {
+      const body = { overlap_seconds: Number(values.get('overlap_seconds')) };
+      const { key } = await call('POST /admin/keys/{key_id}/rotate', { params: { key_id: id }, body });
+      return <NewKey secret={key} told={`Created the successor of “${name}”.`} />;
+    },
+  };
+}
+
+/** Ends a key. */
+export function revokeKeyAction({ id, name, mode, last4, last_used_at }: Key): Action {
+  const use = last_used_at
+    ? `It was last used at ${new Date(last_used_at).toLocaleString('en-GB')}.`
+    : 'It was never used.';
+  return {
+    title: `Revoke key ${name}`,
+    confirm: 'Revoke',
+    isDangerous: true,
+    touches: `One ${mode} key, which ends in ${last4}. ${use} Every request with it is refused within 1 s; this cannot be reversed.`,
+    run: async () => {
+      await call('DELETE /admin/keys/{key_id}', { params: { key_id: id } });
+      return `Revoked the key “${name}”.`;
+    },
+  };
+}
+
+/** Adds a member of an account's team. */
+export function addMemberAction(account: Account): Action {
+  return {
+    title: `Add member of ${account.name}`,
+    confirm: 'Add',
+    touches: 'Adds one member. A member who was removed becomes active again.',
+    fields: [
+      { name: 'name', label: 'Name', maxLength: 120, isRequired: true },
+      { name: 'email', label: 'Email', type: 'email', isRequired: true },
+    ],
+    run: async (values) => {
+      const body = { name: String(values.get('name')), email: String(values.get('email')) };
+      const member = await call('POST /admin/accounts/{account_id}/members', {
+        params: { account_id: account.id },
+        body,
+      });
+      return `Added ${member.name} (${member.email}).`;
+    },
+  };
+}
+
+/** Makes a member inactive. */
+export function removeMemberAction(account: Account, { id, name, email }: Member): Action {
+  return {
+    title: `Remove ${name}`,
+    confirm: 'Remove',
+    isDangerous: true,
+    touches: `One member of ${account.name}: ${email} becomes inactive. None of their data is deleted.`,
+    run: async () => {
+      const params = { account_id: account.id, member_id: id };
+      await call('DELETE /admin/accounts/{account_id}/members/{member_id}', { params });
+      return `Removed ${name}.`;
+    },
+  };
+}
+
+/** Suspends an account, or ends that. */
+export function statusAction(account: Account, keys: number): Action {
+  const isActive = account.status === 'active';
+  const touched = `${account.name} and its sandbox`;
+  return {
+    title: `${isActive ? 'Suspend' : 'Activate'} ${account.name}`,
+    confirm: isActive ? 'Suspend' : 'Activate',
+    isDangerous: isActive,
+    touches: isActive
+      ? `Requests of ${touched} are refused within 1 s: those with ${countOf(keys, 'key')} that is shown here, and any other.`
+      : `Requests of ${touched} are taken again within 1 s.`,
+    run: async () => {
+      const body = { status: isActive ? ('suspended' as const) : ('active' as const) };
+      const changed = await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
+      return `${changed.name} is ${changed.status}.`;
+    },
+  };
+}
+
+/** Changes an account's name and rate limit. */
+export function editAction(account: Account): Action {
+  const { per_minute, burst } = account.rate_limit;
+  const limit = { type: 'number', min: 1, max: 1_000_000, isRequired: true } as const;
+  return {
+    title: `Edit ${account.name}`,
+    confirm: 'Save',
+    touches: 'One account. Its sandbox follows, and so do keys without a rate limit of their own.',
+    fields: [
+      { name: 'name', label: 'Name', value: account.name, maxLength: 200, isRequired: true },
+      { name: 'per_minute', label: 'Requests per minute', value: per_minute, ...limit },
+      { name: 'burst', label: 'Burst', value: burst, ...limit },
+    ],
+    run: async (values) => {
+      const rate_limit = { per_minute: Number(values.get('per_minute')), burst: Number(values.get('burst')) };
+      const body = { name: String(values.get('name')), rate_limit };
+      await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
+      return `Saved ${body.name}.`;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { DeadEvent } from '@customer-platform/contracts/accounts';
+import { call } from './api.ts';
+import { queueName } from './queues.ts';
+import { type Action, reasonField } from './shared/action.tsx';
+import { bytes, countOf } from './shared/format.ts';
+import { serviceNamed } from './shared/services.ts';
+
+function describe(event: DeadEvent): string {
+  const { kind = event.subject, size_bytes, tries } = event;
+  return `One event: ${kind}, ${bytes(size_bytes)}, given up by ${queueName(event)} after ${countOf(tries, 'try', 'tries')}.`;
+}
+
+/** Gives a dead event to its consumer again. */
+export function requeueAction(event: DeadEvent): Action {
+  return {
+    title: 'Requeue dead event',
+    confirm: 'Requeue',
+    touches: `${describe(event)} Its tries begin again; if it dies again, it is a new dead event.`,
+    run: async () => {
+      await call('POST /admin/dead/{dead_id}/requeue', { params: { dead_id: event.id } });
+      return `Requeued 1 event for ${queueName(event)}.`;
+    },
+  };
+}
+
+/** Deletes a dead event. */
+export function dropAction(event: DeadEvent): Action {
+  return {
+    title: 'Drop dead event',
+    confirm: 'Drop',
+    isDangerous: true,
+    touches: `${describe(event)} Its bytes are deleted; this cannot be reversed.`,
+    fields: [reasonField],
+    run: async (values) => {
+      const body = { reason: String(values.get('reason')) };
+      await call('POST /admin/dead/{dead_id}/drop', { params: { dead_id: event.id }, body });
+      return `Dropped 1 event of ${queueName(event)}.`;
+    },
+  };
+}
+
+/** Gives all dead events of a queue, or an account's among them, to its consumer again; `dead` is their number. */
+export function requeueAllAction(of: {
+  service: string;
+  queue: string;
+  account?: string | undefined;
+  dead: number;
+}): Action {
+  const { queue, account, dead } = of;
+  const owner = account ? ' of this account' : '';
+  return {
+    title: `Requeue all of ${queueName(of)}`,
+    confirm: 'Requeue all',
+    touches: `${countOf(dead, 'dead event')} of the queue${owner ? `; only those${owner} are requeued` : ''}. Their tries begin again.`,
+    run: async () => {
+      const service = serviceNamed(of.service)!;
+      const { matched } = await call('POST /admin/dead/requeue', {
+        body: { service, queue, ...(account ? { account } : {}) },
+      });
+      return `Requeued ${countOf(matched, 'event')} of ${queueName(of)}.`;
+    },
+  };
+}

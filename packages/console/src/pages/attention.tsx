@@ -1,0 +1,100 @@
+import { Link } from '@tanstack/react-router';
+import { type AttentionItem, useAttention } from '../attention.ts';
+import { countOf, duration, shortId } from '../shared/format.ts';
+import { AccountLink, QueueLink } from '../shared/links.tsx';
+import { Loading, More } from '../shared/lists.tsx';
+import { Page } from '../shared/page.tsx';
+import { type Column, DataTable } from '../shared/table.tsx';
+import { Time } from '../shared/time.tsx';
+
+const labels = { gone: 'Gone', lag: 'Lag', failing: 'Failing', dead: 'Dead', paused: 'Paused' } as const;
+
+const columns: Column<AttentionItem>[] = [
+  {
+    id: 'kind',
+    header: 'Problem',
+    cell: ({ kind }) => <span className={`tag ${kind === 'paused' ? 'warn' : 'bad'}`}>{labels[kind]}</span>,
+  },
+  { id: 'where', header: 'Where', cell: (item) => <Where item={item} /> },
+  { id: 'what', header: 'What', kind: 'wide', cell: (item) => <What item={item} /> },
+];
+
+/** What needs attention now; each line leads to its thing. */
+export function AttentionPage() {
+  const { items, isLoading, error, failing } = useAttention();
+  return (
+    <Page title={items.length > 0 ? `Attention (${items.length})` : 'Attention'}>
+      <Loading isLoading={isLoading} error={error} />
+      {!isLoading && !error && (
+        <DataTable
+          label="What needs attention"
+          columns={columns}
+          rows={items}
+          rowKey={({ key }) => key}
+          empty={<strong className="good">Nothing needs attention.</strong>}
+        />
+      )}
+      <More list={failing} />
+    </Page>
+  );
+}
+
+function Where({ item }: { item: AttentionItem }) {
+  if (item.kind === 'gone') return <Link to="/services">{item.service}</Link>;
+  if (item.kind !== 'failing') return <QueueLink {...item.queue} />;
+  const { id } = item.endpoint;
+  return (
+    <Link to="/endpoints" search={{ failing: 'true' }} title={id}>
+      endpoint <span className="id">{shortId(id)}</span>
+    </Link>
+  );
+}
+
+function What({ item }: { item: AttentionItem }) {
+  switch (item.kind) {
+    case 'gone':
+      return <>No process of this service replied within 1 s.</>;
+    case 'lag':
+      return (
+        <>
+          Oldest due entry is {duration(item.queue.lag_seconds)} old, {countOf(item.queue.ready, 'entry', 'entries')}{' '}
+          ready. <LastError text={item.queue.last_error} />
+        </>
+      );
+    case 'paused':
+      return <Pauses item={item} />;
+    case 'dead':
+      return (
+        <>
+          <Link to="/dead" search={{ service: item.queue.service, queue: item.queue.queue }}>
+            {countOf(item.queue.dead, 'dead event')}
+          </Link>{' '}
+          <LastError text={item.queue.last_error} />
+        </>
+      );
+    case 'failing':
+      return (
+        <>
+          <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · failing since{' '}
+          <Time at={item.endpoint.failing_since} /> · {countOf(item.endpoint.pending, 'delivery', 'deliveries')}{' '}
+          pending. <LastError text={item.endpoint.last_error} />
+        </>
+      );
+  }
+}
+
+function Pauses({ item }: { item: Extract<AttentionItem, { kind: 'paused' }> }) {
+  const [first, ...others] = item.queue.pauses;
+  if (!first) return null;
+  const part = first.endpoint ? 'One endpoint' : first.account ? 'One account' : 'The whole queue';
+  return (
+    <>
+      {part} is paused by {first.actor}, <Time at={first.at} />: “{first.reason}”
+      {others.length > 0 && ` and ${countOf(others.length, 'more pause')}`}
+    </>
+  );
+}
+
+function LastError({ text }: { text: string | undefined }) {
+  return text ? <span className="error-text">{text}</span> : null;
+}

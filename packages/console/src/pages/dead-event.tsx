@@ -1,0 +1,97 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Output } from '../api.ts';
+import { dropAction, requeueAction } from '../dead-actions.ts';
+import { type Action, ActionButton } from '../shared/action.tsx';
+import { bytesOf, hexDump, maxDumpBytes, readable } from '../shared/bytes.ts';
+import { bytes, count } from '../shared/format.ts';
+import { AccountLink, QueueLink } from '../shared/links.tsx';
+import { Loading, useResource } from '../shared/lists.tsx';
+import { codes, Facts, Page } from '../shared/page.tsx';
+import { Time } from '../shared/time.tsx';
+
+type DeadEvent = Output<'GET /admin/dead/{dead_id}'>;
+
+/** One dead event with its bytes. It never changes, so it is loaded once. */
+export function DeadEventPage({ id }: { id: string }) {
+  const navigate = useNavigate();
+  const { data, isLoading, error } = useResource('GET /admin/dead/{dead_id}', { params: { dead_id: id } }, false);
+  // The event is gone afterwards: the list is what is left to see.
+  const leaving = (action: Action): Action => ({
+    ...action,
+    run: async (values) => {
+      const result = await action.run(values);
+      await navigate({ to: '/dead' });
+      return result;
+    },
+  });
+  const actions = data && (
+    <>
+      <ActionButton make={() => leaving(requeueAction(data))}>Requeue</ActionButton>
+      <ActionButton isDangerous make={() => leaving(dropAction(data))}>
+        Drop
+      </ActionButton>
+    </>
+  );
+  return (
+    <Page title={data?.kind ?? data?.subject ?? 'Dead event'} actions={actions}>
+      <Loading isLoading={isLoading} error={error} />
+      {data && (
+        <>
+          <Facts
+            facts={{
+              Queue: <QueueLink {...data} />,
+              Account: <AccountLink id={data.account} />,
+              Reason: <span className="error-text">{data.reason}</span>,
+              Tries: count(data.tries),
+              'First try': <Time at={data.first_at} />,
+              Dead: <Time at={data.dead_at} />,
+              Subject: <code>{data.subject}</code>,
+              Id: <code>{data.id}</code>,
+            }}
+          />
+          <Headers headers={data.headers} />
+          <Content event={data} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Headers({ headers }: { headers: DeadEvent['headers'] }) {
+  const entries = Object.entries(headers);
+  if (entries.length === 0) return null;
+  return (
+    <section>
+      <h2>Headers</h2>
+      <Facts facts={codes(entries)} />
+    </section>
+  );
+}
+
+function Content({ event }: { event: DeadEvent }) {
+  const [isHex, setHex] = useState(event.text === null);
+  const text = isHex || event.text === null ? hexDump(bytesOf(event.bytes)) : readable(event.text);
+  const isCut = isHex && event.size_bytes > maxDumpBytes;
+  return (
+    <section>
+      <div className="section-head">
+        <h2>{bytes(event.size_bytes)}</h2>
+        <span className="switch">
+          <button type="button" aria-pressed={!isHex} disabled={event.text === null} onClick={() => setHex(false)}>
+            text
+          </button>
+          <button type="button" aria-pressed={isHex} onClick={() => setHex(true)}>
+            hex
+          </button>
+        </span>
+        {event.text === null && <span className="hint">The bytes are not UTF-8.</span>}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must by keyboard too */}
+      <pre tabIndex={0} className={isHex ? 'hex' : undefined}>
+        {text}
+      </pre>
+      {isCut && <p className="hint">The first {bytes(maxDumpBytes)} are shown.</p>}
+    </section>
+  );
+}

@@ -1,0 +1,96 @@
+import type { DeadEvent } from '@customer-platform/contracts/accounts';
+import { Link } from '@tanstack/react-router';
+import { dropAction, requeueAction, requeueAllAction } from '../dead-actions.ts';
+import { useQueues } from '../queues.ts';
+import { ActionButton } from '../shared/action.tsx';
+import { Filters } from '../shared/filters.tsx';
+import { bytes, count } from '../shared/format.ts';
+import { AccountLink, QueueLink } from '../shared/links.tsx';
+import { Loading, More, useList } from '../shared/lists.tsx';
+import { Page } from '../shared/page.tsx';
+import { serviceNamed, serviceNames } from '../shared/services.ts';
+import { type Column, DataTable } from '../shared/table.tsx';
+import { Time } from '../shared/time.tsx';
+
+const columns: Column<DeadEvent>[] = [
+  {
+    id: 'event',
+    header: 'Event',
+    cell: ({ id, kind, subject }) => (
+      <Link to="/dead/$id" params={{ id }}>
+        {kind ?? subject}
+      </Link>
+    ),
+  },
+  { id: 'queue', header: 'Queue', cell: (event) => <QueueLink {...event} /> },
+  { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
+  { id: 'reason', header: 'Reason', kind: 'wide', cell: ({ reason }) => <span className="error-text">{reason}</span> },
+  { id: 'tries', header: 'Tries', kind: 'number', sortBy: ({ tries }) => tries, cell: ({ tries }) => count(tries) },
+  {
+    id: 'size',
+    header: 'Size',
+    kind: 'number',
+    sortBy: (event) => event.size_bytes,
+    cell: ({ id, size_bytes }) => (
+      <Link to="/dead/$id" params={{ id }}>
+        {bytes(size_bytes)}
+      </Link>
+    ),
+  },
+  { id: 'dead', header: 'Dead', cell: ({ dead_at }) => <Time at={dead_at} /> },
+  {
+    id: 'actions',
+    header: '',
+    kind: 'actions',
+    cell: (event) => {
+      const name = event.kind ?? event.subject;
+      return (
+        <>
+          <ActionButton label={`Requeue ${name}`} make={() => requeueAction(event)}>
+            Requeue
+          </ActionButton>
+          <ActionButton isDangerous label={`Drop ${name}`} make={() => dropAction(event)}>
+            Drop
+          </ActionButton>
+        </>
+      );
+    },
+  },
+];
+
+/** Dead events, newest first; those of one queue can be requeued together. */
+export function DeadEventsPage({ filters }: { filters: { service?: string; queue?: string; account?: string } }) {
+  const { service, queue, account } = filters;
+  const list = useList('GET /admin/dead', { query: { service: serviceNamed(service), queue, account } });
+  const { data: queues } = useQueues();
+  const whole = queues?.data.find((each) => each.service === service && each.queue === queue);
+  const fields = [
+    { name: 'service', label: 'Service', options: ['', ...serviceNames] },
+    { name: 'queue', label: 'Queue', maxLength: 200 },
+    { name: 'account', label: 'Account id', maxLength: 36 },
+  ];
+  const actions = whole && whole.dead > 0 && (
+    <ActionButton make={() => requeueAllAction({ ...whole, account })}>Requeue all</ActionButton>
+  );
+  return (
+    <Page title="Dead events" actions={actions}>
+      <Filters fields={fields} values={filters} />
+      {service && queue && !whole && queues && (
+        <p className="hint">
+          There is no queue {service}/{queue} now.
+        </p>
+      )}
+      <Loading {...list} />
+      {!list.isLoading && !list.error && (
+        <DataTable
+          label="Dead events"
+          columns={columns}
+          rows={list.items}
+          rowKey={({ id }) => id}
+          empty="No dead events. They are kept for 30 days."
+        />
+      )}
+      <More list={list} />
+    </Page>
+  );
+}

@@ -1,0 +1,128 @@
+import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
+import { Link } from '@tanstack/react-router';
+import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
+import { ActionButton } from '../shared/action.tsx';
+import { Filters } from '../shared/filters.tsx';
+import { count, shortId } from '../shared/format.ts';
+import { AccountLink } from '../shared/links.tsx';
+import { Loading, More, useList, useResource } from '../shared/lists.tsx';
+import { Page } from '../shared/page.tsx';
+import { type Column, DataTable } from '../shared/table.tsx';
+import { Time } from '../shared/time.tsx';
+
+const deliveries = { service: 'webhooks', queue: 'deliveries' };
+const fields = [{ name: 'failing', label: 'Failing', options: ['', 'true', 'false'] }];
+
+const columns: Column<OperatedEndpoint>[] = [
+  {
+    id: 'endpoint',
+    header: 'Endpoint',
+    cell: ({ id, url }) => (
+      <>
+        <span className="url">{url}</span>{' '}
+        <span className="id" title={id}>
+          {shortId(id)}
+        </span>
+      </>
+    ),
+  },
+  { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
+  { id: 'state', header: 'State', cell: (endpoint) => <State endpoint={endpoint} /> },
+  { id: 'failing', header: 'Failing since', cell: ({ failing_since }) => <Time at={failing_since} /> },
+  {
+    id: 'pending',
+    header: 'Pending',
+    kind: 'number',
+    sortBy: ({ pending }) => pending,
+    cell: ({ pending }) =>
+      pending === 0 ? (
+        <span className="none">0</span>
+      ) : (
+        <Link to="/queues/$service/$queue" params={deliveries} search={{ by: 'endpoint' }}>
+          {count(pending)}
+        </Link>
+      ),
+  },
+  {
+    id: 'error',
+    header: 'Last error',
+    kind: 'wide',
+    cell: ({ last_error, last_error_at }) =>
+      last_error ? (
+        <>
+          <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
+        </>
+      ) : (
+        <span className="none">–</span>
+      ),
+  },
+  { id: 'actions', header: '', kind: 'actions', cell: (endpoint) => <EndpointActions endpoint={endpoint} /> },
+];
+
+/** Webhook endpoints of all accounts, those that have been failing longest first. */
+export function EndpointsPage({ filters }: { filters: { failing?: string } }) {
+  const failing = filters.failing === undefined ? {} : { failing: filters.failing === 'true' };
+  const list = useList('GET /admin/endpoints', { query: failing });
+  return (
+    <Page title="Endpoints">
+      <Filters fields={fields} values={filters} />
+      <Loading {...list} />
+      {!list.isLoading && !list.error && (
+        <DataTable
+          label="Webhook endpoints"
+          columns={columns}
+          rows={list.items}
+          rowKey={({ id }) => id}
+          empty={filters.failing === 'true' ? 'No endpoint is failing.' : 'No account has such an endpoint.'}
+        />
+      )}
+      <More list={list} />
+    </Page>
+  );
+}
+
+function State({ endpoint }: { endpoint: OperatedEndpoint }) {
+  const { active, paused, disabled_reason, failing_since } = endpoint;
+  return (
+    <>
+      {!active && (
+        <span className="tag" title={disabled_reason}>
+          {disabled_reason ? `disabled: ${disabled_reason}` : 'disabled'}
+        </span>
+      )}
+      {failing_since && <span className="tag bad">failing</span>}
+      {paused && <span className="tag warn">paused</span>}
+      {active && !failing_since && !paused && <span className="good">active</span>}
+    </>
+  );
+}
+
+/** The pause of an endpoint is one of the deliveries' queue, which also says how much of it is ready. */
+function EndpointActions({ endpoint }: { endpoint: OperatedEndpoint }) {
+  const input = { params: deliveries, query: { by: 'endpoint' as const } };
+  const { data } = useResource('GET /admin/queues/{service}/{queue}', input);
+  const { id, account, url, pending } = endpoint;
+  const target = { ...deliveries, account, endpoint: id, of: `deliveries to ${url}` };
+  const part = data?.top.find((each) => each.endpoint === id);
+  const pause = data?.pauses.find((each) => each.endpoint === id);
+  const depth = part ?? { ready: 0, running: 0, waiting: pending };
+  return (
+    <>
+      {pause ? (
+        <ActionButton
+          label={`Resume ${target.of}`}
+          make={() => resumeAction({ ...target, account: pause.account }, pause, depth)}
+        >
+          Resume
+        </ActionButton>
+      ) : (
+        <ActionButton label={`Pause ${target.of}`} make={() => pauseAction(target, depth)}>
+          Pause
+        </ActionButton>
+      )}
+      <ActionButton label={`Retry ${target.of}`} make={() => retryAction(target, depth)}>
+        Retry
+      </ActionButton>
+    </>
+  );
+}

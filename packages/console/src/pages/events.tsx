@@ -1,0 +1,71 @@
+import { useId, useState } from 'react';
+import { call } from '../api.ts';
+import { type Action, ActionButton } from '../shared/action.tsx';
+import { countOf } from '../shared/format.ts';
+import { Page } from '../shared/page.tsx';
+import { serviceNamed, serviceNames } from '../shared/services.ts';
+import { exactTime, useNow } from '../shared/time.tsx';
+
+const periods: [label: string, minutes: number][] = [
+  ['15 minutes', 15],
+  ['1 hour', 60],
+  ['6 hours', 360],
+  ['1 day', 1_440],
+  ['3 days', 4_320],
+  ['7 days', 10_079],
+];
+
+function republishAction(since: Date, service: string): Action {
+  const of = service === '' ? 'every service' : service;
+  return {
+    title: `Republish events of ${of}`,
+    confirm: 'Republish',
+    touches: `Sends every event that ${of} published since ${exactTime(since.getTime())} to the bus again, in batches; how many is known once it has begun. Consumers ignore the events that they already have.`,
+    run: async () => {
+      const name = serviceNamed(service);
+      const body = { since: since.toISOString(), ...(name ? { service: name } : {}) };
+      const { matched } = await call('POST /admin/events/republish', { body });
+      return `${countOf(matched, 'event is', 'events are')} being published again.`;
+    },
+  };
+}
+
+/** Publishes events again, for consumers that lost some: part of a restore. */
+export function EventsPage() {
+  const id = useId();
+  const now = useNow();
+  const [minutes, setMinutes] = useState(60);
+  const [service, setService] = useState('');
+  const since = new Date(now - minutes * 60_000);
+  return (
+    <Page title="Republish events">
+      <p className="text">
+        Published events are kept for 7 days. Sending them again brings consumers what they lost, for example after the
+        bus was restored; those who have an event ignore it.
+      </p>
+      <div className="filters">
+        <div className="field">
+          <label htmlFor={`${id}-period`}>Published within the last</label>
+          <select id={`${id}-period`} value={minutes} onChange={(event) => setMinutes(Number(event.target.value))}>
+            {periods.map(([label, value]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div className="field">
+          <label htmlFor={`${id}-service`}>Service</label>
+          <select id={`${id}-service`} value={service} onChange={(event) => setService(event.target.value)}>
+            <option value="">all</option>
+            {serviceNames.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </div>
+        <ActionButton make={() => republishAction(since, service)}>Republish…</ActionButton>
+      </div>
+      <p className="hint">Since {exactTime(since.getTime())}.</p>
+    </Page>
+  );
+}

@@ -1,0 +1,143 @@
+import type { QueuePause, QueueShare } from '@customer-platform/contracts/accounts';
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { Output } from '../api.ts';
+import { pauseAction, type QueueTarget, resumeAction, retryAction } from '../queue-actions.ts';
+import { queueName } from '../queues.ts';
+import { ActionButton } from '../shared/action.tsx';
+import { count, shortId } from '../shared/format.ts';
+import { AccountLink, DeadCount, useAccountNames } from '../shared/links.tsx';
+import { type Column, DataTable } from '../shared/table.tsx';
+import { Time } from '../shared/time.tsx';
+
+export type QueueWithShares = Output<'GET /admin/queues/{service}/{queue}'>;
+
+/** Returns a function that names part of a queue for an action. */
+export function useTargets({ service, queue }: { service: string; queue: string }) {
+  return useMemo(() => {
+    const name = queueName({ service, queue });
+    return (part: QueuePause | QueueShare, names: Map<string, string>): QueueTarget => {
+      const { account, endpoint } = part;
+      const owner = account && (names.get(account) ?? `account ${shortId(account)}`);
+      const of = endpoint ? `${name} of endpoint ${shortId(endpoint)}` : owner ? `${name} of ${owner}` : name;
+      return { service, queue, account, endpoint, of };
+    };
+  }, [service, queue]);
+}
+
+/** What of a queue belongs to each account or endpoint, with what can be done about it. */
+export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 'endpoint' }) {
+  const names = useAccountNames();
+  const targetOf = useTargets(queue);
+  const hasEndpoints = queue.service === 'webhooks' && queue.queue === 'deliveries';
+  return (
+    <section id="shares" tabIndex={-1}>
+      <div className="section-head">
+        <h2>Entries by {by}</h2>
+        {hasEndpoints && (
+          <span className="switch">
+            {(['account', 'endpoint'] as const).map((each) => (
+              <Link key={each} to="." search={{ by: each }} aria-current={each === by ? 'true' : undefined}>
+                by {each}
+              </Link>
+            ))}
+          </span>
+        )}
+      </div>
+      <DataTable
+        label={`Entries by ${by}`}
+        columns={shareColumns(queue, (part) => targetOf(part, names))}
+        rows={queue.top}
+        rowKey={({ account, endpoint = '' }) => `${account} ${endpoint}`}
+        empty="The queue is empty."
+      />
+      {queue.top.length === 100 && <p className="hint">The 100 deepest are shown.</p>}
+    </section>
+  );
+}
+
+function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => QueueTarget): Column<QueueShare>[] {
+  const isByEndpoint = queue.top.some(({ endpoint }) => endpoint !== undefined);
+  const numberColumn = (id: 'ready' | 'running' | 'waiting', header: string): Column<QueueShare> => ({
+    id,
+    header,
+    kind: 'number',
+    sortBy: (part) => part[id],
+    cell: (part) => (part[id] === 0 ? <span className="none">0</span> : count(part[id])),
+  });
+  const endpointColumn: Column<QueueShare> = {
+    id: 'endpoint',
+    header: 'Endpoint',
+    cell: ({ endpoint }) =>
+      endpoint ? (
+        <Link to="/endpoints" className="id" title={endpoint}>
+          {shortId(endpoint)}
+        </Link>
+      ) : (
+        <span className="none">–</span>
+      ),
+  };
+  const columns: Column<QueueShare>[] = [
+    { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
+    numberColumn('ready', 'Ready'),
+    numberColumn('running', 'Running'),
+    numberColumn('waiting', 'Waiting'),
+    {
+      id: 'dead',
+      header: 'Dead',
+      kind: 'number',
+      cell: ({ dead, account }) => (
+        <DeadCount service={queue.service} queue={queue.queue} account={account} value={dead} />
+      ),
+    },
+    { id: 'oldest', header: 'Oldest due', cell: ({ oldest_due_at }) => <Time at={oldest_due_at} /> },
+    {
+      id: 'error',
+      header: 'Last error',
+      kind: 'wide',
+      cell: ({ last_error, failing_since }) =>
+        last_error ? (
+          <>
+            <span className="error-text">{last_error}</span>{' '}
+            {failing_since && (
+              <>
+                since <Time at={failing_since} />
+              </>
+            )}
+          </>
+        ) : (
+          <span className="none">–</span>
+        ),
+    },
+    {
+      id: 'actions',
+      header: '',
+      kind: 'actions',
+      cell: (part) => <ShareActions queue={queue} part={part} target={targetOf(part)} />,
+    },
+  ];
+  return isByEndpoint ? columns.toSpliced(1, 0, endpointColumn) : columns;
+}
+
+function ShareActions({ queue, part, target }: { queue: QueueWithShares; part: QueueShare; target: QueueTarget }) {
+  const pause = queue.pauses.find(({ account, endpoint }) => account === part.account && endpoint === part.endpoint);
+  return (
+    <>
+      <Link to="/traces" search={{ account: part.account }}>
+        Traces
+      </Link>
+      {pause ? (
+        <ActionButton label={`Resume ${target.of}`} make={() => resumeAction(target, pause, part)}>
+          Resume
+        </ActionButton>
+      ) : (
+        <ActionButton label={`Pause ${target.of}`} make={() => pauseAction(target, part)}>
+          Pause
+        </ActionButton>
+      )}
+      <ActionButton label={`Retry ${target.of}`} make={() => retryAction(target, part)}>
+        Retry
+      </ActionButton>
+    </>
+  );
+}

@@ -1,0 +1,147 @@
+import type { QueuePause } from '@customer-platform/contracts/accounts';
+import { Link } from '@tanstack/react-router';
+import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
+import { depthOf, queueName } from '../queues.ts';
+import { ActionButton } from '../shared/action.tsx';
+import { count, shortId } from '../shared/format.ts';
+import { DepthLine } from '../shared/line.tsx';
+import { AccountLink, DeadCount, useAccountNames } from '../shared/links.tsx';
+import { Loading, useResource } from '../shared/lists.tsx';
+import { Facts, Page } from '../shared/page.tsx';
+import { type Column, DataTable } from '../shared/table.tsx';
+import { Time } from '../shared/time.tsx';
+import { type QueueWithShares, Shares, useTargets } from './queue-shares.tsx';
+import { Lag } from './queues.tsx';
+
+/** One queue, by account or by endpoint. */
+export function QueuePage({ service, queue, by }: { service: string; queue: string; by: 'account' | 'endpoint' }) {
+  const input = { params: { service, queue }, query: { by } };
+  const { data, isLoading, error } = useResource('GET /admin/queues/{service}/{queue}', input, 2_000);
+  const name = queueName({ service, queue });
+  const target = { service, queue, of: name };
+  const whole = data?.pauses.find((pause) => !pause.account && !pause.endpoint);
+  const actions = data && (
+    <>
+      {whole ? (
+        <ActionButton make={() => resumeAction(target, whole, data)}>Resume</ActionButton>
+      ) : (
+        <ActionButton make={() => pauseAction(target, data)}>Pause</ActionButton>
+      )}
+      <ActionButton make={() => retryAction(target, data)}>Retry failed</ActionButton>
+    </>
+  );
+  return (
+    <Page title={name} actions={actions}>
+      <Loading isLoading={isLoading} error={error} />
+      {data && (
+        <>
+          <QueueFacts queue={data} />
+          <DepthLine name={name} depth={depthOf(data)} isLarge />
+          <Pauses queue={data} />
+          <Shares queue={data} by={by} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function QueueFacts({ queue }: { queue: QueueWithShares }) {
+  const { service, queue: name } = queue;
+  return (
+    <Facts
+      facts={{
+        Ready: <ToShares value={queue.ready} />,
+        Running: <ToShares value={queue.running} />,
+        Waiting: <ToShares value={queue.waiting} />,
+        Dead: <DeadCount service={service} queue={name} value={queue.dead} />,
+        Lag: <Lag seconds={queue.lag_seconds} />,
+        'Oldest due': <Time at={queue.oldest_due_at} />,
+        'Last error': <LastError queue={queue} />,
+      }}
+    />
+  );
+}
+
+/** Number of entries of the queue, which leads to them below. */
+function ToShares({ value }: { value: number }) {
+  const show = () => {
+    const shares = document.getElementById('shares');
+    shares?.scrollIntoView();
+    shares?.focus();
+  };
+  return (
+    <button type="button" className="link" onClick={show}>
+      {count(value)}
+    </button>
+  );
+}
+
+function LastError({ queue: { last_error, last_error_at } }: { queue: QueueWithShares }) {
+  if (!last_error) return <span className="none">none</span>;
+  return (
+    <>
+      <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
+    </>
+  );
+}
+
+function Pauses({ queue }: { queue: QueueWithShares }) {
+  const names = useAccountNames();
+  const targetOf = useTargets(queue);
+  const columns: Column<QueuePause>[] = [
+    {
+      id: 'part',
+      header: 'Paused',
+      cell: ({ account, endpoint }) => {
+        if (endpoint)
+          return (
+            <span className="id" title={endpoint}>
+              {shortId(endpoint)}
+            </span>
+          );
+        return account ? <AccountLink id={account} /> : 'the whole queue';
+      },
+    },
+    { id: 'reason', header: 'Reason', kind: 'wide', cell: ({ reason }) => reason },
+    {
+      id: 'actor',
+      header: 'By',
+      cell: ({ actor }) => (
+        <Link to="/audit" search={{ actor }}>
+          {actor}
+        </Link>
+      ),
+    },
+    { id: 'at', header: 'Since', cell: ({ at }) => <Time at={at} /> },
+    {
+      id: 'actions',
+      header: '',
+      kind: 'actions',
+      cell: (pause) => {
+        const target = targetOf(pause, names);
+        const part = queue.top.find(
+          ({ account, endpoint }) => account === pause.account && endpoint === pause.endpoint,
+        );
+        const depth = pause.account || pause.endpoint ? part : queue;
+        return (
+          <ActionButton label={`Resume ${target.of}`} make={() => resumeAction(target, pause, depth)}>
+            Resume
+          </ActionButton>
+        );
+      },
+    },
+  ];
+  if (queue.pauses.length === 0) return null;
+  return (
+    <section>
+      <h2>Pauses</h2>
+      <DataTable
+        label="Pauses"
+        columns={columns}
+        rows={queue.pauses}
+        rowKey={({ account = '', endpoint = '' }) => `${account} ${endpoint}`}
+        empty=""
+      />
+    </section>
+  );
+}

@@ -1,0 +1,110 @@
+import type { Queue } from '@customer-platform/contracts/accounts';
+import { depthOf, maxLagSeconds, queueName, useQueues } from '../queues.ts';
+import { duration } from '../shared/format.ts';
+import { Gone } from '../shared/gone.tsx';
+import { DepthLine } from '../shared/line.tsx';
+import { DeadCount, QueueCount, QueueLink } from '../shared/links.tsx';
+import { Loading } from '../shared/lists.tsx';
+import { Page } from '../shared/page.tsx';
+import { type Column, DataTable } from '../shared/table.tsx';
+import { Time } from '../shared/time.tsx';
+
+const columns: Column<Queue>[] = [
+  {
+    id: 'queue',
+    header: 'Queue',
+    sortBy: queueName,
+    cell: (queue) => (
+      <>
+        <QueueLink {...queue} /> <PauseTag queue={queue} />
+      </>
+    ),
+  },
+  {
+    id: 'depth',
+    header: 'Last hour',
+    cell: (queue) => <DepthLine name={queueName(queue)} depth={depthOf(queue)} />,
+  },
+  {
+    id: 'ready',
+    header: 'Ready',
+    kind: 'number',
+    sortBy: (queue) => queue.ready,
+    cell: (queue) => <QueueCount {...queue} value={queue.ready} />,
+  },
+  {
+    id: 'running',
+    header: 'Running',
+    kind: 'number',
+    sortBy: (queue) => queue.running,
+    cell: (queue) => <QueueCount {...queue} value={queue.running} />,
+  },
+  {
+    id: 'waiting',
+    header: 'Waiting',
+    kind: 'number',
+    sortBy: (queue) => queue.waiting,
+    cell: (queue) => <QueueCount {...queue} value={queue.waiting} />,
+  },
+  {
+    id: 'dead',
+    header: 'Dead',
+    kind: 'number',
+    sortBy: (queue) => queue.dead,
+    cell: (queue) => <DeadCount service={queue.service} queue={queue.queue} value={queue.dead} />,
+  },
+  {
+    id: 'lag',
+    header: 'Lag',
+    kind: 'number',
+    sortBy: (queue) => queue.lag_seconds,
+    cell: (queue) => <Lag seconds={queue.lag_seconds} />,
+  },
+  {
+    id: 'error',
+    header: 'Last error',
+    kind: 'wide',
+    cell: ({ last_error, last_error_at }) =>
+      last_error ? (
+        <>
+          <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
+        </>
+      ) : (
+        <span className="none">–</span>
+      ),
+  },
+];
+
+/** Every queue of every service, live. */
+export function QueuesPage() {
+  const { data, isLoading, error } = useQueues();
+  return (
+    <Page title="Queues">
+      <Loading isLoading={isLoading} error={data ? null : error} />
+      {data && (
+        <>
+          <Gone services={data.gone} />
+          <DataTable
+            label="Queues"
+            columns={columns}
+            rows={data.data}
+            rowKey={queueName}
+            empty="No service replied."
+            rowClass={(queue) => (queue.lag_seconds > maxLagSeconds ? 'late' : undefined)}
+          />
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** Age of the oldest due entry. */
+export function Lag({ seconds }: { seconds: number }) {
+  if (seconds < 1) return <span className="none">0 s</span>;
+  return <span className={seconds > maxLagSeconds ? 'bad' : undefined}>{duration(seconds)}</span>;
+}
+
+function PauseTag({ queue }: { queue: Queue }) {
+  if (queue.paused) return <span className="tag warn">paused</span>;
+  return queue.pauses.length > 0 ? <span className="tag warn">partly paused</span> : null;
+}

@@ -1,0 +1,97 @@
+import type { LiveProcess } from '@customer-platform/contracts/accounts';
+import { bytes, count, duration, milliseconds } from '../shared/format.ts';
+import { Gone } from '../shared/gone.tsx';
+import { Loading, useResource } from '../shared/lists.tsx';
+import { Page } from '../shared/page.tsx';
+import { type Column, DataTable } from '../shared/table.tsx';
+import { exactTime, useNow } from '../shared/time.tsx';
+
+/** Delay of the event loop that a request notices, in milliseconds. */
+const longLagMs = 200;
+
+const columns: Column<LiveProcess>[] = [
+  {
+    id: 'service',
+    header: 'Service',
+    sortBy: ({ service }) => service,
+    cell: ({ service, waiting_for }) => (
+      <>
+        {service} {waiting_for && <span className="tag bad">waits for {waiting_for}</span>}
+      </>
+    ),
+  },
+  { id: 'instance', header: 'Instance', cell: ({ instance }) => <span className="id">{instance}</span> },
+  { id: 'host', header: 'Host', cell: ({ host }) => host },
+  { id: 'version', header: 'Version', cell: ({ version }) => version },
+  {
+    id: 'up',
+    header: 'Up',
+    kind: 'number',
+    sortBy: ({ started_at }) => -Date.parse(started_at),
+    cell: ({ started_at }) => <Uptime since={started_at} />,
+  },
+  {
+    id: 'requests',
+    header: 'In flight',
+    kind: 'number',
+    sortBy: ({ in_flight }) => in_flight,
+    cell: ({ in_flight }) => count(in_flight),
+  },
+  {
+    id: 'loop',
+    header: 'Loop lag',
+    kind: 'number',
+    sortBy: (process) => process.event_loop_lag_ms,
+    cell: ({ event_loop_lag_ms: lag }) => (
+      <span className={lag > longLagMs ? 'warn-text' : undefined}>{milliseconds(lag)}</span>
+    ),
+  },
+  {
+    id: 'memory',
+    header: 'Memory',
+    kind: 'number',
+    sortBy: (process) => process.memory_bytes,
+    cell: ({ memory_bytes }) => bytes(memory_bytes),
+  },
+  {
+    id: 'pool',
+    header: 'Connections',
+    kind: 'number',
+    sortBy: ({ pool }) => pool.used,
+    cell: ({ pool }) => (
+      <>
+        {count(pool.used)} of {count(pool.size)}
+        {pool.waiting > 0 && <span className="bad">, {count(pool.waiting)} waiting</span>}
+      </>
+    ),
+  },
+  { id: 'migrations', header: 'Schema', kind: 'wide', cell: ({ migrations }) => <code>{migrations}</code> },
+];
+
+/** Every live process, and services of which none is. */
+export function ServicesPage() {
+  const { data, isLoading, error } = useResource('GET /admin/services', {}, 2_000);
+  return (
+    <Page title="Services">
+      <Loading isLoading={isLoading} error={error} />
+      {data && (
+        <>
+          <Gone services={data.gone} />
+          <DataTable
+            label="Live processes"
+            columns={columns}
+            rows={data.data}
+            rowKey={({ instance }) => instance}
+            empty="No process replied."
+            rowClass={({ waiting_for }) => (waiting_for ? 'late' : undefined)}
+          />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Uptime({ since }: { since: string }) {
+  const seconds = (useNow() - Date.parse(since)) / 1_000;
+  return <span title={`Since ${exactTime(since)}`}>{duration(seconds)}</span>;
+}

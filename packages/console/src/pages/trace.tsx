@@ -1,0 +1,104 @@
+import { useMemo, useState } from 'react';
+import { count, milliseconds } from '../shared/format.ts';
+import { AccountLink } from '../shared/links.tsx';
+import { Loading, useResource } from '../shared/lists.tsx';
+import { codes, Facts, Page } from '../shared/page.tsx';
+import { Time } from '../shared/time.tsx';
+import { maxSpans, type Span, type Waterfall, waterfallOf } from '../traces/otlp.ts';
+
+/** One trace as a waterfall: spans below their parents, each with its time as a bar. */
+export function TracePage({ id }: { id: string }) {
+  const { data, isLoading, error } = useResource('GET /admin/traces/{trace_id}', { params: { trace_id: id } });
+  const waterfall = useMemo(() => (data ? waterfallOf(data) : undefined), [data]);
+  const first = waterfall?.spans[0];
+  return (
+    <Page title={first ? `Trace of ${attributeOf(first, 'platform.operation') ?? first.name}` : 'Trace'}>
+      <Loading isLoading={isLoading} error={error} />
+      {waterfall && first && (
+        <>
+          <Facts
+            facts={{
+              Started: <Time at={new Date(waterfall.startedAt).toISOString()} />,
+              Duration: milliseconds(waterfall.duration),
+              Spans: count(waterfall.spans.length),
+              Errors: count(waterfall.spans.filter(({ isError }) => isError).length),
+              Account: <AccountLink id={attributeOf(first, 'platform.account')} />,
+              Id: <code>{id}</code>,
+            }}
+          />
+          <Legend services={waterfall.services} />
+          <Bars waterfall={waterfall} />
+          {waterfall.spans.length === maxSpans && <p className="hint">The first {count(maxSpans)} spans are shown.</p>}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function attributeOf({ attributes }: Span, name: string): string | undefined {
+  return attributes.find(([each]) => each === name)?.[1];
+}
+
+/** Class of a service's colour: eight, by the order in which the trace has them. */
+function colourOf(services: string[], service: string): string {
+  return `service-${services.indexOf(service) % 8}`;
+}
+
+function Legend({ services }: { services: string[] }) {
+  return (
+    <ul className="legend" aria-label="Services">
+      {services.map((service) => (
+        <li key={service}>
+          <span className={`swatch ${colourOf(services, service)}`} /> {service}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Bars({ waterfall: { spans, duration, services } }: { waterfall: Waterfall }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const total = Math.max(duration, 0.001);
+  return (
+    <ol className="waterfall" aria-label="Spans">
+      {spans.map((span) => {
+        const isChosen = span.id === chosen;
+        return (
+          <li key={span.id}>
+            <button type="button" aria-expanded={isChosen} onClick={() => setChosen(isChosen ? null : span.id)}>
+              <span className="name" style={{ paddingInlineStart: `${Math.min(span.depth, 12) * 12}px` }}>
+                <span className={`swatch ${colourOf(services, span.service)}`} />
+                <span className="service">{span.service}</span> {span.name}
+                {span.isError && <span className="tag bad">error</span>}
+              </span>
+              <span className="track">
+                <span
+                  className={`bar ${colourOf(services, span.service)}${span.isError ? ' error' : ''}`}
+                  style={{ left: `${(span.start / total) * 100}%`, width: `${(span.duration / total) * 100}%` }}
+                />
+              </span>
+              <span className="took">{milliseconds(span.duration)}</span>
+            </button>
+            {isChosen && <SpanFacts span={span} />}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function SpanFacts({ span }: { span: Span }) {
+  const { service, kind, start, duration, error, attributes } = span;
+  return (
+    <Facts
+      facts={{
+        service: service,
+        kind: kind,
+        'starts at': `+${milliseconds(start)}`,
+        took: milliseconds(duration),
+        error: error ?? 'none',
+        ...codes(attributes),
+      }}
+    />
+  );
+}

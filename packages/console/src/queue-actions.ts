@@ -1,0 +1,71 @@
+import type { QueuePause } from '@customer-platform/contracts/accounts';
+import { call } from './api.ts';
+import { type Action, reasonField } from './shared/action.tsx';
+import { countOf } from './shared/format.ts';
+
+/** A queue, or what of it belongs to an account or one of its endpoints; `of` says so in words. */
+export interface QueueTarget {
+  service: string;
+  queue: string;
+  account?: string | undefined;
+  endpoint?: string | undefined;
+  of: string;
+}
+
+/** Entries of a target, as far as they are known. */
+export interface TargetDepth {
+  ready: number;
+  running: number;
+  waiting: number;
+}
+
+function inputOf({ service, queue, account, endpoint }: QueueTarget) {
+  const part = { ...(account ? { account } : {}), ...(endpoint ? { endpoint } : {}) };
+  return { params: { service, queue }, part };
+}
+
+/** Holds a target back. */
+export function pauseAction(target: QueueTarget, depth: TargetDepth): Action {
+  const { params, part } = inputOf(target);
+  const { ready, running, waiting } = depth;
+  return {
+    title: `Pause ${target.of}`,
+    confirm: 'Pause',
+    touches: `Holds back ${countOf(ready + waiting, 'entry', 'entries')} and whatever is added (${ready} ready, ${waiting} waiting). ${countOf(running, 'running entry ends', 'running entries end')} as usual. Nothing fails or is lost; what is due ages until it is resumed.`,
+    fields: [reasonField],
+    run: async (values) => {
+      const body = { ...part, reason: String(values.get('reason')) };
+      await call('POST /admin/queues/{service}/{queue}/pause', { params, body });
+      return `Paused ${target.of}. Every process holds it back within 1 s.`;
+    },
+  };
+}
+
+/** Lifts a pause: exactly the one of this account and endpoint. */
+export function resumeAction(target: QueueTarget, pause: QueuePause, depth: TargetDepth | undefined): Action {
+  const { params, part } = inputOf(target);
+  const released = depth ? `${countOf(depth.ready + depth.waiting, 'entry', 'entries')} can run again. ` : '';
+  return {
+    title: `Resume ${target.of}`,
+    confirm: 'Resume',
+    touches: `${released}Lifts the pause that ${pause.actor} made: “${pause.reason}”. Other pauses of this queue stay.`,
+    run: async () => {
+      await call('POST /admin/queues/{service}/{queue}/resume', { params, body: part });
+      return `Resumed ${target.of}. Every process takes it up within 1 s.`;
+    },
+  };
+}
+
+/** Makes what waits after a failure due now. */
+export function retryAction(target: QueueTarget, { waiting }: TargetDepth): Action {
+  const { params, part } = inputOf(target);
+  return {
+    title: `Retry ${target.of}`,
+    confirm: 'Retry now',
+    touches: `Of ${countOf(waiting, 'waiting entry', 'waiting entries')}, those that wait after a failure become due now and run at the usual pace. Entries that wait for their time stay as they are.`,
+    run: async () => {
+      const { matched } = await call('POST /admin/queues/{service}/{queue}/retry', { params, body: part });
+      return `${countOf(matched, 'entry is', 'entries are')} due now.`;
+    },
+  };
+}

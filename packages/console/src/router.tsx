@@ -1,0 +1,122 @@
+import { createHashHistory, createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import { Frame } from './frame.tsx';
+import { AccountPage } from './pages/account.tsx';
+import { AccountsPage } from './pages/accounts.tsx';
+import { AddressesPage } from './pages/addresses.tsx';
+import { AttentionPage } from './pages/attention.tsx';
+import { AuditPage } from './pages/audit.tsx';
+import { DeadEventPage } from './pages/dead-event.tsx';
+import { DeadEventsPage } from './pages/dead-events.tsx';
+import { EndpointsPage } from './pages/endpoints.tsx';
+import { EventsPage } from './pages/events.tsx';
+import { QueuePage } from './pages/queue.tsx';
+import { QueuesPage } from './pages/queues.tsx';
+import { ServicesPage } from './pages/services.tsx';
+import { TracePage } from './pages/trace.tsx';
+import { TracesPage } from './pages/traces.tsx';
+import { Page } from './shared/page.tsx';
+
+type Search = Record<string, unknown>;
+
+/** Returns a function that takes these fields from an address as texts, and nothing else. */
+function texts<Name extends string>(...names: Name[]) {
+  return (search: Search): { [Key in Name]?: string | undefined } => {
+    const given = names.filter((name) => typeof search[name] === 'string' && search[name] !== '');
+    return Object.fromEntries(given.map((name) => [name, search[name]])) as { [Key in Name]?: string };
+  };
+}
+
+const root = createRootRoute({ component: Frame, notFoundComponent: UnknownPage });
+const at = <Path extends string>(path: Path, component: () => React.ReactNode) =>
+  createRoute({ getParentRoute: () => root, path, component });
+
+export const queueRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/queues/$service/$queue',
+  validateSearch: (search: Search) => ({ by: search.by === 'endpoint' ? ('endpoint' as const) : ('account' as const) }),
+  component: () => <QueuePage {...queueRoute.useParams()} {...queueRoute.useSearch()} />,
+});
+const deadRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/dead',
+  validateSearch: texts('service', 'queue', 'account'),
+  component: () => <DeadEventsPage filters={deadRoute.useSearch()} />,
+});
+const deadEventRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/dead/$id',
+  component: () => <DeadEventPage id={deadEventRoute.useParams().id} />,
+});
+const endpointsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/endpoints',
+  validateSearch: texts('failing'),
+  component: () => <EndpointsPage filters={endpointsRoute.useSearch()} />,
+});
+const accountRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/accounts/$id',
+  component: () => <AccountPage id={accountRoute.useParams().id} />,
+});
+const auditRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  validateSearch: texts('account', 'actor'),
+  component: () => <AuditPage filters={auditRoute.useSearch()} />,
+});
+const tracesRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/traces',
+  validateSearch: texts('account', 'operation', 'status', 'min_duration_ms'),
+  component: () => <TracesPage filters={tracesRoute.useSearch()} />,
+});
+const traceRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/traces/$id',
+  component: () => <TracePage id={traceRoute.useParams().id} />,
+});
+
+const routeTree = root.addChildren([
+  at('/', AttentionPage),
+  at('/queues', QueuesPage),
+  queueRoute,
+  deadRoute,
+  deadEventRoute,
+  endpointsRoute,
+  at('/accounts', AccountsPage),
+  accountRoute,
+  at('/services', ServicesPage),
+  at('/addresses', AddressesPage),
+  auditRoute,
+  tracesRoute,
+  traceRoute,
+  at('/events', EventsPage),
+]);
+
+/** The pages by the address's hash: the control plane's own paths stay as they are. */
+export const router = createRouter({
+  routeTree,
+  history: createHashHistory(),
+  scrollRestoration: true,
+  // Texts in the address stay texts: an id of digits is none the less an id.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+    const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    return text === '' ? '' : `?${text}`;
+  },
+});
+
+function UnknownPage() {
+  return (
+    <Page title="No such page">
+      <p className="empty">The address names no page of the console.</p>
+    </Page>
+  );
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Scope } from '@customer-platform/contracts/core';
+
+/** Every scope in the contract's order: its list as a value would bring its schemas along. */
+const all: Record<Scope, true> = {
+  'calendar:read': true,
+  'calendar:write': true,
+  'agents:read': true,
+  'agents:write': true,
+  'agents.plans:write': true,
+  'agents.knowledge:read': true,
+  'agents.knowledge:write': true,
+  'cdp.contacts:read': true,
+  'cdp.contacts:write': true,
+  'cdp.events:write': true,
+  'cdp.audiences:read': true,
+  'cdp.audiences:write': true,
+  'catalogue.products:read': true,
+  'catalogue.products:write': true,
+  'catalogue.orders:read': true,
+  'catalogue.orders:write': true,
+  'crm.deals:read': true,
+  'crm.deals:write': true,
+  'messages:read': true,
+  'messages:write': true,
+  'webhooks:read': true,
+  'webhooks:write': true,
+};
+
+/** Scopes to choose from, `*` for every one first. */
+export const scopes = ['*', ...Object.keys(all)];

@@ -1,0 +1,66 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { call } from '../api.ts';
+import { count, shortId } from './format.ts';
+
+/** Names of accounts and their sandboxes by id: of the newest 100, enough to recognise one in most lists. */
+export function useAccountNames(): Map<string, string> {
+  const { data } = useQuery({
+    queryKey: ['account names'],
+    queryFn: ({ signal }) => call('GET /admin/accounts', { query: { limit: 100 }, signal }),
+    staleTime: 60_000,
+  });
+  return useMemo(() => {
+    const names = new Map<string, string>();
+    for (const account of data?.data ?? []) {
+      names.set(account.id, account.name);
+      if (account.sandbox_id) names.set(account.sandbox_id, `${account.name} (sandbox)`);
+    }
+    return names;
+  }, [data]);
+}
+
+/** An account by its name, or by the end of its id; a dash where there is none. */
+export function AccountLink({ id }: { id: string | undefined }) {
+  const names = useAccountNames();
+  if (!id) return <span className="none">–</span>;
+  const name = names.get(id);
+  return (
+    <Link to="/accounts/$id" params={{ id }} title={id} className={name ? undefined : 'id'}>
+      {name ?? shortId(id)}
+    </Link>
+  );
+}
+
+/** A queue by its service and name. */
+export function QueueLink({ service, queue }: { service: string; queue: string }) {
+  return (
+    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
+      <span className="service">{service}/</span>
+      <wbr />
+      {queue}
+    </Link>
+  );
+}
+
+/** Number of entries of a queue, which leads to them; a zero stands back. */
+export function QueueCount({ service, queue, value }: { service: string; queue: string; value: number }) {
+  if (value === 0) return <span className="none">0</span>;
+  return (
+    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
+      {count(value)}
+    </Link>
+  );
+}
+
+/** Number of dead events of a queue, which leads to them; a zero stands back. */
+export function DeadCount(props: { service: string; queue: string; account?: string; value: number }) {
+  const { service, queue, account, value } = props;
+  if (value === 0) return <span className="none">0</span>;
+  return (
+    <Link to="/dead" search={{ service, queue, account }} className="bad">
+      {count(value)}
+    </Link>
+  );
+}

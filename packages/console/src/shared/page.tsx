@@ -1,0 +1,36 @@
+import { type ReactNode, useEffect } from 'react';
+
+/** A page: its heading, what can be done with all of it, and its content. */
+export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} – Console`;
+  }, [title]);
+  return (
+    <>
+      <header className="page-head">
+        <h1>{title}</h1>
+        {actions && <div className="actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}
+
+/** Facts about one thing, by name. */
+export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
+  return (
+    <dl className="facts">
+      {Object.entries(facts).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Returns facts whose values are shown exactly as they are. */
+export function codes(entries: [name: string, value: string][]): Record<string, ReactNode> {
+  return Object.fromEntries(entries.map(([name, value]) => [name, <code key={name}>{value}</code>]));
+}

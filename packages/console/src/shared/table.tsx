@@ -1,0 +1,87 @@
+import {
+  type ColumnDef,
+  createSortedRowModel,
+  rowSortingFeature,
+  sortFn_alphanumeric,
+  sortFn_basic,
+  tableFeatures,
+  useTable,
+} from '@tanstack/react-table';
+import { type ReactNode, useMemo } from 'react';
+
+/** A column of a table. With `sortBy` its header sorts the rows that are loaded. */
+export interface Column<Row> {
+  id: string;
+  header: string;
+  cell: (row: Row) => ReactNode;
+  sortBy?: (row: Row) => string | number;
+  /** Numbers are aligned to the right; a wide cell takes what space there is. */
+  kind?: 'number' | 'wide' | 'actions';
+}
+
+const features = tableFeatures({
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+  sortFns: { alphanumeric: sortFn_alphanumeric, basic: sortFn_basic },
+});
+
+function definitionOf<Row extends object>(column: Column<Row>): ColumnDef<typeof features, Row> {
+  const { id, header, sortBy } = column;
+  if (!sortBy) return { id, header, enableSorting: false };
+  return { id, header, accessorFn: sortBy, sortFn: 'basic', sortDescFirst: column.kind === 'number' };
+}
+
+const ariaSort = { asc: 'ascending', desc: 'descending' } as const;
+
+/**
+ * A table of rows, each under the key that `rowKey` returns. On narrow screens each row is a card, its cells under
+ * their headers. `empty` is shown where there are no rows.
+ */
+export function DataTable<Row extends object>(props: {
+  label: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  rowKey: (row: Row) => string;
+  empty: ReactNode;
+  rowClass?: (row: Row) => string | undefined;
+}) {
+  const { label, columns, rows, rowKey, empty, rowClass } = props;
+  const definitions = useMemo(() => columns.map(definitionOf), [columns]);
+  const table = useTable({ features, columns: definitions, data: rows, getRowId: rowKey });
+  if (rows.length === 0) return <p className="empty">{empty}</p>;
+  return (
+    <table className="data" aria-label={label}>
+      <thead>
+        <tr>
+          {table.getFlatHeaders().map(({ id, column }, index) => {
+            const sorted = column.getIsSorted();
+            const { header, kind } = columns[index]!;
+            return (
+              <th key={id} scope="col" className={kind} aria-sort={sorted ? ariaSort[sorted] : undefined}>
+                {column.getCanSort() ? (
+                  <button type="button" onClick={column.getToggleSortingHandler()}>
+                    {header}
+                    <span aria-hidden="true">{sorted ? (sorted === 'asc' ? ' ↑' : ' ↓') : ''}</span>
+                  </button>
+                ) : (
+                  header || <span className="hidden">Actions</span>
+                )}
+              </th>
+            );
+          })}
+        </tr>
+      </thead>
+      <tbody>
+        {table.getRowModel().rows.map((row) => (
+          <tr key={row.id} className={rowClass?.(row.original)}>
+            {columns.map((column) => (
+              <td key={column.id} className={column.kind} data-label={column.header}>
+                {column.cell(row.original)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

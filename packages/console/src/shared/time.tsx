@@ -1,0 +1,45 @@
+import { useSyncExternalStore } from 'react';
+import { relativeTime } from './format.ts';
+
+/** Time by which the page goes, renewed each second for all who show it. */
+let now = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const each of listeners) each();
+  }, 1_000);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** The current time in milliseconds, renewed each second. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now);
+}
+
+/** Returns a time to the second in the browser's zone, with its offset. */
+export function exactTime(at: string | number): string {
+  return new Date(at).toLocaleString('en-GB', {
+    dateStyle: 'medium',
+    timeStyle: 'long',
+  });
+}
+
+/** A time relative to now, with the exact one as its title; a dash where there is none. */
+export function Time({ at }: { at: string | null | undefined }) {
+  const current = useNow();
+  if (!at) return <span className="none">–</span>;
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {relativeTime(Date.parse(at), current)}
+    </time>
+  );
+}

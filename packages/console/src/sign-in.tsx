@@ -1,0 +1,43 @@
+import { type FormEvent, useState } from 'react';
+import { startSession, useSession } from './session.ts';
+
+/** Form for the admin token, with the refusal of the last one. */
+export function SignIn() {
+  const { message } = useSession();
+  const [token, setToken] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (token.trim() !== '') startSession(token.trim());
+  };
+  return (
+    <main className="sign-in">
+      <form onSubmit={submit}>
+        <h1>Console</h1>
+        {message && (
+          <p className="notice bad" role="alert">
+            {message}
+          </p>
+        )}
+        <label htmlFor="token">Admin token</label>
+        <input
+          id="token"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          required
+          // biome-ignore lint/a11y/noAutofocus: the form is all there is on the page
+          autoFocus
+          value={token}
+          onChange={(event) => setToken(event.target.value)}
+        />
+        <p className="hint">
+          One of <code>ADMIN_TOKENS</code>, or <code>ADMIN_TOKEN</code>; <code>npm start</code> writes it to{' '}
+          <code>.platform/demo.json</code>. It is kept for this tab only.
+        </p>
+        <button type="submit" className="primary">
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

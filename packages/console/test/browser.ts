@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import chromium from '@sparticuz/chromium';
+import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core';
+
+/** A headless browser that reaches this machine alone. */
+export interface TestBrowser {
+  /** Opens a page of a new session; `path` is the console's, such as `/queues`. Without `token` nobody is signed in. */
+  open(url: string, options?: PageOptions): Promise<Page>;
+  close(): Promise<void>;
+}
+
+export interface PageOptions {
+  path?: string;
+  token?: string;
+  scheme?: 'light' | 'dark';
+  width?: number;
+}
+
+/** Deadline of every wait in a page, in milliseconds. */
+const waitMs = 15_000;
+
+/** Starts the browser that a package brings, so that the tests need none on the machine. */
+export async function startBrowser(): Promise<TestBrowser> {
+  const profile = await mkdtemp(join(tmpdir(), 'console-browser-'));
+  const browser: Browser = await launcher.launch({
+    executablePath: await chromium.executablePath(),
+    // As root the browser's sandbox cannot start; what it loads is ours.
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', `--disk-cache-dir=${profile}`],
+    timeout: 60_000,
+  });
+  const contexts: BrowserContext[] = [];
+  return {
+    async open(url, { path = '/', token, scheme = 'light', width = 1280 } = {}) {
+      const context = await browser.newContext({
+        baseURL: url,
+        colorScheme: scheme,
+        viewport: { width, height: 800 },
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+      });
+      contexts.push(context);
+      context.setDefaultTimeout(waitMs);
+      if (token !== undefined) {
+        const script = `sessionStorage.getItem('console.token') ?? sessionStorage.setItem('console.token', ${JSON.stringify(token)});`;
+        await context.addInitScript(script);
+      }
+      const page = await context.newPage();
+      await page.goto(`/#${path}`);
+      return page;
+    },
+    async close() {
+      await Promise.all(contexts.map((context) => context.close()));
+      await browser.close();
+      await rm(profile, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import type { adminOperations } from '@customer-platform/contracts/accounts';
+import type { z } from 'zod';
+
+type Operations = typeof adminOperations;
+type Responding = {
+  [Key in keyof Operations]: Operations[Key] extends { response: z.ZodType } ? Key : never;
+}[keyof Operations];
+type Shape<Key extends Responding> = z.input<Operations[Key]['response']>;
+type Item<Key extends Responding> = Shape<Key> extends { data: (infer Each)[] } ? Each : never;
+
+/** Returns an id: version 7, as the platform's are, ending in `number`. */
+export function id(number: number): string {
+  return `0198a1b2-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
+}
+
+const now = Date.now();
+/** Returns the time so many seconds ago. */
+const ago = (seconds: number) => new Date(now - seconds * 1_000).toISOString();
+
+const idle = { ready: 0, running: 0, waiting: 0, dead: 0, lag_seconds: 0, paused: false, pauses: [] };
+const names: [service: Item<'listQueues'>['service'], queues: string[]][] = [
+  ['gateway', ['outbox']],
+  ['calendar', ['outbox', 'calendar-contacts', 'reminders']],
+  ['agents', ['outbox', 'agents-messages', 'planning', 'steps', 'readings']],
+  ['cdp', ['outbox', 'audiences', 'duplicates', 'cdp-activity']],
+  ['catalogue', ['outbox', 'handovers']],
+  ['crm', ['outbox', 'crm-contacts']],
+  ['webhooks', ['outbox', 'webhooks-events', 'deliveries', 'replays']],
+];
+
+export const northwind = id(1);
+export const contoso = id(2);
+export const failingEndpoint = id(31);
+
+/** Queues, some with work: deliveries fail for one endpoint, and contacts of the calendar hold dead events. */
+export function queues(): Item<'listQueues'>[] {
+  const busy: Record<string, Partial<Item<'listQueues'>>> = {
+    'webhooks/deliveries': {
+      ready: 1_204,
+      running: 16,
+      waiting: 3_310,
+      lag_seconds: 252,
+      oldest_due_at: ago(252),
+      last_error: 'HTTP 503 from https://hooks.northwind.example/customer-platform',
+      last_error_at: ago(3),
+    },
+    'calendar/calendar-contacts': { dead: 2, last_error: 'contact has no phone number', last_error_at: ago(5_400) },
+    'agents/planning': { running: 3, ready: 4, lag_seconds: 2, oldest_due_at: ago(2) },
+    'calendar/reminders': { waiting: 18_442, oldest_due_at: new Date(now + 600_000).toISOString() },
+    'cdp/audiences': { waiting: 12, running: 1 },
+  };
+  return names.flatMap(([service, list]) =>
+    list.map((queue) => ({ service, queue, ...idle, ...busy[`${service}/${queue}`] })),
+  );
+}
+
+/** Parts of the deliveries' queue. */
+export function shares(by: string): Item<'listQueues'> extends never ? never : Shape<'getQueue'>['top'] {
+  const error = 'HTTP 503 from https://hooks.northwind.example/customer-platform';
+  const parts = [
+    {
+      account: northwind,
+      endpoint: failingEndpoint,
+      ready: 1_190,
+      running: 8,
+      waiting: 3_310,
+      dead: 0,
+      oldest_due_at: ago(252),
+      last_error: error,
+      failing_since: ago(9_000),
+    },
+    { account: contoso, endpoint: id(32), ready: 14, running: 8, waiting: 0, dead: 0, oldest_due_at: ago(1) },
+  ];
+  if (by === 'endpoint') return parts;
+  return parts.map(({ endpoint: _endpoint, failing_since: _since, ...part }) => part);
+}
+
+const event = {
+  id: id(7),
+  type: 'contact.updated',
+  account_id: northwind,
+  occurred_at: ago(7_000),
+  data: { contact: { id: id(8), name: 'Zoë Müller', phone: null } },
+};
+
+/** Dead events: one as JSON, one that is not UTF-8. */
+export function deadEvents(): Shape<'getDeadEvent'>[] {
+  const texts = [Buffer.from(JSON.stringify(event)), Buffer.from([0xff, 0xfe, 0x00, 0x10, 0x43, 0x6f, 0x6e, 0x74])];
+  return texts.map((bytes, index) => ({
+    id: id(40 + index),
+    service: 'calendar' as const,
+    queue: 'calendar-contacts',
+    subject: 'platform.events.cdp.contact.updated',
+    ...(index === 0 ? { account: northwind, kind: 'contact.updated' } : {}),
+    reason: index === 0 ? 'contact has no phone number' : 'the message is not JSON',
+    tries: index === 0 ? 10 : 1,
+    size_bytes: bytes.length,
+    first_at: ago(9_000),
+    dead_at: ago(5_400 + index),
+    bytes: bytes.toString('base64'),
+    text: index === 0 ? bytes.toString() : null,
+    headers: { 'Nats-Msg-Id': id(7), traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
+  }));
+}
+
+/** Endpoints of two accounts; one fails. */
+export function endpoints(): Item<'listEndpoints'>[] {
+  return [
+    {
+      id: failingEndpoint,
+      account: northwind,
+      url: 'https://hooks.northwind.example/customer-platform',
+      active: true,
+      paused: false,
+      failing_since: ago(9_000),
+      pending: 4_508,
+      last_error: 'HTTP 503',
+      last_error_at: ago(3),
+    },
+    {
+      id: id(32),
+      account: contoso,
+      url: 'https://contoso.example/hooks/orders',
+      active: true,
+      paused: false,
+      pending: 22,
+    },
+    {
+      id: id(33),
+      account: contoso,
+      url: 'https://old.contoso.example/hook',
+      active: false,
+      paused: false,
+      disabled_reason: 'only failed for 5 days',
+      pending: 0,
+    },
+  ];
+}
+
+/** An account with its settings. */
+export function account(accountId: string, name: string): Item<'listAccounts'> {
+  const modules = ['calendar', 'agents', 'cdp', 'catalogue', 'crm'] as const;
+  const on = { on: true };
+  return {
+    id: accountId,
+    name,
+    status: 'active',
+    timezone: 'Europe/Berlin',
+    country: 'DE',
+    language: 'en',
+    currency: 'EUR',
+    plan: { name: 'Business', api: true, modules: [...modules] },
+    modules: { calendar: on, agents: { on: false }, cdp: on, catalogue: on, crm: on },
+    rate_limit: { per_minute: 600, burst: 100 },
+    sandbox_id: accountId.replace('8000', '8001'),
+    created_at: ago(2_600_000),
+    updated_at: ago(86_400),
+  };
+}
+
+/** A key as lists show it. */
+export function key(number: number, name: string, mode: 'live' | 'test', scopes: string[]): Item<'listKeys'> {
+  return {
+    id: id(number),
+    name,
+    mode,
+    scopes,
+    allowed_addresses: [],
+    rate_limit: null,
+    last4: 'x7Qa',
+    created_at: ago(1_000_000),
+    last_used_at: ago(40),
+    expires_at: null,
+    revoked_at: null,
+  };
+}
+
+export const members: Item<'listMembers'>[] = [
+  { id: id(60), name: 'Ada Lovelace', email: 'ada@northwind.example', active: true },
+  { id: id(61), name: 'Sam Field', email: 'sam@northwind.example', active: false },
+];
+
+/** Live processes: messaging has none. */
+export function processes(): Item<'listServices'>[] {
+  return names.map(([service], index) => ({
+    service,
+    instance: `${service}-${(0x5f3a + index).toString(16)}`,
+    version: '1.0.0',
+    started_at: ago(86_400 * (index + 1)),
+    host: `node-${(index % 3) + 1}`,
+    in_flight: index === 0 ? 31 : index,
+    event_loop_lag_ms: index === 2 ? 412 : 3.4,
+    memory_bytes: 143_000_000 + index * 9_100_000,
+    pool: { size: 10, used: index === 6 ? 10 : 2, waiting: index === 6 ? 4 : 0 },
+    migrations: `000${index + 2}_queues.sql`,
+    ...(service === 'crm' ? { waiting_for: 'Redis' } : {}),
+  }));
+}
+
+export const addresses = (): Item<'listAddresses'>[] => [
+  { address: '203.0.113.77', invalid_keys: 48, blocked_until: new Date(now + 45_000).toISOString(), shared: false },
+  { address: '2001:db8:0:1::/64', invalid_keys: 21, blocked_until: new Date(now + 12_000).toISOString(), shared: true },
+];
+
+export const audit: Item<'listAudit'>[] = [
+  {
+    id: id(70),
+    at: ago(300),
+    actor: 'anna',
+    action: 'queues.pause',
+    target: 'webhooks/deliveries',
+    account: northwind,
+    after: { account: northwind, reason: 'their server is down' },
+  },
+  {
+    id: id(71),
+    at: ago(4_000),
+    actor: 'ben',
+    action: 'accounts.update',
+    target: `accounts/${contoso}`,
+    account: contoso,
+    before: { status: 'suspended' },
+    after: { status: 'active' },
+  },
+  { id: id(72), at: ago(9_000), actor: 'anna', action: 'addresses.unblock', target: 'addresses/198.51.100.4' },
+];

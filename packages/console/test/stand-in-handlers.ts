@@ -1,0 +1,204 @@
+import {
+  account,
+  addresses,
+  audit,
+  contoso,
+  deadEvents,
+  endpoints,
+  failingEndpoint,
+  id,
+  key,
+  members,
+  northwind,
+  processes,
+  queues,
+  shares,
+} from './fixtures.ts';
+import { bookingTrace, traceId } from './trace-fixture.ts';
+
+type Entry = Record<string, unknown>;
+
+/** Data of a stand-in, which its writes change. */
+export interface State {
+  queues: ReturnType<typeof queues>;
+  dead: ReturnType<typeof deadEvents>;
+  endpoints: ReturnType<typeof endpoints>;
+  keys: ReturnType<typeof key>[];
+  members: typeof members;
+  addresses: ReturnType<typeof addresses>;
+  accounts: ReturnType<typeof account>[];
+  gone: ('messaging' | 'crm')[];
+}
+
+/** Returns data as a stand-in begins with it. */
+export function stateOf(): State {
+  return {
+    queues: queues(),
+    dead: deadEvents(),
+    endpoints: endpoints(),
+    keys: [key(50, 'Website', 'live', ['*']), key(51, 'Reports', 'test', ['crm.deals:read', 'cdp.contacts:read'])],
+    members: members.map((member) => ({ ...member })),
+    addresses: addresses(),
+    accounts: [account(northwind, 'Northwind'), account(contoso, 'Contoso')],
+    gone: ['messaging'],
+  };
+}
+
+interface Call {
+  state: State;
+  params: Record<string, string>;
+  query: Record<string, string>;
+  body: Entry;
+}
+
+const pageOf = (data: unknown[]) => ({ data, has_more: false, next: null });
+/** Entries of a page, so that the accounts' list has more than one. */
+const accountsPerPage = 1;
+
+function queueOf({ state, params }: Call) {
+  return state.queues.find((queue) => queue.service === params.service && queue.queue === params.queue);
+}
+
+/** Returns whether both name the same part of a queue. */
+function isSamePart(one: Entry, other: Entry): boolean {
+  return one.account === other.account && one.endpoint === other.endpoint;
+}
+
+/** Sets the pause of a queue's part, or lifts it. */
+function setPause(call: Call, pause: Entry | null): Entry | undefined {
+  const queue = queueOf(call);
+  if (!queue) return undefined;
+  const others = queue.pauses.filter((each) => !isSamePart(each, call.body));
+  const made = pause as (typeof queue.pauses)[number] | null;
+  queue.pauses = made ? [...others, made] : others;
+  queue.paused = queue.pauses.some((each) => !each.account && !each.endpoint);
+  for (const endpoint of call.state.endpoints) {
+    endpoint.paused = queue.pauses.some((each) => each.endpoint === endpoint.id);
+  }
+  return {};
+}
+
+function removeDead({ state, params }: Call): Entry | undefined {
+  const event = state.dead.find((each) => each.id === params.dead_id);
+  if (!event) return undefined;
+  state.dead = state.dead.filter((each) => each !== event);
+  const queue = state.queues.find((each) => each.queue === event.queue);
+  if (queue) queue.dead--;
+  return {};
+}
+
+/** Handlers by the operation's key; undefined is a 404. */
+export const handlers: Record<string, (call: Call) => unknown> = {
+  listQueues: ({ state }) => ({ data: state.queues, gone: state.gone }),
+  getQueue: (call) => {
+    const queue = queueOf(call);
+    const top = queue?.queue === 'deliveries' ? shares(call.query.by ?? 'account') : [];
+    return queue && { ...queue, top };
+  },
+  pauseQueue: (call) => setPause(call, { ...call.body, actor: 'anna', at: new Date().toISOString() }),
+  resumeQueue: (call) => setPause(call, null),
+  retryQueue: (call) => queueOf(call) && { matched: 3_310 },
+  listDeadEvents: ({ state, query: { service, queue, account: owner } }) =>
+    pageOf(
+      state.dead.filter(
+        (event) =>
+          (!service || event.service === service) &&
+          (!queue || event.queue === queue) &&
+          (!owner || event.account === owner),
+      ),
+    ),
+  getDeadEvent: ({ state, params }) => state.dead.find((event) => event.id === params.dead_id),
+  requeueDeadEvents: ({ state }) => {
+    const matched = state.dead.length;
+    state.dead = [];
+    for (const queue of state.queues) queue.dead = 0;
+    return { matched };
+  },
+  requeueDeadEvent: removeDead,
+  dropDeadEvent: removeDead,
+  listEndpoints: ({ state, query }) =>
+    pageOf(
+      state.endpoints.filter(
+        (each) => query.failing === undefined || (each.failing_since !== undefined) === (query.failing === 'true'),
+      ),
+    ),
+  listServices: ({ state }) => ({ data: processes(), gone: state.gone }),
+  listAddresses: ({ state }) => pageOf(state.addresses),
+  unblockAddress: ({ state, params }) => {
+    state.addresses = state.addresses.filter(({ address }) => address !== params.address);
+    return {};
+  },
+  republishEvents: () => ({ matched: 1_204 }),
+  listAudit: ({ query }) => pageOf(audit.filter(({ actor }) => !query.actor || actor === query.actor)),
+  listTraces: ({ query }) => {
+    const summary = {
+      trace_id: traceId,
+      request_id: id(90),
+      account: northwind,
+      operation: 'bookAppointment',
+      status: 'error',
+      started_at: new Date(Date.now() - 40_000).toISOString(),
+      duration_ms: 5_371,
+      spans: 7,
+    };
+    const other = {
+      ...summary,
+      trace_id: `${traceId.slice(0, -1)}7`,
+      operation: 'listContacts',
+      status: 'ok',
+      duration_ms: 8.4,
+      spans: 2,
+    };
+    return pageOf([summary, other].filter(({ status }) => !query.status || status === query.status));
+  },
+  getTrace: ({ params }) =>
+    [traceId, id(90)].includes(params.trace_id!) ? bookingTrace(northwind, id(90)) : undefined,
+  listAccounts: ({ state, query }) => {
+    if (query.limit !== undefined) return pageOf(state.accounts);
+    const from = Number(query.starting_after ?? 0);
+    const next = from + accountsPerPage;
+    const hasMore = next < state.accounts.length;
+    return { data: state.accounts.slice(from, next), has_more: hasMore, next: hasMore ? String(next) : null };
+  },
+  createAccount: ({ state, body }) => {
+    const made = { ...account(id(100 + state.accounts.length), String(body.name)) };
+    state.accounts.unshift(made);
+    return made;
+  },
+  getAccount: ({ state, params }) => state.accounts.find((each) => each.id === params.account_id),
+  updateAccount: ({ state, params, body }) => {
+    const found = state.accounts.find((each) => each.id === params.account_id);
+    return found && Object.assign(found, body);
+  },
+  listKeys: ({ state }) => pageOf(state.keys),
+  createKey: ({ state, body }) => {
+    const made = key(200 + state.keys.length, String(body.name), body.mode as 'live', body.scopes as string[]);
+    state.keys.unshift(made);
+    return { ...made, key: 'cp_live_0123456789abcdefghijABCDEFGHIJ012345x7Qa' };
+  },
+  rotateKey: ({ state, params }) => {
+    const old = state.keys.find((each) => each.id === params.key_id);
+    return old && { ...old, key: 'cp_live_9876543210abcdefghijABCDEFGHIJ012345x7Qa' };
+  },
+  revokeKey: ({ state, params }) => {
+    const found = state.keys.find((each) => each.id === params.key_id);
+    return found && Object.assign(found, { revoked_at: new Date().toISOString() });
+  },
+  listMembers: ({ state }) => pageOf(state.members),
+  addMember: ({ state, body }) => {
+    const made = {
+      id: id(300 + state.members.length),
+      name: String(body.name),
+      email: String(body.email),
+      active: true,
+    };
+    state.members.unshift(made);
+    return made;
+  },
+  removeMember: ({ state, params }) => {
+    const found = state.members.find((each) => each.id === params.member_id);
+    return found && Object.assign(found, { active: false });
+  },
+};
+
+export { failingEndpoint };
