@@ -16,6 +16,7 @@ const columns: Column<DeadEvent>[] = [
   {
     id: 'event',
     header: 'Event',
+    kind: 'wide',
     cell: ({ id, kind, subject }) => (
       <Link to="/dead/$id" params={{ id }}>
         {kind ?? subject}

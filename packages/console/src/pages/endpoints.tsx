@@ -17,6 +17,7 @@ const columns: Column<OperatedEndpoint>[] = [
   {
     id: 'endpoint',
     header: 'Endpoint',
+    kind: 'wide',
     cell: ({ id, url }) => (
       <>
         <span className="url">{url}</span>{' '}
@@ -47,8 +48,10 @@ const columns: Column<OperatedEndpoint>[] = [
     id: 'error',
     header: 'Last error',
     kind: 'wide',
-    cell: ({ last_error, last_error_at }) =>
-      last_error ? (
+    cell: ({ disabled_reason, last_error, last_error_at }) =>
+      disabled_reason && !last_error ? (
+        `Disabled: ${disabled_reason}`
+      ) : last_error ? (
         <>
           <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
         </>
@@ -87,7 +90,7 @@ function State({ endpoint }: { endpoint: OperatedEndpoint }) {
     <>
       {!active && (
         <span className="tag" title={disabled_reason}>
-          {disabled_reason ? `disabled: ${disabled_reason}` : 'disabled'}
+          disabled
         </span>
       )}
       {failing_since && <span className="tag bad">failing</span>}

@@ -37,7 +37,7 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
         {hasEndpoints && (
           <span className="switch">
             {(['account', 'endpoint'] as const).map((each) => (
-              <Link key={each} to="." search={{ by: each }} aria-current={each === by ? 'true' : undefined}>
+              <Link key={each} to="." search={{ by: each }} className={each === by ? 'current' : undefined}>
                 by {each}
               </Link>
             ))}

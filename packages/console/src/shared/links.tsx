@@ -38,7 +38,6 @@ export function QueueLink({ service, queue }: { service: string; queue: string }
   return (
     <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
       <span className="service">{service}/</span>
-      <wbr />
       {queue}
     </Link>
   );

@@ -76,7 +76,7 @@ export function DataTable<Row extends object>(props: {
           <tr key={row.id} className={rowClass?.(row.original)}>
             {columns.map((column) => (
               <td key={column.id} className={column.kind} data-label={column.header}>
-                {column.cell(row.original)}
+                <div>{column.cell(row.original)}</div>
               </td>
             ))}
           </tr>
