@@ -6,7 +6,10 @@ import { type Browser, type BrowserContext, chromium as launcher, type Page } fr
 
 /** A headless browser that reaches this machine alone. */
 export interface TestBrowser {
-  /** Opens a page of a new session; `path` is the console's, such as `/queues`. Without `token` nobody is signed in. */
+  /**
+   * Opens a page of a new session, and closes the last one: this build of the browser has one at a time. `path` is the
+   * console's, such as `/queues`. Without `token` nobody is signed in.
+   */
   open(url: string, options?: PageOptions): Promise<Page>;
   close(): Promise<void>;
 }
@@ -30,9 +33,10 @@ export async function startBrowser(): Promise<TestBrowser> {
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', `--disk-cache-dir=${profile}`],
     timeout: 60_000,
   });
-  const contexts: BrowserContext[] = [];
+  let last: BrowserContext | undefined;
   return {
     async open(url, { path = '/', token, scheme = 'light', width = 1280 } = {}) {
+      await last?.close();
       const context = await browser.newContext({
         baseURL: url,
         colorScheme: scheme,
@@ -40,7 +44,7 @@ export async function startBrowser(): Promise<TestBrowser> {
         locale: 'en-GB',
         timezoneId: 'UTC',
       });
-      contexts.push(context);
+      last = context;
       context.setDefaultTimeout(waitMs);
       if (token !== undefined) {
         const script = `sessionStorage.getItem('console.token') ?? sessionStorage.setItem('console.token', ${JSON.stringify(token)});`;
@@ -51,7 +55,6 @@ export async function startBrowser(): Promise<TestBrowser> {
       return page;
     },
     async close() {
-      await Promise.all(contexts.map((context) => context.close()));
       await browser.close();
       await rm(profile, { recursive: true, force: true });
     },

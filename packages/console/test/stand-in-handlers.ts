@@ -5,7 +5,6 @@ import {
   contoso,
   deadEvents,
   endpoints,
-  failingEndpoint,
   id,
   key,
   members,
@@ -125,8 +124,10 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   listServices: ({ state }) => ({ data: processes(), gone: state.gone }),
   listAddresses: ({ state }) => pageOf(state.addresses),
   unblockAddress: ({ state, params }) => {
-    state.addresses = state.addresses.filter(({ address }) => address !== params.address);
-    return {};
+    const others = state.addresses.filter(({ address }) => address !== params.address);
+    const isBlocked = others.length < state.addresses.length;
+    state.addresses = others;
+    return isBlocked ? {} : undefined;
   },
   republishEvents: () => ({ matched: 1_204 }),
   listAudit: ({ query }) => pageOf(audit.filter(({ actor }) => !query.actor || actor === query.actor)),
@@ -200,5 +201,3 @@ export const handlers: Record<string, (call: Call) => unknown> = {
     return found && Object.assign(found, { active: false });
   },
 };
-
-export { failingEndpoint };

@@ -23,26 +23,24 @@ export interface StandIn {
 /** Starts a stand-in on loopback. Throws if the console is not built. */
 export async function startStandIn(): Promise<StandIn> {
   if (!existsSync(join(dist, 'index.html'))) throw new Error('build the console first: node scripts/bootstrap.mjs');
-  const token = 'a-token-of-32-characters-or-more-1';
-  const state = stateOf();
-  const paths: string[] = [];
   const server = createServer((request, response) => {
-    paths.push(request.url!);
-    serve(request, response, { token, state }).catch((error: unknown) => {
+    standIn.paths.push(request.url!);
+    serve(request, response, standIn).catch((error: unknown) => {
       send(response, 500, { error: { code: 'internal_error', message: String(error) } });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  const standIn: StandIn = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    token,
-    state,
-    paths,
+    token: 'a-token-of-32-characters-or-more-1',
+    state: stateOf(),
+    paths: [],
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return standIn;
 }
 
 async function serve(

@@ -16,7 +16,16 @@ const columns: Column<AttentionItem>[] = [
     cell: ({ kind }) => <span className={`tag ${kind === 'paused' ? 'warn' : 'bad'}`}>{labels[kind]}</span>,
   },
   { id: 'where', header: 'Where', cell: (item) => <Where item={item} /> },
-  { id: 'what', header: 'What', kind: 'wide', cell: (item) => <What item={item} /> },
+  {
+    id: 'what',
+    header: 'What',
+    kind: 'wide',
+    cell: (item) => (
+      <span className="prose">
+        <What item={item} />
+      </span>
+    ),
+  },
 ];
 
 /** What needs attention now; each line leads to its thing. */

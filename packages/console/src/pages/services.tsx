@@ -20,7 +20,7 @@ const columns: Column<LiveProcess>[] = [
       </>
     ),
   },
-  { id: 'instance', header: 'Instance', cell: ({ instance }) => <span className="id">{instance}</span> },
+  { id: 'instance', header: 'Instance', kind: 'wide', cell: ({ instance }) => <span className="id">{instance}</span> },
   { id: 'host', header: 'Host', cell: ({ host }) => host },
   { id: 'version', header: 'Version', cell: ({ version }) => version },
   {

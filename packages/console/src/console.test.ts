@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startBrowser, type TestBrowser } from '../test/browser.ts';
+import {
+  makeAndRevokeKey,
+  openTraceOfDelivery,
+  pauseAndResumeDeliveries,
+  requeueDeadEvent,
+  signIn,
+} from '../test/flows.ts';
+import { type StandIn, startStandIn } from '../test/stand-in.ts';
+
+let browser: TestBrowser;
+let standIn: StandIn;
+
+beforeAll(async () => {
+  standIn = await startStandIn();
+  browser = await startBrowser();
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await standIn?.close();
+});
+
+const open = (path = '/', options = {}) => browser.open(standIn.url, { path, token: standIn.token, ...options });
+
+describe('the token', () => {
+  it('is asked for, refused with the envelope’s message, and kept for the tab alone', async () => {
+    const page = await browser.open(standIn.url);
+    await page.getByLabel('Admin token').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The admin token is wrong').waitFor();
+    await signIn(page, standIn.token);
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: /^Attention/ }).waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    expect(page.url()).not.toContain(standIn.token);
+    expect(standIn.paths.join('\n')).not.toContain(standIn.token);
+    const other = await page.context().newPage();
+    await other.goto('/');
+    await other.getByLabel('Admin token').waitFor();
+  });
+
+  it('is asked for again once it is refused, on the page that was open', async () => {
+    const page = await open('/accounts');
+    await page.getByRole('table', { name: 'Accounts' }).waitFor();
+    const token = standIn.token;
+    standIn.token = 'another-token-of-32-characters-or-more';
+    try {
+      await page.getByText('The admin token is wrong').waitFor();
+      await page.getByLabel('Admin token').fill(standIn.token);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor();
+    } finally {
+      standIn.token = token;
+    }
+  });
+});
+
+describe('a person on call', () => {
+  it('pauses deliveries and resumes them', async () => {
+    await pauseAndResumeDeliveries(await open());
+  });
+
+  it('requeues a dead event', async () => {
+    await requeueDeadEvent(await open());
+  });
+
+  it('makes a key and revokes it', async () => {
+    await makeAndRevokeKey(await open(), 'Northwind');
+  });
+
+  it('opens a trace from a delivery', async () => {
+    const endpointUrl = 'https://hooks.northwind.example/customer-platform';
+    await openTraceOfDelivery(await open(), { accountName: 'Northwind', endpointUrl });
+  });
+
+  it('loads more of a list by its cursor', async () => {
+    const page = await open('/accounts');
+    const rows = page.getByRole('table', { name: 'Accounts' }).locator('tbody').getByRole('row');
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.getByRole('button', { name: 'More' }).click();
+    await rows.nth(1).waitFor();
+    await page.getByRole('button', { name: 'More' }).waitFor({ state: 'detached' });
+  });
+
+  it('sees why something was refused, and what is gone', async () => {
+    const page = await open('/addresses');
+    await page.getByRole('button', { name: 'Unblock 203.0.113.77' }).click();
+    standIn.state.addresses = standIn.state.addresses.filter(({ address }) => address !== '203.0.113.77');
+    await page.getByRole('dialog').getByRole('button', { name: 'Unblock' }).click();
+    await page.getByRole('dialog').getByText('Nothing has this id').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Services' }).click();
+    await page.getByText('1 service is gone: messaging').waitFor();
+  });
+});
+
+describe('the keyboard', () => {
+  it('leads to every page and lists how', async () => {
+    const page = await open();
+    await page.getByRole('heading', { level: 1, name: /^Attention/ }).waitFor();
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keyboard' });
+    const pairs = await help.locator('div:has(kbd:nth-of-type(2))').allInnerTexts();
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    expect(pairs).toHaveLength(10);
+    for (const pair of pairs.toReversed()) {
+      const [first, second] = pair.trim().split(/\s+/) as [string, string];
+      await page.keyboard.press(first);
+      await page.keyboard.press(second);
+      const label = pair.trim().split(/\s+/).slice(2).join(' ');
+      await page.getByRole('heading', { level: 1, name: new RegExp(label.split(' ')[0]!, 'i') }).waitFor();
+    }
+  });
+
+  it('stays in a dialog, and is back where it was after Esc', async () => {
+    const page = await open('/queues/webhooks/deliveries');
+    const button = page.getByRole('button', { name: 'Retry failed' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    for (let count = 0; count < 5; count++) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate<string>(
+        'document.activeElement.closest("dialog") ? "in" : document.activeElement.tagName',
+      );
+      // Between its last and first control the browser's own bars have the focus.
+      expect(['in', 'BODY']).toContain(focused);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Retry failed');
+  });
+});

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import { startBrowser, type TestBrowser } from '../test/browser.ts';
+import { id, northwind } from '../test/fixtures.ts';
+import { type StandIn, startStandIn } from '../test/stand-in.ts';
+import { traceId } from '../test/trace-fixture.ts';
+
+/** Every page by its address, with what is there once it is loaded. */
+const pages: [path: string, shows: string][] = [
+  ['/', 'table.data'],
+  ['/queues', 'table.data canvas'],
+  ['/queues/webhooks/deliveries?by=endpoint', 'table.data'],
+  ['/dead', 'table.data'],
+  [`/dead/${id(40)}`, 'pre'],
+  [`/dead/${id(41)}`, 'pre.hex'],
+  ['/endpoints', 'table.data'],
+  ['/accounts', 'table.data'],
+  [`/accounts/${northwind}`, 'table.data'],
+  ['/services', 'table.data'],
+  ['/addresses', 'table.data'],
+  ['/audit', 'table.data'],
+  ['/traces', 'table.data'],
+  [`/traces/${traceId}`, '.waterfall'],
+  ['/events', '.filters'],
+];
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let browser: TestBrowser;
+let standIn: StandIn;
+
+beforeAll(async () => {
+  standIn = await startStandIn();
+  browser = await startBrowser();
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await standIn?.close();
+});
+
+describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
+  it.each([...pages, ['', '.sign-in'] as [string, string]])('%s has nothing that axe finds', async (path, shows) => {
+    const token = path === '' ? {} : { token: standIn.token };
+    const page = await browser.open(standIn.url, { path, scheme, ...token });
+    await page.locator(shows).first().waitFor();
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    const found = violations.flatMap(({ id: rule, nodes }) => nodes.map(({ html }) => `${rule}: ${html}`));
+    expect(found).toEqual([]);
+  });
+
+  it('a dialog has nothing that axe finds', async () => {
+    const page = await browser.open(standIn.url, { path: `/accounts/${northwind}`, scheme, token: standIn.token });
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id: rule, nodes }) => `${rule}: ${nodes[0]!.html}`)).toEqual([]);
+  });
+});
+
+describe.each([390, 800, 1024])('at %d px', (width) => {
+  it.each(pages)('%s is not wider than the window', async (path, shows) => {
+    const page = await browser.open(standIn.url, { path, width, token: standIn.token });
+    const failures: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
+    page.on('pageerror', (error) => failures.push(error.message));
+    await page.locator(shows).first().waitFor();
+    // Text in a box that hides what does not fit would be cut off without widening the document.
+    const cut = `[...document.querySelectorAll('main *')].filter((each) => each.scrollWidth > each.clientWidth + 1
+      && getComputedStyle(each).overflowX === 'hidden' && !each.closest('.hidden, thead, .uplot')).map((each) => each.outerHTML)`;
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    expect(await page.evaluate(cut)).toEqual([]);
+    expect(failures).toEqual([]);
+  });
+});
