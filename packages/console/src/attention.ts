@@ -26,7 +26,7 @@ function itemsOf(gone: string[], queues: Queue[], endpoints: OperatedEndpoint[])
   ];
 }
 
-/** What needs attention now, the most urgent first; `hasMore` says that more endpoints fail than are listed. */
+/** Everything that needs attention now, the most urgent first. `failing` can load more of the endpoints. */
 export function useAttention() {
   const queues = useQueues();
   const failing = useList('GET /admin/endpoints', { query: { failing: true } });

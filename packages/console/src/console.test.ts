@@ -112,7 +112,9 @@ describe('the keyboard', () => {
       await page.keyboard.press(first);
       await page.keyboard.press(second);
       const label = pair.trim().split(/\s+/).slice(2).join(' ');
-      await page.getByRole('heading', { level: 1, name: new RegExp(label.split(' ')[0]!, 'i') }).waitFor();
+      await page
+        .getByRole('heading', { level: 1, name: new RegExp(RegExp.escape(label.split(' ')[0]!), 'i') })
+        .waitFor();
     }
   });
 

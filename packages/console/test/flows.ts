@@ -89,7 +89,10 @@ export async function makeAndRevokeKey(page: Page, accountName: string): Promise
   await page.getByRole('button', { name: 'Revoke On call' }).click();
   await expect(page.getByRole('dialog').innerText()).resolves.toContain(`ends in ${key.slice(-4)}`);
   expect(await confirm(page, 'Revoke')).toContain('Revoked the key “On call”');
-  await page.getByRole('row', { name: /On call.*revoked/ }).waitFor();
+  await page
+    .getByRole('row', { name: /^On call/ })
+    .filter({ hasText: 'revoked' })
+    .waitFor();
   expect(await page.content()).not.toContain(key);
   return key;
 }
@@ -103,7 +106,7 @@ export async function openTraceOfDelivery(page: Page, { accountName, endpointUrl
     .first()
     .click();
   await page
-    .getByRole('row', { name: new RegExp(`^${accountName}`) })
+    .getByRole('row', { name: new RegExp(`^${RegExp.escape(accountName)}`) })
     .getByRole('link', { name: 'Traces' })
     .click();
   await page.getByRole('table', { name: 'Traces' }).getByRole('link').first().click();

@@ -28,7 +28,7 @@ const columns: Column<AttentionItem>[] = [
   },
 ];
 
-/** What needs attention now; each line leads to its thing. */
+/** Everything that needs attention now; each line leads to its thing. */
 export function AttentionPage() {
   const { items, isLoading, error, failing } = useAttention();
   return (

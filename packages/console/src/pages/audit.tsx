@@ -50,7 +50,7 @@ export function AuditPage({ filters }: { filters: { account?: string; actor?: st
   );
 }
 
-/** What was changed, which is led to where there is a page for it. */
+/** Target of a change, with a link to its page if it has one. */
 function Target({ target }: { target: string }) {
   const [kind = '', name = ''] = target.split('/');
   if (kind === 'accounts') return <AccountLink id={name} />;

@@ -25,7 +25,7 @@ export function useTargets({ service, queue }: { service: string; queue: string 
   }, [service, queue]);
 }
 
-/** What of a queue belongs to each account or endpoint, with what can be done about it. */
+/** Parts of a queue by account or endpoint, with what can be done about each. */
 export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 'endpoint' }) {
   const names = useAccountNames();
   const targetOf = useTargets(queue);

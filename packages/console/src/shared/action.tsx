@@ -55,7 +55,7 @@ export function ActionProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** What became of an action so far. */
+/** Progress of an action. */
 type Progress = { step: 'asking'; error?: Refusal } | { step: 'running' } | { step: 'done'; result: ReactNode };
 
 function ActionDialog({ action, close }: { action: Action; close: () => void }) {
