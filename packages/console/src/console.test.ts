@@ -63,7 +63,7 @@ describe('a person on call', () => {
   });
 
   it('requeues a dead event', async () => {
-    await requeueDeadEvent(await open());
+    await requeueDeadEvent(await open(), { text: '"data":', hex: '7b' });
   });
 
   it('makes a key and revokes it', async () => {
@@ -71,8 +71,8 @@ describe('a person on call', () => {
   });
 
   it('opens a trace from a delivery', async () => {
-    const endpointUrl = 'https://hooks.northwind.example/customer-platform';
-    await openTraceOfDelivery(await open(), { accountName: 'Northwind', endpointUrl });
+    const host = 'hooks.northwind.example';
+    await openTraceOfDelivery(await open(), { accountName: 'Northwind', operation: 'bookAppointment', host });
   });
 
   it('loads more of a list by its cursor', async () => {

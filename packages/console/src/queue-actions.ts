@@ -1,7 +1,7 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
 import { call } from './api.ts';
 import { type Action, reasonField } from './shared/action.tsx';
-import { countOf } from './shared/format.ts';
+import { count, countOf } from './shared/format.ts';
 
 /** A queue, or what of it belongs to an account or one of its endpoints; `of` says so in words. */
 export interface QueueTarget {
@@ -31,7 +31,7 @@ export function pauseAction(target: QueueTarget, depth: TargetDepth): Action {
   return {
     title: `Pause ${target.of}`,
     confirm: 'Pause',
-    touches: `Holds back ${countOf(ready + waiting, 'entry', 'entries')} and whatever is added (${ready} ready, ${waiting} waiting). ${countOf(running, 'running entry ends', 'running entries end')} as usual. Nothing fails or is lost; what is due ages until it is resumed.`,
+    touches: `Holds back ${countOf(ready + waiting, 'entry', 'entries')} and whatever is added (${count(ready)} ready, ${count(waiting)} waiting). ${countOf(running, 'running entry ends', 'running entries end')} as usual. Nothing fails or is lost; what is due ages until it is resumed.`,
     fields: [reasonField],
     run: async (values) => {
       const body = { ...part, reason: String(values.get('reason')) };

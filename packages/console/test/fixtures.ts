@@ -25,7 +25,7 @@ const names: [service: Item<'listQueues'>['service'], queues: string[]][] = [
   ['cdp', ['outbox', 'audiences', 'duplicates', 'cdp-activity']],
   ['catalogue', ['outbox', 'handovers']],
   ['crm', ['outbox', 'crm-contacts']],
-  ['webhooks', ['outbox', 'webhooks-events', 'deliveries', 'replays']],
+  ['webhooks', ['outbox', 'public-events', 'deliveries', 'replays']],
 ];
 
 export const northwind = id(1);

@@ -51,6 +51,7 @@ interface Call {
 }
 
 const pageOf = (data: unknown[]) => ({ data, has_more: false, next: null });
+const pageOfDead = (state: State, data: unknown[]) => ({ ...pageOf(data), gone: state.gone });
 /** Entries of a page, so that the accounts' list has more than one. */
 const accountsPerPage = 1;
 
@@ -98,7 +99,8 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   resumeQueue: (call) => setPause(call, null),
   retryQueue: (call) => queueOf(call) && { matched: 3_310 },
   listDeadEvents: ({ state, query: { service, queue, account: owner } }) =>
-    pageOf(
+    pageOfDead(
+      state,
       state.dead.filter(
         (event) =>
           (!service || event.service === service) &&

@@ -45,7 +45,7 @@ function span(
 export function bookingTrace(account: string, requestId: string): { resourceSpans: Record<string, unknown>[] } {
   const text = (stringValue: string) => ({ stringValue });
   const status = (code: number) => ({ intValue: String(code) });
-  const request = span('gateway', 'POST', {
+  const request = span('gateway', 'POST /v1/calendar/appointments', {
     from: 0,
     to: 38.2,
     kind: 2,
@@ -56,18 +56,18 @@ export function bookingTrace(account: string, requestId: string): { resourceSpan
       'http.response.status_code': status(201),
     },
   });
-  const booking = span('calendar', 'bookAppointment', { parent: request, from: 2.1, to: 36.8, kind: 2 });
+  const booking = span('calendar', 'POST /v1/calendar/appointments', { parent: request, from: 2.1, to: 36.8, kind: 2 });
   const insert = span('calendar', 'INSERT appointments', { parent: booking, from: 9.4, to: 21, kind: 3 });
   const publish = span('calendar', 'publish appointment.booked', { parent: booking, from: 44, to: 49, kind: 4 });
-  const consume = span('webhooks', 'webhooks-events', { parent: publish, from: 52, to: 64, kind: 5 });
-  const url = text('https://hooks.northwind.example/customer-platform');
+  const consume = span('webhooks', 'process public-events', { parent: publish, from: 52, to: 64, kind: 5 });
+  const host = text('hooks.northwind.example');
   const tries = [503, 200].map((code, index) =>
-    span('webhooks', 'POST delivery', {
+    span('webhooks', 'POST', {
       parent: consume,
       from: 70 + index * 5_200,
       to: 131 + index * 5_240,
       kind: 3,
-      attributes: { 'url.full': url, 'webhooks.attempt': status(index + 1), 'http.response.status_code': status(code) },
+      attributes: { 'server.address': host, 'http.response.status_code': status(code) },
       ...(code === 503 ? { error: 'HTTP 503' } : {}),
     }),
   );

@@ -5,6 +5,7 @@ import { useQueues } from '../queues.ts';
 import { ActionButton } from '../shared/action.tsx';
 import { Filters } from '../shared/filters.tsx';
 import { bytes, count } from '../shared/format.ts';
+import { Gone } from '../shared/gone.tsx';
 import { AccountLink, QueueLink } from '../shared/links.tsx';
 import { Loading, More, useList } from '../shared/lists.tsx';
 import { Page } from '../shared/page.tsx';
@@ -81,6 +82,7 @@ export function DeadEventsPage({ filters }: { filters: { service?: string; queue
           There is no queue {service}/{queue} now.
         </p>
       )}
+      <Gone services={list.gone} />
       <Loading {...list} />
       {!list.isLoading && !list.error && (
         <DataTable

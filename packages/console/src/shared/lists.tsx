@@ -12,6 +12,8 @@ const pollMs = 5_000;
 /** Entries of a list so far, and how to get more. */
 export interface Listed<Item> {
   items: Item[];
+  /** Services that did not reply, so that nothing of theirs is among the entries. */
+  gone: string[];
   isLoading: boolean;
   error: Error | null;
   hasMore: boolean;
@@ -31,6 +33,7 @@ export function useList<R extends PagedRoute>(route: R, input: Input<R> = {}): L
       return (await call(route, { ...input, query: page, signal } as Input<R>)) as {
         data: ItemOf<R>[];
         next: string | null;
+        gone?: string[];
       };
     },
     initialPageParam: null as string | null,
@@ -40,6 +43,7 @@ export function useList<R extends PagedRoute>(route: R, input: Input<R> = {}): L
   const items = useMemo(() => query.data?.pages.flatMap((page) => page.data) ?? [], [query.data]);
   return {
     items,
+    gone: query.data?.pages[0]?.gone ?? [],
     isLoading: query.isLoading,
     error: query.error,
     hasMore: query.hasNextPage,
