@@ -73,8 +73,7 @@ export async function requeueDeadEvent(page: Page, shows: { text: string; hex: s
   await page.getByRole('button', { name: 'Requeue' }).click();
   expect(await confirm(page, 'Requeue')).toMatch(/^Requeued 1 event/);
   await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
-  // The last one leaves no table behind.
-  await page.waitForFunction(`document.querySelectorAll('table.data tr').length < ${before}`);
+  await rows.nth(before - 1).waitFor({ state: 'detached' });
 }
 
 /** Makes a key, which is shown once, and revokes it. Returns the key. */
