@@ -65,15 +65,17 @@ export async function requeueDeadEvent(page: Page, shows: { text: string; hex: s
     .click();
   const rows = page.getByRole('table', { name: 'Dead events' }).getByRole('row');
   await rows.nth(1).waitFor();
-  const before = await rows.count();
-  await rows.nth(1).getByRole('link').first().click();
+  const event = rows.nth(1).getByRole('link').first();
+  const address = await event.getAttribute('href');
+  await event.click();
   await page.getByText(shows.text).waitFor();
   await page.getByRole('button', { name: 'hex' }).click();
   await expect(page.locator('pre').innerText()).resolves.toContain(`000000  ${shows.hex}`);
   await page.getByRole('button', { name: 'Requeue' }).click();
   expect(await confirm(page, 'Requeue')).toMatch(/^Requeued 1 event/);
   await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
-  await rows.nth(before - 1).waitFor({ state: 'detached' });
+  // What dies again is a new entry, under another address.
+  await page.locator(`a[href="${address}"]`).first().waitFor({ state: 'detached' });
 }
 
 /** Makes a key, which is shown once, and revokes it. Returns the key. */
