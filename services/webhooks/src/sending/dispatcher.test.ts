@@ -144,6 +144,14 @@ describe('the dispatcher', () => {
           return row!.taken === events ? row : undefined;
         }).then((row) => row.owners === 2);
       });
+      // A leased queue may not have begun yet: none has a response, so that a request to each is one under way in its owner.
+      await waitFor('a request to every endpoint', async () => {
+        const received = receiver.received.map((request) => String(request.headers['webhook-id']));
+        const [row] = await sql<{ endpoints: number }[]>`
+          select count(distinct endpoint_id)::int as endpoints from deliveries
+          where account_id = any(${ids}::uuid[]) and event_id = any(${received}::uuid[])`;
+        return row!.endpoints === accounts.length;
+      });
     } finally {
       second.kill('SIGKILL');
       goOn();
