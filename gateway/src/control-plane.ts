@@ -8,6 +8,7 @@ import {
   createApp,
   endWithEnvelopes,
   type Foundation,
+  noAccount,
   ResponseSeal,
   sendError,
 } from '@customer-platform/service-kit';
@@ -24,8 +25,8 @@ const actorHeader = 'admin-actor';
 
 /** Account under which the control plane's responses to idempotency keys are stored: it acts for none. Its name is the operator's. */
 const operator: AccountContext = {
-  id: '00000000-0000-0000-0000-000000000000',
-  owner: '00000000-0000-0000-0000-000000000000',
+  id: noAccount,
+  owner: noAccount,
   name: 'control plane',
   mode: 'live',
   timezone: 'UTC',

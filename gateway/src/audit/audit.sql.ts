@@ -1,7 +1,5 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
-import type { JsonValue, Sql } from '@customer-platform/service-kit';
-
-const noAccount = '00000000-0000-0000-0000-000000000000';
+import { type JsonValue, noAccount, type Sql } from '@customer-platform/service-kit';
 
 /** A change with whoever made it. */
 export interface Change extends Pick<AuditEntry, 'action' | 'target'> {

@@ -7,11 +7,9 @@ import {
   type ServiceName,
   serviceNames,
 } from '@customer-platform/contracts/core';
-import { type Bus, serviceUnavailable } from '@customer-platform/service-kit';
+import { type Bus, noAccount, serviceUnavailable } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 
-/** Account of requests that no account asks for. */
-const operatorId = '00000000-0000-0000-0000-000000000000';
 /** Time in which a service replies, or is gone. */
 const replyMs = 1_000;
 /** Time in which a change is made. */
@@ -41,7 +39,7 @@ export class Services {
     isChange: 'change' | 'read' = 'read',
   ): Promise<ReplyOf<Requests[Key]>> {
     const request = operatorRequests(service)[key] as InternalRequest;
-    const reply = await this.#bus.ask(request, operatorId, input, isChange === 'change' ? changeMs : replyMs);
+    const reply = await this.#bus.ask(request, noAccount, input, isChange === 'change' ? changeMs : replyMs);
     return reply as ReplyOf<Requests[Key]>;
   }
 

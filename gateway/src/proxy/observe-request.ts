@@ -7,8 +7,8 @@ import {
   httpMethod,
   inSpan,
   markFailed,
-  meter,
   metricsEnabled,
+  requestDuration,
   SpanKind,
   setHttpStatus,
   telemetryEnabled,
@@ -20,11 +20,6 @@ import { type LogRequest, statusOf } from '../request-log.ts';
 const maxPathLength = 500;
 /** Route of hook calls: their token is a secret, which no span, log or metric has. */
 const hookRoute = '/hooks/messages/{token}';
-
-const duration = meter.createHistogram('http.server.request.duration', {
-  unit: 's',
-  description: 'Time to respond, by method, route and status.',
-});
 
 /** A request of the public listener; the steps that serve it add what they find out. */
 export interface PublicCall {
@@ -55,7 +50,7 @@ export function observeRequest(
     activeRequests.add(1, ofMethod);
     response.once('close', () => {
       activeRequests.add(-1, ofMethod);
-      duration.record((performance.now() - beganMs) / 1_000, routeAttributes(method!, call, statusOf(response)));
+      requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method!, call, statusOf(response)));
     });
   }
   if (!telemetryEnabled()) {

@@ -5,6 +5,7 @@ import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';
+import { noAccount } from './no-account.ts';
 import type { BoundOperation } from './operation.ts';
 import { read } from './read.ts';
 import { bodyReader, releaseBody } from './request-body.ts';
@@ -17,14 +18,13 @@ const maxConcurrentRequests = 1_000;
 
 /** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
 const connectionRatio = 2;
-/** The account of requests of operators, who have none. */
-const nobody = '00000000-0000-0000-0000-000000000000';
 /** Status, in metrics, of a request whose client went away. */
 const clientGone = 499;
 /** Time that a request waits for one of the connections that its account may have. */
 const connectionWaitMs = 15_000;
 
-const duration = meter.createHistogram('http.server.request.duration', {
+/** Time to respond, of every listener of the process. */
+export const requestDuration = meter.createHistogram('http.server.request.duration', {
   unit: 's',
   description: 'Time to respond, by method, route and status.',
 });
@@ -82,7 +82,7 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
     activeRequests.add(-1, ofMethod);
   }
   const ms = performance.now() - beganMs;
-  duration.record(ms / 1000, {
+  requestDuration.record(ms / 1000, {
     ...ofMethod,
     'http.route': steps.operation.path,
     'http.response.status_code': status,
@@ -103,7 +103,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   requests.underWay++;
   try {
     const account = context.authenticate(request);
-    if (account.id !== nobody) describeSpan({ 'platform.account': account.id });
+    if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
     const isRead = operation.method === 'GET';
     const served = isRead ? await read(steps, request, account) : await write(steps, request, account);
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');

@@ -64,8 +64,9 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     const rubbish = batch.filter(({ event }) => !event);
     const { accounts } = seat.paused();
     const isPaused = ({ event }: EventMessage) => accounts.includes(event.account);
-    const paused = accounts.length === 0 ? [] : batch.filter(isEvent).filter(isPaused);
-    const events = batch.filter(isEvent).filter((message) => !paused.includes(message));
+    const all = batch.filter(isEvent);
+    const paused = all.filter(isPaused);
+    const events = all.filter((message) => !isPaused(message));
     if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
     if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
     if (events.length > 0) await orGiveBack(events, () => takeAll(events));
@@ -94,7 +95,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of messages) message.giveBack(retryDelayMs);
     }
   };
-  const running = bus.consume(name, consumer.filter, consumer.batchSize, (batch) => takeBatch(batch));
+  const running = bus.consume(name, consumer.filter, consumer.batchSize, takeBatch);
   const lag = new PendingLag(running, clock);
   const seat = queues.open({
     queue: name,

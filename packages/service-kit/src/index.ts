@@ -1,7 +1,7 @@
 export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
 export { AccountsLocked } from './accounts-locked.ts';
-export { activeRequests, bindOperations } from './bind-operations.ts';
+export { activeRequests, bindOperations, requestDuration } from './bind-operations.ts';
 export * from './bus.ts';
 export * from './changed-values.ts';
 export * from './config.ts';
@@ -26,6 +26,7 @@ export { type LimitName, limitReached } from './limits.ts';
 export { createApp, listen } from './listener.ts';
 export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { migrate } from './migrate.ts';
+export { noAccount } from './no-account.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
 export * from './pages.ts';

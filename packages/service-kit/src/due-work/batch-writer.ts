@@ -21,7 +21,7 @@ export interface BatchWriterOptions<Item> {
 }
 
 /**
- * Writes what is added in sets: all that came since the last transaction in one, so that many owner a commit. What cannot be written now
+ * Writes what is added in sets: all that came since the last transaction in one, so that many commit together. What cannot be written now
  * is kept and written later, in its order; an item that cannot be written at all keeps no other from being written.
  */
 export class BatchWriter<Item> {
