@@ -1,9 +1,9 @@
 import type { Scope } from '@customer-platform/contracts/core';
 import { call, type Output } from './api.ts';
 import { scopes } from './scopes.ts';
-import type { Action } from './shared/action.tsx';
-import { Copyable } from './shared/copy.tsx';
-import { countOf } from './shared/format.ts';
+import type { Action } from './ui/action.tsx';
+import { Copyable } from './ui/copy.tsx';
+import { countOf } from './ui/format.ts';
 
 export type Account = Output<'GET /admin/accounts/{account_id}'>;
 export type Key = Output<'GET /admin/accounts/{account_id}/keys'>['data'][number];

@@ -1,6 +1,6 @@
 import type { OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import { maxLagSeconds, queueName, useQueues } from './queues.ts';
-import { useList } from './shared/lists.tsx';
+import { useList } from './ui/lists.tsx';
 
 /** Something that a person on call should look at. */
 export type AttentionItem =

@@ -1,9 +1,9 @@
 import type { DeadEvent } from '@customer-platform/contracts/accounts';
 import { call } from './api.ts';
 import { queueName } from './queues.ts';
-import { type Action, reasonField } from './shared/action.tsx';
-import { bytes, countOf } from './shared/format.ts';
-import { serviceNamed } from './shared/services.ts';
+import { type Action, reasonField } from './ui/action.tsx';
+import { bytes, countOf } from './ui/format.ts';
+import { serviceNamed } from './ui/services.ts';
 
 function describe(event: DeadEvent): string {
   const { kind = event.subject, size_bytes, tries } = event;

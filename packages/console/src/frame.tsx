@@ -3,11 +3,11 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useAttention } from './attention.ts';
 import { useQueues } from './queues.ts';
 import { endSession } from './session.ts';
-import { ActionProvider } from './shared/action.tsx';
-import { duration } from './shared/format.ts';
-import { useNow } from './shared/time.tsx';
 import { destinations, ShortcutHelp, useShortcuts } from './shortcuts.tsx';
 import { useTheme } from './theme.ts';
+import { ActionProvider } from './ui/action.tsx';
+import { duration } from './ui/format.ts';
+import { useNow } from './ui/time.tsx';
 
 /** Age of the shown queues in seconds from which the page says that they are old. */
 const maxAgeSeconds = 6;

@@ -1,7 +1,7 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
 import { call } from './api.ts';
-import { type Action, reasonField } from './shared/action.tsx';
-import { count, countOf } from './shared/format.ts';
+import { type Action, reasonField } from './ui/action.tsx';
+import { count, countOf } from './ui/format.ts';
 
 /** A queue, or what of it belongs to an account or one of its endpoints; `of` says so in words. */
 export interface QueueTarget {

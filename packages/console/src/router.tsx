@@ -14,7 +14,7 @@ import { QueuesPage } from './pages/queues.tsx';
 import { ServicesPage } from './pages/services.tsx';
 import { TracePage } from './pages/trace.tsx';
 import { TracesPage } from './pages/traces.tsx';
-import { Page } from './shared/page.tsx';
+import { Page } from './ui/page.tsx';
 
 type Search = Record<string, unknown>;
 

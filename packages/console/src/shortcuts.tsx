@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { Dialog } from './shared/dialog.tsx';
+import { Dialog } from './ui/dialog.tsx';
 
 /** Pages of the navigation, each with the key that leads to it after `g`. */
 export const destinations = [

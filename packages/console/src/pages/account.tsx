@@ -11,12 +11,12 @@ import {
   rotateKeyAction,
   statusAction,
 } from '../account-actions.tsx';
-import { ActionButton } from '../shared/action.tsx';
-import { count } from '../shared/format.ts';
-import { type Listed, Loading, More, useList, useResource } from '../shared/lists.tsx';
-import { Facts, Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { ActionButton } from '../ui/action.tsx';
+import { count } from '../ui/format.ts';
+import { type Listed, Loading, More, useList, useResource } from '../ui/lists.tsx';
+import { Facts, Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 /** One account with its keys and members. */
 export function AccountPage({ id }: { id: string }) {

@@ -1,12 +1,12 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { call, type Output } from '../api.ts';
-import { type Action, ActionButton } from '../shared/action.tsx';
-import { count, shortId } from '../shared/format.ts';
-import { Loading, More, useList } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { type Action, ActionButton } from '../ui/action.tsx';
+import { count, shortId } from '../ui/format.ts';
+import { Loading, More, useList } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 type Account = Output<'GET /admin/accounts'>['data'][number];
 

@@ -1,11 +1,11 @@
 import type { Output } from '../api.ts';
 import { call } from '../api.ts';
-import { type Action, ActionButton } from '../shared/action.tsx';
-import { count, countOf } from '../shared/format.ts';
-import { Loading, More, useList } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { type Action, ActionButton } from '../ui/action.tsx';
+import { count, countOf } from '../ui/format.ts';
+import { Loading, More, useList } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 type BlockedAddress = Output<'GET /admin/addresses'>['data'][number];
 

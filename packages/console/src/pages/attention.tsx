@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { type AttentionItem, useAttention } from '../attention.ts';
-import { countOf, duration, shortId } from '../shared/format.ts';
-import { AccountLink, QueueLink } from '../shared/links.tsx';
-import { Loading, More } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { countOf, duration, shortId } from '../ui/format.ts';
+import { AccountLink, QueueLink } from '../ui/links.tsx';
+import { Loading, More } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 const labels = { gone: 'Gone', lag: 'Lag', failing: 'Failing', dead: 'Dead', paused: 'Paused' } as const;
 

@@ -1,11 +1,11 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
-import { Filters } from '../shared/filters.tsx';
-import { AccountLink } from '../shared/links.tsx';
-import { Loading, More, useList } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { Filters } from '../ui/filters.tsx';
+import { AccountLink } from '../ui/links.tsx';
+import { Loading, More, useList } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 const fields = [
   { name: 'actor', label: 'By', maxLength: 100 },

@@ -2,13 +2,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Output } from '../api.ts';
 import { dropAction, requeueAction } from '../dead-actions.ts';
-import { type Action, ActionButton } from '../shared/action.tsx';
-import { bytesOf, hexDump, maxDumpBytes, readable } from '../shared/bytes.ts';
-import { bytes, count } from '../shared/format.ts';
-import { AccountLink, QueueLink } from '../shared/links.tsx';
-import { Loading, useResource } from '../shared/lists.tsx';
-import { codes, Facts, Page } from '../shared/page.tsx';
-import { Time } from '../shared/time.tsx';
+import { type Action, ActionButton } from '../ui/action.tsx';
+import { bytesOf, hexDump, maxDumpBytes, readable } from '../ui/bytes.ts';
+import { bytes, count } from '../ui/format.ts';
+import { AccountLink, QueueLink } from '../ui/links.tsx';
+import { Loading, useResource } from '../ui/lists.tsx';
+import { codes, Facts, Page } from '../ui/page.tsx';
+import { Time } from '../ui/time.tsx';
 
 type DeadEvent = Output<'GET /admin/dead/{dead_id}'>;
 

@@ -2,16 +2,16 @@ import type { DeadEvent } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { dropAction, requeueAction, requeueAllAction } from '../dead-actions.ts';
 import { useQueues } from '../queues.ts';
-import { ActionButton } from '../shared/action.tsx';
-import { Filters } from '../shared/filters.tsx';
-import { bytes, count } from '../shared/format.ts';
-import { Gone } from '../shared/gone.tsx';
-import { AccountLink, QueueLink } from '../shared/links.tsx';
-import { Loading, More, useList } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { serviceNamed, serviceNames } from '../shared/services.ts';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { ActionButton } from '../ui/action.tsx';
+import { Filters } from '../ui/filters.tsx';
+import { bytes, count } from '../ui/format.ts';
+import { Gone } from '../ui/gone.tsx';
+import { AccountLink, QueueLink } from '../ui/links.tsx';
+import { Loading, More, useList } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { serviceNamed, serviceNames } from '../ui/services.ts';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 const columns: Column<DeadEvent>[] = [
   {

@@ -1,14 +1,14 @@
 import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
-import { ActionButton } from '../shared/action.tsx';
-import { Filters } from '../shared/filters.tsx';
-import { count, shortId } from '../shared/format.ts';
-import { AccountLink } from '../shared/links.tsx';
-import { Loading, More, useList, useResource } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { ActionButton } from '../ui/action.tsx';
+import { Filters } from '../ui/filters.tsx';
+import { count, shortId } from '../ui/format.ts';
+import { AccountLink } from '../ui/links.tsx';
+import { Loading, More, useList, useResource } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 const deliveries = { service: 'webhooks', queue: 'deliveries' };
 const fields = [{ name: 'failing', label: 'Failing', options: ['', 'true', 'false'] }];

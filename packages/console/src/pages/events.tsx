@@ -1,10 +1,10 @@
 import { useId, useState } from 'react';
 import { call } from '../api.ts';
-import { type Action, ActionButton } from '../shared/action.tsx';
-import { countOf } from '../shared/format.ts';
-import { Page } from '../shared/page.tsx';
-import { serviceNamed, serviceNames } from '../shared/services.ts';
-import { exactTime, useNow } from '../shared/time.tsx';
+import { type Action, ActionButton } from '../ui/action.tsx';
+import { countOf } from '../ui/format.ts';
+import { Page } from '../ui/page.tsx';
+import { serviceNamed, serviceNames } from '../ui/services.ts';
+import { exactTime, useNow } from '../ui/time.tsx';
 
 const periods: [label: string, minutes: number][] = [
   ['15 minutes', 15],

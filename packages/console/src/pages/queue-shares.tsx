@@ -4,11 +4,11 @@ import { useMemo } from 'react';
 import type { Output } from '../api.ts';
 import { pauseAction, type QueueTarget, resumeAction, retryAction } from '../queue-actions.ts';
 import { queueName } from '../queues.ts';
-import { ActionButton } from '../shared/action.tsx';
-import { count, shortId } from '../shared/format.ts';
-import { AccountLink, DeadCount, useAccountNames } from '../shared/links.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { ActionButton } from '../ui/action.tsx';
+import { count, shortId } from '../ui/format.ts';
+import { AccountLink, DeadCount, useAccountNames } from '../ui/links.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 export type QueueWithShares = Output<'GET /admin/queues/{service}/{queue}'>;
 

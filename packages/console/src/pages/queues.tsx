@@ -1,13 +1,13 @@
 import type { Queue } from '@customer-platform/contracts/accounts';
 import { depthOf, maxLagSeconds, queueName, useQueues } from '../queues.ts';
-import { duration } from '../shared/format.ts';
-import { Gone } from '../shared/gone.tsx';
-import { DepthLine } from '../shared/line.tsx';
-import { DeadCount, QueueCount, QueueLink } from '../shared/links.tsx';
-import { Loading } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { duration } from '../ui/format.ts';
+import { Gone } from '../ui/gone.tsx';
+import { DepthLine } from '../ui/line.tsx';
+import { DeadCount, QueueCount, QueueLink } from '../ui/links.tsx';
+import { Loading } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 const columns: Column<Queue>[] = [
   {

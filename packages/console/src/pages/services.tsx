@@ -1,10 +1,10 @@
 import type { LiveProcess } from '@customer-platform/contracts/accounts';
-import { bytes, count, duration, milliseconds } from '../shared/format.ts';
-import { Gone } from '../shared/gone.tsx';
-import { Loading, useResource } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { exactTime, useNow } from '../shared/time.tsx';
+import { bytes, count, duration, milliseconds } from '../ui/format.ts';
+import { Gone } from '../ui/gone.tsx';
+import { Loading, useResource } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { exactTime, useNow } from '../ui/time.tsx';
 
 /** Delay of the event loop that a request notices, in milliseconds. */
 const longLagMs = 200;

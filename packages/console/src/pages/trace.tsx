@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'react';
-import { count, milliseconds } from '../shared/format.ts';
-import { AccountLink } from '../shared/links.tsx';
-import { Loading, useResource } from '../shared/lists.tsx';
-import { codes, Facts, Page } from '../shared/page.tsx';
-import { Time } from '../shared/time.tsx';
 import { maxSpans, type Span, type Waterfall, waterfallOf } from '../traces/otlp.ts';
+import { count, milliseconds } from '../ui/format.ts';
+import { AccountLink } from '../ui/links.tsx';
+import { Loading, useResource } from '../ui/lists.tsx';
+import { codes, Facts, Page } from '../ui/page.tsx';
+import { Time } from '../ui/time.tsx';
 
 /** One trace as a waterfall: spans below their parents, each with its time as a bar. */
 export function TracePage({ id }: { id: string }) {

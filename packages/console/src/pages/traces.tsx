@@ -1,13 +1,13 @@
 import type { TraceSummary } from '@customer-platform/contracts/accounts';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { Filters } from '../shared/filters.tsx';
-import { count, milliseconds } from '../shared/format.ts';
-import { AccountLink } from '../shared/links.tsx';
-import { Loading, More, useList } from '../shared/lists.tsx';
-import { Page } from '../shared/page.tsx';
-import { type Column, DataTable } from '../shared/table.tsx';
-import { Time } from '../shared/time.tsx';
+import { Filters } from '../ui/filters.tsx';
+import { count, milliseconds } from '../ui/format.ts';
+import { AccountLink } from '../ui/links.tsx';
+import { Loading, More, useList } from '../ui/lists.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
 
 const fields = [
   { name: 'operation', label: 'Operation', maxLength: 200 },
