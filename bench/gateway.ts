@@ -9,10 +9,12 @@ const rounds = 5;
 const connections = 32;
 const warmUpMs = 2_000;
 const roundMs = 1_500;
-const path = '/v1/calendar/appointments/0190b7a4-0000-7000-8000-000000000000';
+
+/** The GET that is measured; whatever is behind the gateway responds with the same kilobyte. */
+export const measuredGet = 'GET /v1/calendar/appointments/0190b7a4-0000-7000-8000-000000000000';
 
 /** Server of the GET, and the process whose CPU time counts. */
-interface Subject {
+export interface Subject {
   name: string;
   url: string;
   pid: number;
@@ -35,7 +37,7 @@ export const gatewayBench: Bench = {
       platform = await startPlatform({ CALENDAR_URL: stub.url });
       const { key } = await platform.account();
       const subject = (name: string, { url, pid }: { url: string; pid: number }): Subject => {
-        return { name, url, pid, request: requestBytes(url, `GET ${path}`, { authorization: `Bearer ${key}` }) };
+        return { name, url, pid, request: requestBytes(url, measuredGet, { authorization: `Bearer ${key}` }) };
       };
       const express = await startChild('bare-proxy.ts', stub.url, 'express');
       children.push(express);
@@ -109,7 +111,8 @@ async function delay(gateway: Subject, bare: Subject, direct: Subject, perSecond
   ];
 }
 
-async function saturate(subject: Subject, durationMs: number): Promise<LoadResult> {
+/** Sends as many GETs as the subject takes over 32 connections. */
+export async function saturate(subject: Subject, durationMs: number): Promise<LoadResult> {
   const load = { url: subject.url, connections, next: () => subject.request };
   return allSucceeded(subject, await closedLoop(load, durationMs));
 }

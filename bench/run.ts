@@ -13,6 +13,7 @@ import { neighboursBench } from './neighbours.ts';
 import { ordersBench } from './orders.ts';
 import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
+import { telemetryBench } from './telemetry.ts';
 import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
@@ -27,6 +28,7 @@ const benches: Bench[] = [
   knowledgeBench,
   neighboursBench,
   queuesBench,
+  telemetryBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

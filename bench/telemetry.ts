@@ -1,0 +1,77 @@
+import type { ProcessPlatform } from '@customer-platform/testkit';
+import { type Child, startChild } from './child-process.ts';
+import { atMost, type Bench, type Figure, median, told } from './figures.ts';
+import { measuredGet, type Subject, saturate } from './gateway.ts';
+import { requestBytes } from './load.ts';
+import { startPlatform } from './platform.ts';
+import { cpuSeconds } from './process-usage.ts';
+
+const rounds = 7;
+const warmUpMs = 2_000;
+const roundMs = 1_500;
+
+/**
+ * Measures what a gateway's spans and metrics cost: three platforms side by side, without telemetry, with one trace in ten, and with all.
+ * They export to a collector that costs next to nothing, in a process of its own.
+ */
+export const telemetryBench: Bench = {
+  name: 'telemetry',
+  summary: 'what spans and metrics cost the gateway for one GET of 1 KB, exported to a collector',
+  async measure() {
+    const platforms: ProcessPlatform[] = [];
+    const children: Child[] = [];
+    try {
+      const service = await startChild('fixed-response.ts');
+      const collector = await startChild('fixed-response.ts');
+      children.push(service, collector);
+      const subject = async (name: string, env: Record<string, string>): Promise<Subject> => {
+        const platform = await startPlatform({ CALENDAR_URL: service.url, ...env });
+        platforms.push(platform);
+        const { key } = await platform.account();
+        const request = requestBytes(platform.gatewayUrl, measuredGet, { authorization: `Bearer ${key}` });
+        return { name, url: platform.gatewayUrl, pid: platform.pidOf('gateway')!, request };
+      };
+      return await cost([
+        await subject('off', {}),
+        await subject('one in ten', exporting(collector, '0.1')),
+        await subject('all', exporting(collector, '1')),
+      ]);
+    } finally {
+      for (const platform of platforms) await platform.stop();
+      for (const child of children) await child.stop();
+    }
+  },
+};
+
+/** Returns the settings of a process that exports metrics, and a share of its traces. */
+function exporting(collector: Child, share: string): Record<string, string> {
+  return {
+    OTEL_SDK_DISABLED: 'false',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+    OTEL_METRICS_EXPORTER: 'otlp',
+    OTEL_METRIC_EXPORT_INTERVAL: '10000',
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: share,
+  };
+}
+
+async function cost(subjects: Subject[]): Promise<Figure[]> {
+  const micros = new Map(subjects.map(({ name }) => [name, [] as number[]]));
+  for (const subject of subjects) await saturate(subject, warmUpMs);
+  for (let round = 0; round < rounds; round++) {
+    for (const subject of subjects) {
+      const before = cpuSeconds(subject.pid);
+      const { responses } = await saturate(subject, roundMs);
+      micros.get(subject.name)!.push(((cpuSeconds(subject.pid) - before) / responses) * 1e6);
+    }
+  }
+  const [off, oneInTen, all] = subjects.map(({ name }) => median(micros.get(name)!)) as [number, number, number];
+  return [
+    atMost('CPU of a GET in the gateway, one trace in ten and metrics ÷ no telemetry', oneInTen / off, 1.1),
+    told('CPU of a GET in the gateway, all traces and metrics ÷ no telemetry', all / off),
+    told('CPU of a GET: no telemetry', off, 'µs'),
+    told('CPU of a GET: one trace in ten and metrics', oneInTen, 'µs'),
+    told('CPU of a GET: all traces and metrics', all, 'µs'),
+  ];
+}
