@@ -1,18 +1,18 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation } from '@customer-platform/contracts/core';
 import {
   type Attributes,
   activeRequests,
   httpMethod,
-  inSpan,
   markFailed,
   metricsEnabled,
   requestDuration,
+  type Span,
   SpanKind,
   setHttpStatus,
-  telemetryEnabled,
+  type TraceHeaders,
   traceOfRequest,
+  traceRequest,
 } from '@customer-platform/service-kit';
 import { type LogRequest, statusOf } from '../request-log.ts';
 
@@ -29,6 +29,8 @@ export interface PublicCall {
   operation?: Operation;
   accountId?: string;
   isHook?: true;
+  /** What continues its trace; undefined while telemetry is off. */
+  trace?: TraceHeaders;
 }
 
 /**
@@ -41,35 +43,39 @@ export function observeRequest(
   call: PublicCall,
   { log, serve }: { log: LogRequest | undefined; serve: () => Promise<void> },
 ): void {
-  const { method, url } = request;
-  let traceId: string | undefined;
-  log?.(request, response, () => ({ account: call.accountId, operation: operationOf(call), trace_id: traceId }));
+  const method = httpMethod(request.method!);
+  const trace = traceRequest(method, {
+    kind: SpanKind.SERVER,
+    attributes: { 'http.request.method': method, 'platform.request_id': call.requestId },
+    parent: traceOfRequest(request.headers),
+  });
+  if (trace) call.trace = trace.headers;
+  log?.(request, response, () => ({ account: call.accountId, operation: operationOf(call), trace_id: trace?.id }));
   if (metricsEnabled()) {
     const beganMs = performance.now();
-    const ofMethod = { 'http.request.method': httpMethod(method!) };
-    activeRequests.add(1, ofMethod);
+    activeRequests.add(1, method);
     response.once('close', () => {
-      activeRequests.add(-1, ofMethod);
-      requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method!, call, statusOf(response)));
+      activeRequests.add(-1, method);
+      requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method, call, statusOf(response)));
     });
   }
-  if (!telemetryEnabled()) {
-    void serve();
-    return;
-  }
-  const attributes = { 'http.request.method': httpMethod(method!), 'platform.request_id': call.requestId };
-  const options = { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
-  void inSpan(httpMethod(method!), options, async (span) => {
-    traceId = span?.spanContext().traceId;
-    const closed = once(response, 'close');
-    await serve();
-    await closed;
-    const route = routeOf(call);
-    if (route) span?.updateName(`${httpMethod(method!)} ${route}`);
-    span?.setAttributes({ ...callAttributes(call), ...(call.isHook ? {} : { 'url.path': pathOf(url!) }) });
-    if (response.writableFinished) setHttpStatus(span, response.statusCode);
-    else if (span) markFailed(span, 'client_gone');
-  });
+  const span = trace?.span;
+  const { url } = request;
+  if (span) response.once('close', () => endSpan(span, { method, url: url!, response, call }));
+  void (trace ? trace.run(serve) : serve());
+}
+
+function endSpan(
+  span: Span,
+  served: { method: string; url: string; response: ServerResponse; call: PublicCall },
+): void {
+  const { method, url, response, call } = served;
+  const route = routeOf(call);
+  if (route) span.updateName(`${method} ${route}`);
+  span.setAttributes({ ...callAttributes(call), ...(call.isHook ? {} : { 'url.path': pathOf(url) }) });
+  if (response.writableFinished) setHttpStatus(span, response.statusCode);
+  else markFailed(span, 'client_gone');
+  span.end();
 }
 
 function routeOf({ isHook, operation }: PublicCall): string | undefined {
@@ -84,7 +90,7 @@ function operationOf({ isHook, operation }: PublicCall): string | undefined {
 function routeAttributes(method: string, call: PublicCall, status: number): Attributes {
   const route = routeOf(call);
   return {
-    'http.request.method': httpMethod(method),
+    'http.request.method': method,
     'http.response.status_code': status,
     ...(route ? { 'http.route': route } : {}),
   };

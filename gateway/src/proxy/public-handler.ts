@@ -1,15 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type ServiceName } from '@customer-platform/contracts/core';
-import {
-  ClientGone,
-  type Logger,
-  sendAllow,
-  serviceUnavailable,
-  signContext,
-  telemetryEnabled,
-  traceHeaders,
-} from '@customer-platform/service-kit';
+import { ClientGone, type Logger, sendAllow, serviceUnavailable, signContext } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
@@ -76,7 +68,7 @@ async function serve(
     if (parts.serveDocs(request, response)) return;
     if (request.url!.startsWith('/hooks/')) {
       call.isHook = true;
-      await forwardHook(parts, request, response, { address, requestId, continues });
+      await forwardHook(parts, request, response, { ...call, address });
       return;
     }
     const path = readRequestPath(request.url!);
@@ -105,7 +97,7 @@ async function serve(
       const scope = { service, method: request.method!, target };
       const context = signContext(record.signer, scope, Date.now() + contextLifetimeMs);
       request.url = target;
-      setHeaders(request, { context, requestId });
+      setHeaders(request, { context, requestId, trace: call.trace });
       upstream.forward(request, response, record.ownerId, body);
     }
   } catch (error) {
@@ -123,7 +115,7 @@ async function forwardHook(
   parts: PublicParts,
   request: IncomingMessage,
   response: ServerResponse,
-  call: { address: string; requestId: string; continues: boolean },
+  call: PublicCall & { address: string },
 ): Promise<void> {
   const path = readRequestPath(request.url!);
   const [, module, token, ...more] = path?.segments ?? [];
@@ -132,11 +124,10 @@ async function forwardHook(
   const { target } = path!;
   await parts.hooks.pass({ ...call, request, response, path: target.split('?', 1)[0]! }, () => {
     request.url = target;
-    setHeaders(request, { context: undefined, requestId: call.requestId });
+    setHeaders(request, { context: undefined, requestId: call.requestId, trace: call.trace });
   });
 }
 
-function setHeaders(request: IncomingMessage, ours: { context: string | undefined; requestId: string }): void {
-  const trace = telemetryEnabled() ? traceHeaders() : undefined;
-  request.headers = forwardedHeaders(request.headers, { ...ours, trace });
+function setHeaders(request: IncomingMessage, ours: Parameters<typeof forwardedHeaders>[1]): void {
+  request.headers = forwardedHeaders(request.headers, ours);
 }

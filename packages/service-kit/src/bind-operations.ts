@@ -30,10 +30,11 @@ export const requestDuration = meter.createHistogram('http.server.request.durati
 });
 
 /** Requests under way, of every listener of the process. */
-export const activeRequests = meter.createUpDownCounter('http.server.active_requests', {
-  unit: '{request}',
-  description: 'Requests under way, by method.',
-});
+export const activeRequests = meter.createUpDownCounter(
+  'http.server.active_requests',
+  { unit: '{request}', description: 'Requests under way, by method.' },
+  'http.request.method',
+);
 
 /** Serves operations on an Express app: one route each, from its contract. */
 export function bindOperations<Resources>(
@@ -70,8 +71,8 @@ export function bindOperations<Resources>(
 /** Responds to a request, whatever happens, and measures how long that takes; returns the status. */
 async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const beganMs = performance.now();
-  const ofMethod = { 'http.request.method': httpMethod(request.method) };
-  activeRequests.add(1, ofMethod);
+  const method = httpMethod(request.method);
+  activeRequests.add(1, method);
   let status: number;
   try {
     status = await respond(steps, request, response);
@@ -79,11 +80,11 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
     status = error instanceof ClientGone ? clientGone : sendError(response, error, steps.context.log);
   } finally {
     releaseBody(request);
-    activeRequests.add(-1, ofMethod);
+    activeRequests.add(-1, method);
   }
   const ms = performance.now() - beganMs;
   requestDuration.record(ms / 1000, {
-    ...ofMethod,
+    'http.request.method': method,
     'http.route': steps.operation.path,
     'http.response.status_code': status,
   });

@@ -17,7 +17,6 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
-  type UpDownCounter,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { withTimeout } from './with-timeout.ts';
@@ -55,13 +54,21 @@ export const meter = {
       },
     };
   },
-  createUpDownCounter(name: string, options: MetricOptions) {
-    let counter: UpDownCounter | undefined;
+  /** A number that goes up and down, by one attribute; summed here, and told when metrics are collected. */
+  createUpDownCounter(name: string, options: MetricOptions, attribute: string) {
+    const sums = new Map<string, number>();
+    let isObserved = false;
     return {
-      add(value: number, attributes?: Attributes): void {
+      add(value: number, of: string): void {
         if (!measuring) return;
-        counter ??= sdkMeter().createUpDownCounter(name, options);
-        counter.add(value, attributes);
+        sums.set(of, (sums.get(of) ?? 0) + value);
+        if (isObserved) return;
+        isObserved = true;
+        sdkMeter()
+          .createObservableUpDownCounter(name, options)
+          .addCallback((result) => {
+            for (const [each, sum] of sums) result.observe(sum, { [attribute]: each });
+          });
       },
     };
   },
@@ -188,6 +195,32 @@ export async function inSpan<Result>(
   } finally {
     span.end();
   }
+}
+
+/** The trace of a request that comes from outside. */
+export interface RequestTrace {
+  id: string;
+  /** What continues it, recorded or not: each process after this one does as was decided here. */
+  headers: TraceHeaders;
+  /** Undefined where the trace is not recorded. To be ended by the caller. */
+  span: Span | undefined;
+  /** Runs work as its part; a trace that is not recorded has no parts, and this costs nothing. */
+  run<Result>(work: () => Result): Result;
+}
+
+/** Begins the trace of a request, or continues its parent's; undefined while telemetry is off. */
+export function traceRequest(name: string, options: SpanOptions): RequestTrace | undefined {
+  if (!tracing) return undefined;
+  const from = options.parent ? contextFrom(options.parent) : ROOT_CONTEXT;
+  const span = startSpan(name, options, from);
+  const own = trace.setSpan(from, span);
+  const isRecorded = span.isRecording();
+  return {
+    id: span.spanContext().traceId,
+    headers: headersOf(own),
+    span: isRecorded ? span : undefined,
+    run: (work) => (isRecorded ? context.with(own, work) : work()),
+  };
 }
 
 /** Starts a span of the active trace, to be ended by the caller; undefined where there is none that is recorded. */
