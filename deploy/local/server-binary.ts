@@ -9,18 +9,30 @@ const aptTimeoutMs = 300_000;
 /** Runs one download at a time: they share the package lists, and apt's own lock is off. */
 let downloads: Promise<unknown> = Promise.resolve();
 
-/** A server's program that runs here, or its image if only a container engine is available. */
-export type ServerBinary = { command: string; env: Record<string, string> } | { image: string };
+/** A program that runs here. */
+export interface Program {
+  command: string;
+  env: Record<string, string>;
+}
 
-/** Server to find, and the ways to try; one that fails falls through to the next. */
-export interface WantedServer {
-  /** Program and Debian package name: nats-server, redis-server. */
+/** A server's program that runs here, or its image if only a container engine is available. */
+export type ServerBinary = Program | { image: string };
+
+/** Program to find on this machine or among Debian's packages. */
+export interface WantedProgram {
+  /** Program's name: nats-server, promtool. */
   program: string;
-  image: string;
+  /** Debian package that holds it, if it is not named as the program is. */
+  debianPackage?: string;
   /** Folder in which a downloaded package is kept. */
   cacheDirectory: string;
   /** Called with one line for each slow step. */
   say(line: string): void;
+}
+
+/** Server to find, and the ways to try; one that fails falls through to the next. */
+export interface WantedServer extends WantedProgram {
+  image: string;
   ways?: ('path' | 'debian' | 'container')[];
 }
 
@@ -47,7 +59,25 @@ export async function findServer(wanted: WantedServer): Promise<ServerBinary> {
   );
 }
 
-function onPath(program: string): ServerBinary | null {
+/**
+ * Finds a program on PATH, else in a Debian package downloaded and unpacked without root.
+ * @throws Error that says what to install when neither works
+ */
+export async function findProgram(wanted: WantedProgram): Promise<Program> {
+  const refusal = (why: string) => {
+    const packageName = wanted.debianPackage ?? wanted.program;
+    return new Error(`${wanted.program} was not found: install it (for example apt-get install ${packageName}).${why}`);
+  };
+  const found =
+    onPath(wanted.program) ??
+    (await fromDebian(wanted).catch((error: Error) => {
+      throw refusal(` ${error.message.trim().split('\n').slice(-2).join(' ')}`);
+    }));
+  if (found === null) throw refusal('');
+  return found;
+}
+
+function onPath(program: string): Program | null {
   const folders = [
     ...(process.env.PATH ?? '').split(':'),
     '/usr/sbin',
@@ -71,16 +101,16 @@ function isExecutable(file: string): boolean {
   }
 }
 
-async function fromDebian(wanted: WantedServer): Promise<ServerBinary | null> {
-  const root = join(wanted.cacheDirectory, wanted.program);
+async function fromDebian(wanted: WantedProgram): Promise<Program | null> {
+  const packageName = wanted.debianPackage ?? wanted.program;
+  const root = join(wanted.cacheDirectory, packageName);
   if (!existsSync(root)) {
     if (onPath('apt-get') === null || onPath('dpkg-deb') === null) return null;
-    wanted.say(`downloading Debian's ${wanted.program} (once)`);
     downloads = downloads.catch(() => undefined).then(() => downloadPackage(wanted, root));
     await downloads;
   }
   const command = ['usr/bin', 'usr/sbin'].map((folder) => join(root, folder, wanted.program)).find(isExecutable);
-  if (command === undefined) throw new Error(`Debian's package ${wanted.program} holds no such program`);
+  if (command === undefined) throw new Error(`Debian's package ${packageName} holds no ${wanted.program}`);
   const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
   const libraries = [`usr/lib/${triplet}`, `lib/${triplet}`, 'usr/lib'].map((folder) => join(root, folder));
   const env = { LD_LIBRARY_PATH: libraries.join(':') };
@@ -91,7 +121,9 @@ async function fromDebian(wanted: WantedServer): Promise<ServerBinary | null> {
 }
 
 /** Downloads the package and its missing dependencies, and unpacks them into root. */
-async function downloadPackage(wanted: WantedServer, root: string): Promise<void> {
+async function downloadPackage(wanted: WantedProgram, root: string): Promise<void> {
+  if (existsSync(root)) return; // another program of the same package was wanted before
+  wanted.say(`downloading Debian's ${wanted.debianPackage ?? wanted.program} (once)`);
   mkdirSync(wanted.cacheDirectory, { recursive: true });
   const work = mkdtempSync(join(wanted.cacheDirectory, 'download-'));
   for (const folder of ['archives/partial', 'root']) mkdirSync(join(work, folder), { recursive: true });
@@ -107,12 +139,13 @@ async function downloadPackage(wanted: WantedServer, root: string): Promise<void
 }
 
 /** Downloads with the existing package lists, ours and the system's; updates them when they name no file that exists. */
-async function downloadArchives(wanted: WantedServer, work: string): Promise<void> {
+async function downloadArchives(wanted: WantedProgram, work: string): Promise<void> {
+  const packageName = wanted.debianPackage ?? wanted.program;
   const own = join(wanted.cacheDirectory, 'lists');
   mkdirSync(join(own, 'partial'), { recursive: true });
   const filled = (lists: string) => existsSync(lists) && readdirSync(lists).some((file) => file.includes('_Packages'));
   for (const lists of [own, '/var/lib/apt/lists'].filter(filled)) {
-    const done = await download(wanted.program, work, lists).then(
+    const done = await download(packageName, work, lists).then(
       () => true,
       () => false, // an outdated list names files that the archive no longer has
     );
@@ -120,11 +153,11 @@ async function downloadArchives(wanted: WantedServer, work: string): Promise<voi
   }
   wanted.say("reading Debian's package lists (once)");
   await run('apt-get', [...aptOptions(work, own), 'update'], { timeout: aptTimeoutMs });
-  await download(wanted.program, work, own);
+  await download(packageName, work, own);
 }
 
-async function download(program: string, work: string, lists: string): Promise<void> {
-  const args = ['--yes', '--download-only', '--no-install-recommends', '--reinstall', 'install', program];
+async function download(packageName: string, work: string, lists: string): Promise<void> {
+  const args = ['--yes', '--download-only', '--no-install-recommends', '--reinstall', 'install', packageName];
   await run('apt-get', [...aptOptions(work, lists), ...args], { timeout: aptTimeoutMs });
 }
 

@@ -12,6 +12,7 @@ import { busPermissions, passwordVariable } from './nats-config.ts';
 import { postgresServer } from './postgres.ts';
 import { processIdentity, recordProcess, runningRecord, signalProcess, stopRecorded } from './process-record.ts';
 import { redisServer } from './redis.ts';
+import { findProgram } from './server-binary.ts';
 import { waitUntil } from './wait-until.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'servers-'));
@@ -168,6 +169,24 @@ describe('NATS and Redis of our own', () => {
       /^redis-server was not found: .*apt-get install redis-server\), start Docker, or set REDIS_URL/,
     );
   });
+});
+
+describe('a program that is no server', () => {
+  const say = () => undefined;
+
+  it('is found on PATH, or in the Debian package that it is part of', async () => {
+    const wanted = { program: 'redis-cli', debianPackage: 'redis-server', cacheDirectory, say };
+    const [first, second] = await Promise.all([findProgram(wanted), findProgram(wanted)]);
+    expect(second).toEqual(first);
+    expect(spawnSync(first.command, ['--version'], { env: first.env, encoding: 'utf8' }).stdout).toMatch(/^redis-cli /);
+  }, 120_000);
+
+  it('says which package to install when it is nowhere to be had', async () => {
+    const wanted = { program: 'no-such-program', debianPackage: 'redis-server', cacheDirectory, say };
+    await expect(findProgram(wanted)).rejects.toThrow(
+      /^no-such-program was not found: install it \(for example apt-get install redis-server\)/,
+    );
+  }, 120_000);
 });
 
 describe('a process that was written down', () => {
