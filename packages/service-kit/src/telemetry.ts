@@ -19,6 +19,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
+import { GaugeReader, type Measure } from './gauge-reader.ts';
 import { withTimeout } from './with-timeout.ts';
 
 export type { Attributes, Span };
@@ -84,18 +85,19 @@ export const meter = {
     };
   },
   /**
-   * Observes gauges, named by their metrics, each time metrics are collected: `measure` says their values. Returns a function that ends
-   * it. To be called once telemetry has started; does nothing while metrics are off.
+   * Observes gauges, named by their metrics, each time metrics are collected: `measure` says their values, which are the next collection's
+   * where it takes longer than one waits. Returns a function that ends it. To be called once telemetry has started; does nothing while
+   * metrics are off.
    */
-  observe<Name extends string>(
-    metricOptions: Record<Name, MetricOptions>,
-    measure: (observe: (name: Name, value: number, attributes?: Attributes) => void) => Promise<void> | void,
-  ): () => void {
+  observe<Name extends string>(metricOptions: Record<Name, MetricOptions>, measure: Measure<Name>): () => void {
     if (!measuring) return () => undefined;
     const names = Object.keys(metricOptions) as Name[];
     const gauges = new Map(names.map((name) => [name, sdkMeter().createObservableGauge(name, metricOptions[name])]));
-    const callback: BatchObservableCallback = (result) =>
-      measure((name, value, attributes) => result.observe(gauges.get(name)!, value, attributes));
+    const reader = new GaugeReader(measure);
+    const callback: BatchObservableCallback = async (result) => {
+      for (const { name, value, attributes } of await reader.read())
+        result.observe(gauges.get(name)!, value, attributes);
+    };
     sdkMeter().addBatchObservableCallback(callback, [...gauges.values()]);
     return () => sdkMeter().removeBatchObservableCallback(callback, [...gauges.values()]);
   },
@@ -158,10 +160,11 @@ const quietMs = 60_000;
 
 function quietLogger(log: Logger) {
   let quietUntilMs = 0;
-  const tell = (message: string) => {
+  // Typed as text by the SDK, which also passes errors.
+  const tell = (message: unknown) => {
     if (performance.now() < quietUntilMs) return;
     quietUntilMs = performance.now() + quietMs;
-    log.warn({ detail: message.slice(0, 1_000) }, 'telemetry is not exported');
+    log.warn({ detail: String(message).slice(0, 1_000) }, 'telemetry is not exported');
   };
   const ignore = () => undefined;
   return { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };

@@ -1,0 +1,39 @@
+import { expect, it } from '@jest/globals';
+import { GaugeReader } from './gauge-reader.ts';
+
+const valuesOf = async (reader: GaugeReader<string>) =>
+  Object.fromEntries([...(await reader.read())].map(({ name, value }) => [name, value]));
+
+it('gives a collection that cannot wait the values of the one before, and the late ones to the next', async () => {
+  const late = Promise.withResolvers<number>();
+  const measurements = [1, late.promise, 3];
+  let measured = 0;
+  const reader = new GaugeReader<string>(async (observe) => {
+    measured += 1;
+    observe('queue.lag', await measurements[measured - 1]!);
+  });
+  expect(await valuesOf(reader)).toEqual({ 'queue.lag': 1 });
+  expect(await valuesOf(reader)).toEqual({ 'queue.lag': 1 });
+  expect(await valuesOf(reader)).toEqual({ 'queue.lag': 1 });
+  expect(measured).toBe(2);
+  late.resolve(2);
+  expect(await valuesOf(reader)).toEqual({ 'queue.lag': 2 });
+  expect(await valuesOf(reader)).toEqual({ 'queue.lag': 3 });
+});
+
+it('gives 0 for what is observed no longer', async () => {
+  let queues = ['outbox', 'deliveries'];
+  const reader = new GaugeReader<string>((observe) => {
+    for (const queue of queues) observe(`queue.dead ${queue}`, 7, { queue });
+  });
+  expect(await valuesOf(reader)).toEqual({ 'queue.dead outbox': 7, 'queue.dead deliveries': 7 });
+  queues = ['outbox'];
+  expect(await valuesOf(reader)).toEqual({ 'queue.dead outbox': 7, 'queue.dead deliveries': 0 });
+});
+
+it('throws what a measurement throws, and measures again afterwards', async () => {
+  const outcomes = [Promise.reject(new Error('no database')), 5];
+  const reader = new GaugeReader<string>(async (observe) => observe('queue.lag', await outcomes.shift()!));
+  await expect(valuesOf(reader)).rejects.toThrow('no database');
+  expect(await valuesOf(reader)).toEqual({ 'queue.lag': 5 });
+});
