@@ -34,6 +34,7 @@ export { nothingPaused, type Paused, Pauses } from './queues/pauses.ts';
 export type { Fragment, QueueRows } from './queues/queue-rows.ts';
 export { maxMoved } from './queues/queues.sql.ts';
 export type { QueueSeat, Queues, ReportedQueue } from './queues/queues.ts';
+export { Reporter } from './queues/reporter.ts';
 export * from './read-under-lock.ts';
 export * from './requests.ts';
 export * from './responses.ts';

@@ -1,7 +1,7 @@
 import type * as contract from '@customer-platform/contracts/webhooks';
 import { deliveryStatus } from '@customer-platform/contracts/webhooks';
 import { createNameResolver, createPoster, type TargetGuard } from '@customer-platform/outbound';
-import { type Foundation, meter, type ServiceDefinition } from '@customer-platform/service-kit';
+import { type Foundation, meter, Reporter, type ServiceDefinition } from '@customer-platform/service-kit';
 import { type WebhooksConfig, webhooksConfig } from './config.ts';
 import { getDelivery } from './deliveries/get-delivery.ts';
 import { getReplay } from './deliveries/get-replay.ts';
@@ -10,6 +10,7 @@ import { listDeliveries } from './deliveries/list-deliveries.ts';
 import { redeliver } from './deliveries/redeliver.ts';
 import { replayDeliveries } from './deliveries/replay-deliveries.ts';
 import { runReplays } from './deliveries/run-replays.ts';
+import { countFailingEndpoints } from './endpoints/all-endpoints.sql.ts';
 import { announceDisabled } from './endpoints/announce-disabled.ts';
 import { createEndpoint } from './endpoints/create-endpoint.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
@@ -86,7 +87,8 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
   });
-  const stopReport = reportBalance(foundation);
+  const reporter = new Reporter(sql, 'endpoints');
+  const stopReports = [reportBalance(foundation), reportFailing(foundation, reporter)];
   return {
     guard,
     secretKeys,
@@ -94,7 +96,8 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     dispatcher,
     eventsCommitted,
     async stop() {
-      stopReport();
+      for (const stopReport of stopReports) stopReport();
+      await reporter.release();
       await dispatcher.stop();
       await poster.close();
     },
@@ -109,6 +112,14 @@ const gauges = {
   'webhooks.deliveries': { description: 'Deliveries of the last minutes, by state.' },
 };
 
+const failureGauges = {
+  'webhooks.endpoints.failing': { description: 'Active endpoints at which every try fails since the last success.' },
+  'webhooks.endpoints.failing_longest': {
+    unit: 's',
+    description: 'Time for which every try has failed at the active endpoint that fails longest; 0 where none does.',
+  },
+};
+
 /** Observes the balance of deliveries; returns a function that ends it. */
 function reportBalance({ sql, clock }: Foundation<WebhooksConfig>): () => void {
   return meter.observe(gauges, async (observe) => {
@@ -118,5 +129,16 @@ function reportBalance({ sql, clock }: Foundation<WebhooksConfig>): () => void {
     for (const status of deliveryStatus.options) {
       observe('webhooks.deliveries', balance.byStatus[status] ?? 0, { status });
     }
+  });
+}
+
+/** Observes the endpoints that fail, once for all processes; returns a function that ends it. */
+function reportFailing({ sql, clock }: Foundation<WebhooksConfig>, reporter: Reporter): () => void {
+  return meter.observe(failureGauges, async (observe) => {
+    if (!(await reporter.isChosen())) return;
+    const { count, since } = await countFailingEndpoints(sql);
+    observe('webhooks.endpoints.failing', count);
+    const longestMs = since ? Math.max(0, clock().getTime() - since.getTime()) : 0;
+    observe('webhooks.endpoints.failing_longest', longestMs / 1_000);
   });
 }

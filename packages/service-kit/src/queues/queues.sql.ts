@@ -116,15 +116,6 @@ export async function resumeFailedEvents(tx: Sql, now: Date): Promise<number> {
   return resumed.count;
 }
 
-/** Has this process report the depth of the service's queues, unless another does; returns whether it does. */
-export async function takeReporter(sql: Sql, holder: string, ms: number): Promise<boolean> {
-  const taken = await sql`
-    insert into reporters as r (name, holder, held_until) values ('queues', ${holder}, now() + make_interval(secs => ${ms / 1000}))
-    on conflict (account_id, name) do update set holder = excluded.holder, held_until = excluded.held_until
-    where r.holder = excluded.holder or r.held_until < now()`;
-  return taken.count === 1;
-}
-
 /** Returns the name of the migration that was applied last. */
 export async function selectLastMigration(sql: Sql): Promise<string> {
   const [last] = await sql<{ name: string }[]>`select name from migrations order by applied_at desc, name desc limit 1`;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { MeasuredQueue, OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus.ts';
 import type { Database, Sql } from '../database.ts';
@@ -19,8 +18,8 @@ import {
   selectLastMigration,
   selectOwners,
   selectOwnersOfFailedEvents,
-  takeReporter,
 } from './queues.sql.ts';
+import { Reporter } from './reporter.ts';
 
 /** Entries of an account, or of one of its endpoints, that run in this process. */
 export interface OwnerRuns {
@@ -74,8 +73,6 @@ const gauges = {
   'queue.dead': { description: 'Events that were given up, by queue.' },
   'queue.lag': { unit: 's', description: 'Age of the oldest entry that is due, by queue.' },
 };
-/** Longer than the time between two collections of metrics: the reporter stays the same while it lives. */
-const reporterMs = 90_000;
 
 /** The queues of one process: what operators and metrics see of them, and what they change. */
 export class Queues {
@@ -86,7 +83,7 @@ export class Queues {
   readonly #lastErrors = new Map<string, LastError>();
   /** Name of the last migration of the service's schema. */
   readonly lastMigration: string;
-  readonly #instance = randomUUID();
+  readonly #reporter: Reporter;
   readonly #stopReport: () => void;
   readonly #stopHearing: () => void;
 
@@ -105,12 +102,12 @@ export class Queues {
     this.#clock = clock;
     this.pauses = pauses;
     this.lastMigration = lastMigration;
+    this.#reporter = new Reporter(sql, 'queues');
     this.#stopHearing = pauses.onChange(() => {
       for (const queue of this.#queues.values()) queue.changed?.();
     });
     this.#stopReport = meter.observe(gauges, async (observe) => {
-      // One process of the service says it: the sum over all is right.
-      if (!(await takeReporter(sql, this.#instance, reporterMs))) return;
+      if (!(await this.#reporter.isChosen())) return;
       const now = clock().getTime();
       for (const { queue, ready, later, hasLeases, dead, oldestAt } of await this.measure()) {
         const waiting = hasLeases ? Math.max(0, later - this.#runningOf(queue)) : later;
@@ -235,7 +232,7 @@ export class Queues {
   async stop(): Promise<void> {
     this.#stopReport();
     this.#stopHearing();
-    await this.pauses.stop();
+    await Promise.all([this.#reporter.release(), this.pauses.stop()]);
   }
 
   #runningOf(queue: string): number {

@@ -42,3 +42,11 @@ async function selectPosition(sql: Sql, id: string): Promise<{ since: string }[]
   return await sql<{ since: string }[]>`
     select coalesce(failing_since, 'infinity')::text as since from endpoints where id = ${id} limit 1`;
 }
+
+/** Counts the active endpoints that fail, and returns since when the first of them has. Reads those that fail, by their index. */
+export async function countFailingEndpoints(sql: Sql): Promise<{ count: number; since: Date | null }> {
+  const [row] = await sql<{ count: number; since: Date | null }[]>`
+    select count(*)::float8 as count, min(failing_since) as since from endpoints
+    where coalesce(failing_since, 'infinity') < 'infinity' and active`;
+  return row!;
+}
