@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeProcess, gateway, readyFile, services } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
+import { type ManagedProcess, type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
 import { busUrl, natsServer } from '@customer-platform/deploy/nats';
 import { defaultPrefix } from '@customer-platform/deploy/nats-config';
 import { choosePorts, loadSecrets } from '@customer-platform/deploy/platform-directory';
@@ -46,8 +46,11 @@ export interface ProcessPlatform {
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Starts everything; `env` is added to every process's environment. The servers write durably, as in production. */
-export async function startProcessPlatform(env: Record<string, string> = {}): Promise<ProcessPlatform> {
+/** Settings of every process, or those of the gateway and each service by its name. */
+export type ProcessEnv = Record<string, string> | ((name: string) => Record<string, string>);
+
+/** Starts everything; `env` is added to the processes' environment. The servers write durably, as in production. */
+export async function startProcessPlatform(env: ProcessEnv = {}): Promise<ProcessPlatform> {
   mkdirSync(join(root, '.platform'), { recursive: true, mode: 0o700 });
   const directory = mkdtempSync(join(root, '.platform', 'test-'));
   const output: string[] = [];
@@ -119,8 +122,9 @@ export async function startProcessPlatform(env: Record<string, string> = {}): Pr
 }
 
 /** Returns a process with `env` added to its environment. */
-function withEnv<Described extends { env: Record<string, string> }>(described: Described, env: Record<string, string>) {
-  return { ...described, env: { ...described.env, ...env } };
+function withEnv(described: ManagedProcess, env: ProcessEnv): ManagedProcess {
+  const own = typeof env === 'function' ? env(described.name) : env;
+  return { ...described, env: { ...described.env, ...own } };
 }
 
 /** Returns PostgreSQL, NATS and Redis, not started yet, with their data in folders of `directory`. */
