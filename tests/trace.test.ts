@@ -18,6 +18,8 @@ interface Span {
   spanId: string;
   parentSpanId: string | undefined;
   isError: boolean;
+  /** Traces that it is linked with. */
+  links: string[];
   attributes: Record<string, unknown>;
 }
 
@@ -80,6 +82,7 @@ async function spansOf(id: string): Promise<Span[]> {
       spanId: span.spanId,
       parentSpanId: span.parentSpanId,
       isError: span.status?.code === 2,
+      links: (span.links ?? []).map(({ traceId }: Otlp) => traceId),
       attributes: valuesOf(span.attributes),
     }));
   });
@@ -159,6 +162,21 @@ it('shows a booking as one trace, from the request to the first try of its webho
   const { body: list } = await admin(`/admin/traces?account=${account.id}&operation=bookAppointment`);
   expect(list.data).toMatchObject([{ request_id: requestId, account: account.id, status: 'error' }]);
   expect(told.headers.traceparent).toContain(list.data[0].trace_id);
+});
+
+it('records a request whose client says that it records nothing, under an id of its own, linked with the client’s trace', async () => {
+  const { key } = await platform.account();
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-00` };
+  const response = await rawRequest(platform.gatewayUrl, 'GET', '/v1/me', { key, headers });
+  let ofGateway: Span | undefined;
+  await waitFor('its span', async () => {
+    const spans = await spansOf(response.headers.get('request-id')!);
+    ofGateway = spans.find(({ name }) => name === 'GET /v1/me');
+    return ofGateway !== undefined;
+  });
+  expect(ofGateway).toMatchObject({ parentSpanId: undefined, links: [traceId] });
+  expect(await spansOf(traceId)).toEqual([]);
 });
 
 it('logs one line for each request, without what is secret', async () => {

@@ -8,7 +8,6 @@ import {
   metricsEnabled,
   requestDuration,
   type Span,
-  SpanKind,
   setHttpStatus,
   type TraceHeaders,
   traceOfRequest,
@@ -34,8 +33,8 @@ export interface PublicCall {
 }
 
 /**
- * Serves a request, and says how that went when its response has ended: one log line, one value of the duration, and a span that
- * continues the caller's trace, each where it is on.
+ * Serves a request, and says how that went when its response has ended: one log line, one value of the duration, and a span
+ * that is linked with the client's own, each where it is on.
  */
 export function observeRequest(
   request: IncomingMessage,
@@ -44,11 +43,8 @@ export function observeRequest(
   { log, serve }: { log: LogRequest | undefined; serve: () => Promise<void> },
 ): void {
   const method = httpMethod(request.method!);
-  const trace = traceRequest(method, {
-    kind: SpanKind.SERVER,
-    attributes: { 'http.request.method': method, 'platform.request_id': call.requestId },
-    parent: traceOfRequest(request.headers),
-  });
+  const attributes = { 'http.request.method': method, 'platform.request_id': call.requestId };
+  const trace = traceRequest(method, attributes, traceOfRequest(request.headers));
   if (trace) call.trace = trace.headers;
   log?.(request, response, () => ({ account: call.accountId, operation: operationOf(call), trace_id: trace?.id }));
   if (metricsEnabled()) {

@@ -211,12 +211,20 @@ export interface RequestTrace {
   run<Result>(work: () => Result): Result;
 }
 
-/** Begins the trace of a request, or continues its parent's; undefined while telemetry is off. */
-export function traceRequest(name: string, options: SpanOptions): RequestTrace | undefined {
+/**
+ * Begins the trace of a request; undefined while telemetry is off. Its span is linked with the client's own, `linked`, instead of continuing
+ * it: what is recorded is for us to decide.
+ */
+export function traceRequest(
+  name: string,
+  attributes: Attributes,
+  linked: TraceHeaders | undefined,
+): RequestTrace | undefined {
   if (!tracing) return undefined;
-  const from = options.parent ? contextFrom(options.parent) : ROOT_CONTEXT;
-  const span = startSpan(name, options, from);
-  const own = trace.setSpan(from, span);
+  const client = linked && trace.getSpanContext(contextFrom(linked));
+  const links = client ? [{ context: client }] : [];
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes, links, root: true }, ROOT_CONTEXT);
+  const own = trace.setSpan(ROOT_CONTEXT, span);
   const isRecorded = span.isRecording();
   return {
     id: span.spanContext().traceId,
