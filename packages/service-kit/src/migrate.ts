@@ -9,11 +9,14 @@ const lockTimeoutMs = 2_000;
 /** Pause in which others get through before its next attempt. */
 const lockRetryMs = 1_000;
 
+/** A statement that builds or drops an index beside the table's other work; it runs in no transaction. */
+const concurrently = /^(?:create (?:unique )?index concurrently if not exists|drop index concurrently if exists) (\w+)/;
+
 /**
- * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, each in one
- * transaction, one process at a time. A migration that cannot have its locks within 2 s gives way and is tried again, so that nobody
- * else's statements pile up behind it; `say` is told what is waited for. Throws where an applied file was changed since, for its
- * effect can't be known.
+ * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, one process at a time, each
+ * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
+ * migration that cannot have its locks within 2 s gives way and is tried again, so that nobody else's statements pile up behind it; `say`
+ * is told what is waited for. Throws where an applied file was changed since, for its effect can't be known.
  */
 export async function migrate(
   url: string,
@@ -42,11 +45,17 @@ export async function migrate(
       }
     }
   };
+  const isAlone = async () => {
+    const [row] = await sql<{ locked: boolean }[]>`
+      select pg_try_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0)) as locked`;
+    return row!.locked;
+  };
   try {
-    await patiently(
-      'of another process',
-      () => sql`select pg_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0))`,
-    );
+    // Asked again and again instead of waited for: an index that is built concurrently waits for every statement under way, this one too.
+    for (let tries = 1; !(await isAlone()); tries++) {
+      say({ migration: 'of another process', tries });
+      await sleep(lockRetryMs);
+    }
     await sql`create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
     const applied = new Map((await sql`select name, checksum from migrations`).map((row) => [row.name, row.checksum]));
     for (const { name, file } of await migrationFiles(directories)) {
@@ -60,16 +69,54 @@ export async function migrate(
         }
         continue;
       }
+      const indexes = indexChangesOf(statements);
+      if (indexes) {
+        for (const index of indexes) await changeConcurrently(sql, index);
+        await insertMigration(sql, name, checksum);
+        continue;
+      }
       await patiently(name, () =>
         sql.begin(async (tx) => {
           await tx.unsafe(statements).simple();
-          await tx`insert into migrations (name, checksum) values (${name}, ${checksum})`;
+          await insertMigration(tx, name, checksum);
         }),
       );
     }
   } finally {
     await sql.end();
   }
+}
+
+async function insertMigration(sql: postgres.ISql, name: string, checksum: string): Promise<void> {
+  await sql`insert into migrations (name, checksum) values (${name}, ${checksum})`;
+}
+
+interface IndexChange {
+  name: string;
+  statement: string;
+}
+
+/** Returns the indexes that a migration builds or drops concurrently, if it does nothing else. */
+function indexChangesOf(migration: string): IndexChange[] | undefined {
+  const statements = migration
+    .replace(/--[^\n]*/g, '')
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+  const indexes = statements.flatMap((statement) => {
+    const name = concurrently.exec(statement)?.[1];
+    return name === undefined ? [] : [{ name, statement }];
+  });
+  return indexes.length > 0 && indexes.length === statements.length ? indexes : undefined;
+}
+
+/** Builds or drops an index; one that an attempt has left unfinished is built anew. It waits for as long as others' transactions last, who do not notice. */
+async function changeConcurrently(sql: postgres.Sql, { name, statement }: IndexChange): Promise<void> {
+  await sql`set lock_timeout = 0`;
+  const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;
+  if (unfinished.length > 0) await sql`drop index concurrently ${sql(name)}`;
+  await sql.unsafe(statement).simple();
+  await sql`set lock_timeout = ${sql.unsafe(String(lockTimeoutMs))}`;
 }
 
 async function migrationFiles(directories: URL[]): Promise<{ name: string; file: URL }[]> {

@@ -1,15 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Platform, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
+import { type Platform, startPlatform, startRelay } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import postgres from 'postgres';
 import { Bus } from './bus.ts';
 import { parseServers } from './bus-connection.ts';
 import { createLogger } from './logging.ts';
-import { migrate } from './migrate.ts';
 
 let platform: Platform;
 beforeAll(async () => {
@@ -56,38 +52,6 @@ it('reads lists of NATS servers with user and password', () => {
   });
   expect(parseServers('127.0.0.1:4222')).toEqual({ servers: ['127.0.0.1:4222'] });
 });
-
-it('a migration behind a long transaction lets others through until it can go on', async () => {
-  const url = platform.env('crm').DATABASE_URL!;
-  const sql = postgres(url, { max: 3, connection: { search_path: 'crm, public' }, onnotice: () => undefined });
-  const directory = await mkdtemp(join(tmpdir(), 'migrations-'));
-  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
-  const { promise: hasLock, resolve: locked } = Promise.withResolvers<void>();
-  try {
-    await sql`create table long_read (id int primary key)`;
-    const backup = sql.begin(async (tx) => {
-      await tx`select * from long_read`;
-      locked();
-      await isOver;
-    });
-    await hasLock;
-    await writeFile(join(directory, '9001_column.sql'), 'alter table long_read add column name text;');
-    const tries: number[] = [];
-    const migrated = migrate(url, 'crm', [pathToFileURL(`${directory}/`)], (waiting) => tries.push(waiting.tries));
-    await waitFor('the migration to give way twice', () => tries.length >= 2, 30_000);
-    // Whoever reads meanwhile waits for the lock's time at most.
-    expect(await sql`select * from long_read`).toHaveLength(0);
-    end();
-    await backup;
-    await migrated;
-    expect((await sql`select name from long_read`).columns[0]?.name).toBe('name');
-  } finally {
-    end();
-    await sql`delete from migrations where name = '9001_column.sql'`;
-    await sql.end({ timeout: 1 });
-    await rm(directory, { recursive: true, force: true });
-  }
-}, 60_000);
 
 /** Runs a process that throws what nobody awaits; `stop` and `options` are code. Returns its output and exit code. */
 async function runAndThrow(stop: string, options = '{}') {

@@ -1,0 +1,105 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import postgres from 'postgres';
+import { migrate } from './migrate.ts';
+
+let platform: Platform;
+let url: string;
+let sql: postgres.Sql;
+let directory: string;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  url = platform.env('crm').DATABASE_URL!;
+  sql = postgres(url, { max: 3, connection: { search_path: 'crm, public' }, onnotice: () => undefined });
+});
+afterAll(async () => {
+  await sql?.end({ timeout: 1 });
+  await platform?.stop();
+});
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'migrations-'));
+  await sql`create table long_read (id int primary key)`;
+});
+afterEach(async () => {
+  await sql`delete from migrations where name like '9%'`;
+  await sql`drop table long_read`;
+  await rm(directory, { recursive: true, force: true });
+});
+
+const write = (name: string, statements: string) => writeFile(join(directory, name), statements);
+const migrateAll = (tries: number[] = []) =>
+  migrate(url, 'crm', [pathToFileURL(`${directory}/`)], (waiting) => tries.push(waiting.tries));
+
+/** Reads the table in a transaction, as a backup does; returns a function that ends it. */
+async function readForLong(): Promise<() => Promise<void>> {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const { promise: hasLock, resolve: locked } = Promise.withResolvers<void>();
+  const backup = sql.begin('isolation level repeatable read', async (tx) => {
+    await tx`select * from long_read`;
+    locked();
+    await isOver;
+  });
+  await hasLock;
+  return async () => {
+    end();
+    await backup;
+  };
+}
+
+it('a migration behind a long transaction lets others through until it can go on', async () => {
+  const end = await readForLong();
+  try {
+    await write('9001_column.sql', 'alter table long_read add column name text;');
+    const tries: number[] = [];
+    const migrated = migrateAll(tries);
+    await waitFor('the migration to give way twice', () => tries.length >= 2, 30_000);
+    // Whoever reads meanwhile waits for the lock's time at most.
+    expect(await sql`select * from long_read`).toHaveLength(0);
+    await end();
+    await migrated;
+    expect((await sql`select name from long_read`).columns[0]?.name).toBe('name');
+  } finally {
+    await end();
+  }
+}, 60_000);
+
+it('an index that is built concurrently keeps nobody from writing, and other processes wait until it is there', async () => {
+  const end = await readForLong();
+  try {
+    await write(
+      '9002_index.sql',
+      '-- Why.\ncreate index concurrently if not exists long_read_id on long_read (id desc);\n',
+    );
+    const migrated = migrateAll();
+    const isWaiting = async () =>
+      (
+        await sql`select from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock'`
+      ).length === 1;
+    await waitFor('the index to wait for the backup', isWaiting);
+    const tries: number[] = [];
+    const other = migrateAll(tries);
+    await waitFor('another process to wait', () => tries.length >= 2, 30_000);
+    await sql`insert into long_read values (1)`;
+    await end();
+    await Promise.all([migrated, other]);
+    const applied = await sql`select from migrations where name = '9002_index.sql'`;
+    const indexes = await sql`select indisvalid from pg_index where indexrelid = 'long_read_id'::regclass`;
+    expect({ applied: applied.length, indexes: [...indexes] }).toEqual({ applied: 1, indexes: [{ indisvalid: true }] });
+  } finally {
+    await end();
+  }
+}, 60_000);
+
+it('an index that an ended process left unfinished is built anew', async () => {
+  await sql`insert into long_read values (1), (2)`;
+  // A unique index of what is not unique fails after its first pass, and stays behind.
+  await sql.unsafe('create unique index concurrently long_read_id on long_read ((id > 0))').catch(() => undefined);
+  await write('9003_index.sql', 'create index concurrently if not exists long_read_id on long_read (id desc);');
+  await migrateAll();
+  const [index] = await sql`select indisvalid, indisunique from pg_index where indexrelid = 'long_read_id'::regclass`;
+  expect(index).toEqual({ indisvalid: true, indisunique: false });
+}, 60_000);

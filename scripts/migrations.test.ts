@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { migrationFaultsOf, statementsOf } from './migrations.ts';
+
+const of = (migration: string) =>
+  migrationFaultsOf('services/crm/migrations/0003_x.sql', migration, { deployable: 'crm', version: '1.4.2' });
+
+it('reads statements with their lines, without comments, texts and the insides of functions', () => {
+  const migration = `-- Why; or not.
+create table a (id int);
+
+  alter table a
+    add column b text default 'x; drop table a';
+create function f() returns void as $$ begin drop table a; end $$ language plpgsql;`;
+  expect(statementsOf(migration)).toEqual([
+    { line: 2, text: 'create table a (id int)' },
+    { line: 4, text: "alter table a add column b text default ''" },
+    { line: 6, text: 'create function f() returns void as $$ begin drop table a; end $$ language plpgsql' },
+  ]);
+});
+
+describe('a migration', () => {
+  it.each([
+    'drop table deals;',
+    'alter table deals drop column title;',
+    'alter table deals rename to cases;',
+    'alter table deals rename column title to name;',
+    'alter table deals alter column amount type numeric;',
+    'alter table deals alter column title set not null;',
+  ])('may contract only what a release that is out no longer uses: %s', (statement) => {
+    expect(of(`-- Why.\n${statement}`)).toEqual([
+      expect.stringMatching(/^services\/crm\/migrations\/0003_x\.sql:2: .*release crm 1\.5\.0 without any use/),
+    ]);
+    expect(of(`-- unused since: crm 1.4.2\n${statement}`)).toEqual([]);
+    expect(of(`-- unused since: crm 1.5.0\n${statement}`)).toHaveLength(1);
+    expect(of(`-- unused since: cdp 1.0.0\n${statement}`)).toHaveLength(1);
+  });
+
+  it.each([
+    ['alter table deals add column rank int not null;', 'without a default'],
+    ['create index deals_rank on deals (rank);', 'create index concurrently'],
+    ['create unique index deals_rank on deals (rank);', 'create index concurrently'],
+    ['drop index deals_rank;', 'drop index concurrently'],
+    ['alter table deals add constraint ranked check (rank > 0);', 'not valid'],
+    ['alter table deals add constraint owned foreign key (owner) references members (id);', 'not valid'],
+    ['alter table deals add constraint one_rank unique (rank);', 'using index'],
+    [
+      'create index concurrently if not exists a on deals (b); alter table deals add column c int;',
+      'a file of its own',
+    ],
+  ])('may keep nobody waiting: %s', (statement, advice) => {
+    expect(of(statement)).toEqual([expect.stringContaining(advice)]);
+  });
+
+  it.each([
+    'alter table deals add column rank int;',
+    'alter table deals add column rank int not null default 0, add column note text;',
+    'create index concurrently if not exists deals_rank on deals (rank);',
+    'drop index concurrently if exists deals_rank;',
+    'alter table deals add constraint ranked check (rank > 0) not valid;',
+    'alter table deals validate constraint ranked;',
+    'alter table deals alter column title drop not null;',
+    'create table notes (id int primary key, text text not null); create index notes_text on notes (text);',
+  ])('may expand: %s', (statement) => {
+    expect(of(statement)).toEqual([]);
+  });
+});
