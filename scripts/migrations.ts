@@ -26,7 +26,7 @@ export function statementsOf(migration: string): Statement[] {
   return statements;
 }
 
-/** What processes of the release before may still use, and what to do instead. */
+/** Statements that take away from processes of the release before, and in which way. */
 const contractions: [RegExp, string][] = [
   [
     /^drop (?:table|schema|view|materialized view|function|type|sequence)\b/,

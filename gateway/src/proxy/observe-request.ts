@@ -28,7 +28,7 @@ export interface PublicCall {
   operation?: Operation;
   accountId?: string;
   isHook?: true;
-  /** What continues its trace; undefined while telemetry is off. */
+  /** Headers that continue its trace; undefined while telemetry is off. */
   trace?: TraceHeaders;
 }
 

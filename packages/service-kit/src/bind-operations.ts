@@ -5,12 +5,13 @@ import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';
+import { meter } from './meter.ts';
 import { noAccount } from './no-account.ts';
 import type { BoundOperation } from './operation.ts';
 import { read } from './read.ts';
 import { bodyReader, releaseBody } from './request-body.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
-import { describeSpan, httpMethod, inSpan, meter, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
+import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
 import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */

@@ -11,8 +11,8 @@ import {
 } from './failed-events.sql.ts';
 import { eventBackoff, failedTry, maxEventTries } from './failed-try.ts';
 import type { WorkContext } from './jobs.ts';
+import { meter } from './meter.ts';
 import { nothingPaused } from './queues/pauses.ts';
-import { meter } from './telemetry.ts';
 
 /** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
 const pauseMs = 100;

@@ -25,6 +25,7 @@ export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts'
 export { type LimitName, limitReached } from './limits.ts';
 export { createApp, listen } from './listener.ts';
 export { bufferedLogger, createLogger, type Logger } from './logging.ts';
+export { meter } from './meter.ts';
 export { migrate } from './migrate.ts';
 export { noAccount } from './no-account.ts';
 export * from './operation.ts';

@@ -1,4 +1,4 @@
-import { meter } from './telemetry.ts';
+import { meter } from './meter.ts';
 
 /** Limits that requests, or what is said about them, run into. */
 export type LimitName =

@@ -110,7 +110,10 @@ function indexChangesOf(migration: string): IndexChange[] | undefined {
   return indexes.length > 0 && indexes.length === statements.length ? indexes : undefined;
 }
 
-/** Builds or drops an index; one that an attempt has left unfinished is built anew. It waits for as long as others' transactions last, who do not notice. */
+/**
+ * Builds or drops an index; one that an attempt has left unfinished is built again. It waits for as long as others' transactions last: they
+ * do not notice.
+ */
 async function changeConcurrently(sql: postgres.Sql, { name, statement }: IndexChange): Promise<void> {
   await sql`set lock_timeout = 0`;
   const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;

@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Database, openConnections, poolUse } from './database.ts';
-import { meter, metricsEnabled } from './telemetry.ts';
+import { meter } from './meter.ts';
+import { metricsEnabled } from './telemetry.ts';
 
 const gauges = {
   'nodejs.eventloop.delay.max': {

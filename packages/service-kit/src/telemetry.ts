@@ -2,15 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   type Attributes,
-  type BatchObservableCallback,
   type Context,
-  type Counter,
   context,
   DiagLogLevel,
   diag,
-  type Histogram,
-  type MetricOptions,
-  metrics,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -19,7 +14,6 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import { GaugeReader, type Measure } from './gauge-reader.ts';
 import { withTimeout } from './with-timeout.ts';
 
 export type { Attributes, Span };
@@ -34,74 +28,6 @@ export const processInstance = randomUUID();
 let tracing = false;
 let measuring = false;
 const tracer = trace.getTracer('customer-platform');
-
-const sdkMeter = () => metrics.getMeter('customer-platform');
-
-/** Bounds of the buckets of histograms in seconds: those of the OpenTelemetry conventions for requests. */
-const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-
-/**
- * The process's meter. Counters and histograms may be made when a module loads: they come into being with their first value,
- * since the API has no meter that waits for its SDK, and cost nothing while metrics are off.
- */
-export const meter = {
-  createCounter(name: string, options: MetricOptions) {
-    let counter: Counter | undefined;
-    return {
-      add(value: number, attributes?: Attributes): void {
-        if (!measuring) return;
-        counter ??= sdkMeter().createCounter(name, options);
-        counter.add(value, attributes);
-      },
-    };
-  },
-  /** A number that goes up and down, by one attribute; summed here, and told when metrics are collected. */
-  createUpDownCounter(name: string, options: MetricOptions, attribute: string) {
-    const sums = new Map<string, number>();
-    let isObserved = false;
-    return {
-      add(value: number, of: string): void {
-        if (!measuring) return;
-        sums.set(of, (sums.get(of) ?? 0) + value);
-        if (isObserved) return;
-        isObserved = true;
-        sdkMeter()
-          .createObservableUpDownCounter(name, options)
-          .addCallback((result) => {
-            for (const [each, sum] of sums) result.observe(sum, { [attribute]: each });
-          });
-      },
-    };
-  },
-  createHistogram(name: string, options: MetricOptions) {
-    let histogram: Histogram | undefined;
-    const advice = options.unit === 's' ? { explicitBucketBoundaries: secondsBuckets } : {};
-    return {
-      record(value: number, attributes?: Attributes): void {
-        if (!measuring) return;
-        histogram ??= sdkMeter().createHistogram(name, { ...options, advice });
-        histogram.record(value, attributes);
-      },
-    };
-  },
-  /**
-   * Observes gauges, named by their metrics, each time metrics are collected: `measure` says their values, which are the next collection's
-   * where it takes longer than one waits. Returns a function that ends it. To be called once telemetry has started; does nothing while
-   * metrics are off.
-   */
-  observe<Name extends string>(metricOptions: Record<Name, MetricOptions>, measure: Measure<Name>): () => void {
-    if (!measuring) return () => undefined;
-    const names = Object.keys(metricOptions) as Name[];
-    const gauges = new Map(names.map((name) => [name, sdkMeter().createObservableGauge(name, metricOptions[name])]));
-    const reader = new GaugeReader(measure);
-    const callback: BatchObservableCallback = async (result) => {
-      for (const { name, value, attributes } of await reader.read())
-        result.observe(gauges.get(name)!, value, attributes);
-    };
-    sdkMeter().addBatchObservableCallback(callback, [...gauges.values()]);
-    return () => sdkMeter().removeBatchObservableCallback(callback, [...gauges.values()]);
-  },
-};
 
 /** Returns whether spans are recorded: hot paths skip their work for traces where not. */
 export function telemetryEnabled(): boolean {
@@ -203,7 +129,7 @@ export async function inSpan<Result>(
 /** The trace of a request that comes from outside. */
 export interface RequestTrace {
   id: string;
-  /** What continues it, recorded or not: each process after this one does as was decided here. */
+  /** They continue it, recorded or not: each process after this one does as was decided here. */
   headers: TraceHeaders;
   /** Undefined where the trace is not recorded. To be ended by the caller. */
   span: Span | undefined;

@@ -3,7 +3,7 @@ import type { Bus } from '../bus.ts';
 import type { Database, Sql } from '../database.ts';
 import { errorText } from '../error-text.ts';
 import type { Logger } from '../logging.ts';
-import { meter } from '../telemetry.ts';
+import { meter } from '../meter.ts';
 import { selectPauses } from './pauses.sql.ts';
 import { type Paused, Pauses } from './pauses.ts';
 import type { QueueRows } from './queue-rows.ts';
