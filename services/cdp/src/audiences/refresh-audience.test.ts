@@ -3,8 +3,8 @@ import { type Platform, startPlatform, type TestAccount, waitFor } from '@custom
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 import { settle } from '../../test/cdp.ts';
+import { lockAccount } from '../accounts/claim-account.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
-import { takeAccount } from './refresh-membership.ts';
 
 const dayMs = 86_400_000;
 
@@ -232,7 +232,7 @@ describe('a refresh', () => {
   it('that is not done in 15 minutes is tried for 15 more, then failed', async () => {
     const { id } = await audiences.create(tagged('a'));
     await during(
-      (tx) => waitFor('the account', () => takeAccount(tx, account.id)),
+      (tx) => waitFor('the account', () => lockAccount(tx, 'audiences', account.id)),
       async () => {
         await account.client.refreshAudience({ params: { audience_id: id }, body: {} });
         platform.clock.advance(14 * 60_000);

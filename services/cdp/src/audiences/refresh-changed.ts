@@ -1,5 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Job, WorkCall } from '@customer-platform/service-kit';
+import type { Job, Sql, WorkCall } from '@customer-platform/service-kit';
+import { claimAccount } from '../accounts/claim-account.ts';
 import {
   nextAccountToReevaluate,
   nextChangedAccount,
@@ -7,7 +8,7 @@ import {
   takeChanged,
   takeReevaluations,
 } from './changed-contacts.sql.ts';
-import { refreshMembership, takeAccount } from './refresh-membership.ts';
+import { refreshMembership } from './refresh-membership.ts';
 
 const batch = 10_000;
 const timeoutMs = 30_000;
@@ -25,9 +26,8 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
   let after = beforeAll;
   let isScheduledNext = false;
 
-  /** Takes the next account; returns 'none' if there is nothing to do that no other job does already. */
-  async function takeTurn(call: WorkCall<unknown>) {
-    const { tx, now, log, findAccounts } = call;
+  /** Yields accounts with work, the next one first; none twice. */
+  async function* candidates(tx: Sql, now: Date) {
     const busy = [...resting].filter(([, until]) => until > performance.now()).map(([id]) => id);
     const changed = async () =>
       (await nextChangedAccount(tx, after, busy)) ?? (await nextChangedAccount(tx, beforeAll, busy));
@@ -36,17 +36,9 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
       const accountId = isScheduledNext
         ? ((await scheduled()) ?? (await changed()))
         : ((await changed()) ?? (await scheduled()));
-      if (accountId === undefined) return 'none';
+      if (accountId === undefined) return;
       busy.push(accountId);
-      if (!(await takeAccount(tx, accountId))) continue;
-      const account = findAccounts([accountId]).get(accountId);
-      if (!isScheduledNext) after = accountId;
-      isScheduledNext = !isScheduledNext;
-      if (account) return account;
-      log.error({ account: accountId }, 'changed contacts without an account dropped');
-      await takeChanged(tx, accountId, batch);
-      await takeReevaluations(tx, accountId, now, batch);
-      return 'unknown';
+      yield accountId;
     }
   }
 
@@ -55,8 +47,17 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
     everyMs: 250,
     statementMs: timeoutMs,
     async run(call) {
-      const account = await takeTurn(call);
-      if (account === 'none' || account === 'unknown') return account === 'unknown';
+      const { tx, now } = call;
+      const claimed = await claimAccount(call, candidates(tx, now), {
+        lock: 'audiences',
+        missing: 'changed contacts without an account dropped',
+        drop: async (_tx, id) => [await takeChanged(tx, id, batch), await takeReevaluations(tx, id, now, batch)],
+      });
+      if (!claimed) return false;
+      if (!isScheduledNext) after = claimed.id;
+      isScheduledNext = !isScheduledNext;
+      const { account } = claimed;
+      if (!account) return true;
       try {
         await refreshChanged(call, account);
       } catch (error) {
@@ -69,7 +70,7 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
   };
 }
 
-/** Re-evaluates some contacts of an account, which must be taken, in all of its ready audiences. */
+/** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences. */
 export async function refreshChanged(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
   const { tx, now } = call;
   const changed = await takeChanged(tx, account.id, batch);

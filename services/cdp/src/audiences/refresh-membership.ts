@@ -1,6 +1,6 @@
 import { audienceEntered, audienceLeft } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Sql, WorkCall } from '@customer-platform/service-kit';
+import type { WorkCall } from '@customer-platform/service-kit';
 import {
   applyChanges,
   dropOvertakenChanges,
@@ -14,19 +14,9 @@ import {
 } from './membership.sql.ts';
 
 /**
- * Takes the account for this transaction: one process at a time refreshes its audiences. Returns false at once if
- * another has it.
- */
-export async function takeAccount(tx: Sql, accountId: string): Promise<boolean> {
-  const [row] = await tx<{ taken: boolean }[]>`
-    select pg_try_advisory_xact_lock(hashtextextended(${`audiences ${accountId}`}, 2)) as taken`;
-  return row!.taken;
-}
-
-/**
  * Refreshes audiences: who enters, who leaves, the scheduled re-evaluations, the number of members, and an event for
  * each who moved, all in this transaction. No rows come into this process, and nobody who reads or changes an audience
- * waits while its rules are evaluated. Call it with the account taken. Returns the refreshed audiences: not those whose
+ * waits while its rules are evaluated. Call it with the account claimed. Returns the refreshed audiences: not those whose
  * rules changed meanwhile.
  */
 export async function refreshMembership(

@@ -7,6 +7,7 @@ import {
   type ReportedQueue,
   type WorkCall,
 } from '@customer-platform/service-kit';
+import { type AccountWork, claimAccount } from '../accounts/claim-account.ts';
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -18,10 +19,16 @@ import {
   selectDueAudience,
 } from './due-audiences.sql.ts';
 import { refreshChanged } from './refresh-changed.ts';
-import { refreshMembership, takeAccount } from './refresh-membership.ts';
+import { refreshMembership } from './refresh-membership.ts';
 
 const timeoutMs = 300_000;
 const candidates = 20;
+
+const refreshes: AccountWork = {
+  lock: 'audiences',
+  missing: 'audiences without an account not refreshed',
+  drop: dropDue,
+};
 
 const audiences: ReportedQueue = { queue: 'audiences', rows: { name: 'audiences', due: 'due_at' } };
 
@@ -51,8 +58,10 @@ export function refreshWhole(worker: number): Job<unknown> {
         await noteFailure(call, account, audience, message);
         return true;
       }
-      const account = await takeDueAccount(call, paused);
-      if (account === 'none' || account === 'unknown') return account === 'unknown';
+      const dueAccounts = await selectDueAccounts(call.tx, call.now, { limit: candidates, paused });
+      const claimed = await claimAccount(call, dueAccounts, refreshes);
+      if (!claimed?.account) return claimed !== undefined;
+      const { account } = claimed;
       // Many audiences of one account in a row must not keep its contacts waiting.
       if (served === account.id && (await hasChanged(call.tx, account.id, call.now))) {
         served = undefined;
@@ -71,19 +80,6 @@ export function refreshWhole(worker: number): Job<unknown> {
       return true;
     },
   };
-}
-
-/** Takes the account that is due the longest of those that no other job has; drops the work of a missing account. */
-async function takeDueAccount({ tx, now, log, findAccounts }: WorkCall<unknown>, paused: readonly string[]) {
-  for (const accountId of await selectDueAccounts(tx, now, { limit: candidates, paused })) {
-    if (!(await takeAccount(tx, accountId))) continue;
-    const account = findAccounts([accountId]).get(accountId);
-    if (account) return account;
-    log.error({ account: accountId }, 'audiences without an account not refreshed');
-    await dropDue(tx, accountId);
-    return 'unknown';
-  }
-  return 'none';
 }
 
 async function refresh(call: WorkCall<unknown>, account: AccountContext, audience: DueAudience): Promise<void> {

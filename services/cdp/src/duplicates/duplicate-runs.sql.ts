@@ -13,22 +13,22 @@ export async function askForRun(tx: Sql, accountId: string, now: Date) {
     on conflict (account_id) do update set due_at = excluded.due_at`;
 }
 
-/**
- * Claims the run that has been due the longest and that no other process has, until the transaction ends; none of the
- * accounts `resting`. Its row is not locked, so that another run can be requested meanwhile.
- */
-export async function claimRun(tx: Sql, now: Date, resting: readonly string[]): Promise<DueRun | undefined> {
-  const [claimed] = await tx<DueRun[]>`
-    with due as materialized (
-      select account_id from duplicate_runs
-      where due_at <= ${now} and account_id <> all(${resting}::uuid[]) order by due_at limit 20
-    )
-    select account_id from due
-    where pg_try_advisory_xact_lock(hashtextextended('duplicate run ' || account_id, 2)) limit 1`;
-  if (!claimed) return undefined;
-  // Another process may have ended it between the query and the claim.
+/** Returns at most `limit` accounts with a due run, the longest due first; none of `resting`. */
+export async function selectDueAccounts(
+  tx: Sql,
+  now: Date,
+  { limit, resting }: { limit: number; resting: readonly string[] },
+): Promise<string[]> {
+  const rows = await tx<{ account_id: string }[]>`
+    select account_id from duplicate_runs
+    where due_at <= ${now} and account_id <> all(${[...resting]}::uuid[]) order by due_at limit ${limit}`;
+  return rows.map((row) => row.account_id);
+}
+
+/** Returns the due run of an account. It is not locked, so that another run can be requested meanwhile. */
+export async function selectDueRun(tx: Sql, accountId: string, now: Date): Promise<DueRun | undefined> {
   const [run] = await tx<DueRun[]>`
-    select account_id, due_at from duplicate_runs where account_id = ${claimed.account_id} and due_at <= ${now}`;
+    select account_id, due_at from duplicate_runs where account_id = ${accountId} and due_at <= ${now}`;
   return run;
 }
 

@@ -1,13 +1,21 @@
 import type { Job, Sql } from '@customer-platform/service-kit';
+import { type AccountWork, claimAccount } from '../accounts/claim-account.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { nextNight } from '../contacts/next-night.ts';
-import { claimRun, deleteRun, endRun } from './duplicate-runs.sql.ts';
+import { deleteRun, endRun, selectDueAccounts, selectDueRun } from './duplicate-runs.sql.ts';
 import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
 
 /** Pause of an account after a failed run, so that it holds up no other. */
 const restMs = 3_600_000;
 /** Timeout of one statement. */
 const longestMs = 300_000;
+const candidates = 20;
+
+const duplicateRuns: AccountWork = {
+  lock: 'duplicate run',
+  missing: 'duplicate run without an account dropped',
+  drop: deleteRun,
+};
 
 /** Finds duplicates of one account per round, all in PostgreSQL: every night of its zone, and on request. */
 export function lookForDuplicates(): Job<unknown> {
@@ -17,16 +25,17 @@ export function lookForDuplicates(): Job<unknown> {
     queue: { queue: 'duplicates', rows: { name: 'duplicate_runs', due: 'due_at' } },
     everyMs: 1_000,
     statementMs: longestMs,
-    async run({ tx, now, findAccounts, log }, { accounts: paused }) {
+    async run(call, { accounts: paused }) {
+      const { tx, now } = call;
       for (const [id, until] of restingUntil) if (until <= now.getTime()) restingUntil.delete(id);
-      const run = await claimRun(tx, now, [...restingUntil.keys(), ...paused]);
+      const resting = [...restingUntil.keys(), ...paused];
+      const due = await selectDueAccounts(tx, now, { limit: candidates, resting });
+      const claimed = await claimAccount(call, due, duplicateRuns);
+      if (!claimed?.account) return claimed !== undefined;
+      const { account } = claimed;
+      const run = await selectDueRun(tx, account.id, now);
+      // Another process may have ended it between the query and the claim.
       if (!run) return false;
-      const account = findAccounts([run.account_id]).get(run.account_id);
-      if (!account) {
-        log.error({ account: run.account_id }, 'duplicate run without an account dropped');
-        await deleteRun(tx, run.account_id);
-        return true;
-      }
       try {
         await replacePairs(tx, account.id);
         await endRun(tx, run, nextNight(now, account.timezone));

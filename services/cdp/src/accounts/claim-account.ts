@@ -1,0 +1,43 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { Sql, WorkCall } from '@customer-platform/service-kit';
+
+/** Work of accounts; one process at a time does that of an account. */
+export interface AccountWork {
+  /** Work with the same lock excludes each other. */
+  lock: 'audiences' | 'duplicate run';
+  /** Error that is logged for work whose account is missing. */
+  missing: string;
+  /** Deletes the work of a missing account. */
+  drop(tx: Sql, accountId: string): Promise<unknown>;
+}
+
+/** A claimed account; `account` is undefined if it is missing, and its work has been dropped. */
+export interface ClaimedAccount {
+  id: string;
+  account: AccountContext | undefined;
+}
+
+/** Claims the first of these accounts that no other process has, until the transaction ends. Returns undefined if there is none. */
+export async function claimAccount(
+  { tx, log, findAccounts }: WorkCall<unknown>,
+  candidates: Iterable<string> | AsyncIterable<string>,
+  { lock, missing, drop }: AccountWork,
+): Promise<ClaimedAccount | undefined> {
+  for await (const id of candidates) {
+    if (!(await lockAccount(tx, lock, id))) continue;
+    const account = findAccounts([id]).get(id);
+    if (!account) {
+      log.error({ account: id }, missing);
+      await drop(tx, id);
+    }
+    return { id, account };
+  }
+  return undefined;
+}
+
+/** Locks the account for this transaction. Returns false at once if another has it. */
+export async function lockAccount(tx: Sql, lock: AccountWork['lock'], accountId: string): Promise<boolean> {
+  const [row] = await tx<{ locked: boolean }[]>`
+    select pg_try_advisory_xact_lock(hashtextextended(${`${lock} ${accountId}`}, 2)) as locked`;
+  return row!.locked;
+}
