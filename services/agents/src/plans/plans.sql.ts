@@ -64,6 +64,7 @@ export interface PlanRow {
   steps: StepRow[];
 }
 
+type PlanRef = Pick<PlanRow, 'account_id' | 'id'>;
 type Fragment = ReturnType<Sql>;
 
 /** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_open. */
@@ -102,15 +103,27 @@ export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<
 
 /** Locks and returns at most `limit` plans that nobody decided in time, oldest first; skips those that are locked. */
 export async function lockLapsedPlans(tx: Sql, now: Date, limit: number): Promise<PlanRow[]> {
-  const locked = await tx<Pick<PlanRow, 'account_id' | 'id'>[]>`
+  const locked = await tx<PlanRef[]>`
     select account_id, id from plans where lapses_at <= ${now} order by lapses_at limit ${limit} for update skip locked`;
-  if (locked.length === 0) return [];
-  const accounts = locked.map(({ account_id }) => account_id);
-  const ids = locked.map(({ id }) => id);
-  const named: Fragment = tx`unnest(${accounts}::uuid[], ${ids}::bigint[]) as named (account_id, id)
-    join plans p on p.account_id = named.account_id and p.id = named.id`;
-  return dated(await tx<PlanRow[]>`${shown(tx, named)} order by p.account_id, p.id`);
+  return await selectPlans(tx, locked);
 }
+
+/** Locks and returns plans, those that selectPlan returns too. */
+export async function lockPlans(tx: Sql, named: readonly PlanRef[]): Promise<PlanRow[]> {
+  // In id order, like every bulk update, to avoid deadlocks.
+  const lock = tx`select 1 from ${namedPlans(tx, named)} order by p.account_id, p.id for update of p`;
+  return await readUnderLock(lock, () => selectPlans(tx, named));
+}
+
+async function selectPlans(tx: Sql, named: readonly PlanRef[]): Promise<PlanRow[]> {
+  if (named.length === 0) return [];
+  return dated(await tx<PlanRow[]>`${shown(tx, namedPlans(tx, named))} order by p.account_id, p.id`);
+}
+
+/** Joins the plans that are named, as p; each once. */
+const namedPlans = (tx: Sql, named: readonly PlanRef[]): Fragment => tx`
+  (select distinct * from unnest(${named.map(({ account_id }) => account_id)}::uuid[], ${named.map(({ id }) => id)}::bigint[])) as named (account_id, id)
+  join plans p on p.account_id = named.account_id and p.id = named.id`;
 
 /** Returns whether the account has a plan with this id that can be listed. */
 export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<boolean> {

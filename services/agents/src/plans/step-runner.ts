@@ -1,6 +1,7 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import {
   type DueWork,
+  type Ended,
   type Foundation,
   inWorkTransaction,
   meter,
@@ -11,13 +12,11 @@ import { changePlansAtWork } from './change-plan.ts';
 import { type ClaimedStep, claimSteps, planSteps } from './due-steps.sql.ts';
 import { insertPlanRequest } from './plan-requests.sql.ts';
 import { endStep, isRunning, type StepEnd } from './plan-state.ts';
-import { lockPlan, type PlanRow, type StepParams, type StepRow } from './plans.sql.ts';
+import { lockPlans, type PlanRow, type StepParams, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
 
 /** Time for which a step without a reply is retried. */
 const attemptedForMs = 24 * 3_600_000;
-/** Number of step ends written concurrently, each in its own transaction. */
-const endsAtOnce = 8;
 
 const steps = meter.createCounter('plans.steps', { description: 'Steps of plans that ended, by action and outcome.' });
 
@@ -57,35 +56,40 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
       const reason = error instanceof ApiError ? error.message : 'the reply could not be read';
       return { end: { error: `It failed for a day: ${reason}` } };
     },
-    async settle(ended) {
-      for (let from = 0; from < ended.length; from += endsAtOnce) {
-        const some = ended.slice(from, from + endsAtOnce);
-        await Promise.all(some.map(({ row, result }) => writeEnd(foundation, planner, row, result.end)));
-      }
-    },
+    settle: (ended) => writeEnds(foundation, planner, ended),
   };
 }
 
-/** Writes the end of a step, unless another process has done so. */
-async function writeEnd(
+/** Writes the ends of steps, except those that another process has ended. */
+async function writeEnds(
   foundation: Foundation,
   planner: { wake(): void },
-  { account_id, plan_id, id, action }: ClaimedStep,
-  outcome: StepEnd | undefined,
+  ended: readonly Ended<ClaimedStep, Result>[],
 ): Promise<void> {
-  const ended = await inWorkTransaction({ ...foundation, resources: undefined }, async (call) => {
+  const results = new Map(ended.map(({ row, result }) => [keyOf(row), result]));
+  const named = ended.map(({ row: { account_id, plan_id } }) => ({ account_id, id: plan_id }));
+  const written = await inWorkTransaction({ ...foundation, resources: undefined }, async (call) => {
     const { tx, now } = call;
-    const plan = await lockPlan(tx, account_id, plan_id);
-    const step = plan?.steps.find((each) => each.id === id);
-    if (!plan || !step || !isRunning(step)) return undefined;
-    const end = outcome ?? (await requestFollowUp(tx, plan, step, now));
-    await changePlansAtWork(call, [plan], (row) => endStep(row, step, end, now));
-    return end;
+    const ends = new Map<PlanRow, { step: StepRow; end: StepEnd }>();
+    for (const plan of await lockPlans(tx, named)) {
+      // A plan has one running step at most.
+      const step = plan.steps.find(isRunning);
+      const result = step && results.get(keyOf({ ...step, account_id: plan.account_id }));
+      if (result) ends.set(plan, { step, end: result.end ?? (await requestFollowUp(tx, plan, step, now)) });
+    }
+    await changePlansAtWork(call, [...ends.keys()], (plan) => {
+      const { step, end } = ends.get(plan)!;
+      return endStep(plan, step, end, now);
+    });
+    return [...ends.values()];
   });
-  if (!ended) return;
-  steps.add(1, { action, outcome: 'error' in ended ? 'failed' : 'done' });
-  if (action === 'follow_up') planner.wake();
+  for (const { step, end } of written) {
+    steps.add(1, { action: step.action, outcome: 'error' in end ? 'failed' : 'done' });
+  }
+  if (written.some(({ step }) => step.action === 'follow_up')) planner.wake();
 }
+
+const keyOf = ({ account_id, id }: Pick<ClaimedStep, 'account_id' | 'id'>) => `${account_id} ${id}`;
 
 /** Requests the plan of a follow-up, in the transaction of the step's end. */
 async function requestFollowUp(tx: Sql, plan: PlanRow, step: StepRow, now: Date): Promise<StepEnd> {
