@@ -31,6 +31,7 @@ export { noAccount } from './no-account.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
 export * from './pages.ts';
+export { mergedByKey, withGiven } from './patches.ts';
 export { nothingPaused, type Paused, Pauses } from './queues/pauses.ts';
 export type { Fragment, QueueRows } from './queues/queue-rows.ts';
 export { maxMoved } from './queues/queues.sql.ts';

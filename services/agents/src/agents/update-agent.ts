@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/agents';
+import { withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { refuseArchived, toAgent } from './agent.ts';
 import { lockAgent, selectAgent, updateAgentRow } from './agents.sql.ts';
@@ -10,10 +11,8 @@ export const updateAgent = implement(contract.updateAgent, {
   async handle(call) {
     const { account, tx, body, found } = call;
     const { pipelines, collections, actions, ...plain } = body;
-    const given = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
     const values = {
-      ...found,
-      ...given,
+      ...withGiven(found, plain),
       actions: actions ? [...new Set(actions)] : found.actions,
       collections: collections
         ? await namedCollections(tx, account.id, collections, found.collections)

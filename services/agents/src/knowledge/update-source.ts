@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError, type Body } from '@customer-platform/contracts/core';
 import type { TargetGuard } from '@customer-platform/outbound';
-import { brokenConstraint } from '@customer-platform/service-kit';
+import { brokenConstraint, withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { movePassages } from './passages.sql.ts';
@@ -60,13 +60,10 @@ async function changedRow(found: SourceRow, body: Change, guard: TargetGuard): P
     const message = `${foreign} must be left out for a source of kind ${found.kind}, which has ${own.join(', ')}`;
     throw new ApiError('invalid_request', message, { field: foreign });
   }
-  const changed = { ...found };
-  if (body.active !== undefined) changed.active = body.active;
+  const { active, alternates, answer_exactly, refresh } = body;
+  const changed = withGiven(found, { active, alternates, answer_exactly, refresh });
   if (body.title !== undefined) changed.title = asTitle(body.title);
   if (body.body !== undefined) changed.body = found.kind === 'faq' ? asFaqAnswer(body.body) : body.body;
-  if (body.alternates !== undefined) changed.alternates = body.alternates;
-  if (body.answer_exactly !== undefined) changed.answer_exactly = body.answer_exactly;
   if (body.pages !== undefined) changed.page_urls = await pageUrls(found.url!, body.pages, guard);
-  if (body.refresh !== undefined) changed.refresh = body.refresh;
   return changed;
 }

@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import { findStages } from '@customer-platform/contracts/crm';
 import { refusePrivateTarget } from '@customer-platform/outbound';
-import type { PrefetchCall } from '@customer-platform/service-kit';
+import { mergedByKey, type PrefetchCall, withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { sealedApiKey } from './api-key.ts';
 import { noPipelines, refuseWithoutPipelines } from './pipelines.ts';
@@ -20,14 +20,12 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
   async handle({ account, tx, body, resources, prefetch }) {
     const { secretKeys, guard } = resources;
     const before = await lockSettings(tx, account.id);
+    const { base_url, api_key, pipeline_budgets, prices, ...others } = body;
     const after: SettingsRow = {
-      ...before,
-      provider: body.provider ?? before.provider,
-      base_url: body.base_url === undefined ? before.base_url : asBaseUrl(body.base_url),
-      model: body.model ?? before.model,
-      daily_budget: body.daily_budget === undefined ? before.daily_budget : body.daily_budget,
-      pipeline_budgets: merged('pipeline_budgets', before.pipeline_budgets, body.pipeline_budgets),
-      prices: merged('prices', before.prices, body.prices),
+      ...withGiven(before, others),
+      base_url: base_url === undefined ? before.base_url : asBaseUrl(base_url),
+      pipeline_budgets: merged('pipeline_budgets', before.pipeline_budgets, pipeline_budgets),
+      prices: merged('prices', before.prices, prices),
     };
     const checks: ((call: PrefetchCall) => Promise<void>)[] = [];
     if (after.base_url !== before.base_url && after.base_url !== '') {
@@ -40,7 +38,7 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
     }
     if (checks.length > 0)
       prefetch(async (prefetchCall) => void (await Promise.all(checks.map((check) => check(prefetchCall)))));
-    if (body.api_key !== undefined) after.api_key = sealedApiKey(secretKeys, account.id, body.api_key);
+    if (api_key !== undefined) after.api_key = sealedApiKey(secretKeys, account.id, api_key);
     else if (before.base_url !== '' && originOf(after.base_url) !== originOf(before.base_url)) after.api_key = null;
     await updateSettingsRow(tx, after);
     return toSettings(after);
@@ -66,17 +64,15 @@ function originOf(url: string): string {
   return url === '' ? '' : new URL(url).origin;
 }
 
-/** Merges by key; null removes one. Throws invalid_request, this field, if too many are left. */
+/** Merges by key. Throws invalid_request, this field, if too many are left. */
 function merged<Value>(
   field: string,
   before: Readonly<Record<string, Value>>,
-  changes: Readonly<Record<string, Value | null>> = {},
+  changes: Readonly<Record<string, Value | null>> | undefined,
 ): Record<string, Value> {
-  const entries = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null);
-  if (entries.length > maxEntries) {
-    throw new ApiError('invalid_request', `${field} must have at most ${maxEntries} entries`, { field });
-  }
-  return Object.fromEntries(entries) as Record<string, Value>;
+  const after = mergedByKey(before, changes);
+  if (Object.keys(after).length <= maxEntries) return after;
+  throw new ApiError('invalid_request', `${field} must have at most ${maxEntries} entries`, { field });
 }
 
 async function refuseUnknownPipelines(ask: PrefetchCall['ask'], ids: number[]): Promise<void> {

@@ -1,4 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
+import { withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { changeOf, toAppointment } from './appointment.ts';
 import { editAppointment, lockAppointment } from './appointments.sql.ts';
@@ -9,13 +10,8 @@ const labels = { mode: 'mode', location: 'location', meeting_link: 'meeting link
 export const updateAppointment = implement(contract.updateAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
   async handle({ account, tx, body, found, now, emit }) {
-    const after = {
-      ...found,
-      mode: body.mode ?? found.mode,
-      location: body.location ?? found.location,
-      meeting_link: body.meeting_link ?? found.meeting_link,
-      notes: body.notes ?? found.notes,
-    };
+    const { mode, location, meeting_link, notes } = body;
+    const after = withGiven(found, { mode, location, meeting_link, notes });
     const changed = (Object.keys(labels) as (keyof typeof labels)[]).filter((name) => after[name] !== found[name]);
     if (changed.length === 0 && after.notes === found.notes) return toAppointment(found, account.timezone);
     after.updated_at = now;

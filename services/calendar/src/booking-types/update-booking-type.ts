@@ -1,4 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
+import { withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { lockBookingType, updateBookingTypeRow } from './booking-types.sql.ts';
 import { checkStaff } from './check-staff.ts';
@@ -7,10 +8,8 @@ export const updateBookingType = implement(contract.updateBookingType, {
   find: ({ account, tx, params }) => lockBookingType(tx, account.id, params.booking_type_id, 'change'),
   async handle({ account, tx, body, found }) {
     const { staff = found.staff, default_staff = found.default_staff ?? '', ...rest } = body;
-    const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
     const changed: contract.BookingType = {
-      ...found,
-      ...given,
+      ...withGiven(found, rest),
       staff: [...new Set(staff)],
       default_staff: default_staff === '' ? null : default_staff,
     };

@@ -1,7 +1,7 @@
 import type { Contact, ContactSummary, updateContact } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError, type Body } from '@customer-platform/contracts/core';
 import { toE164 } from '@customer-platform/phone-number';
-import { changedValues, formatInstant, isSameValue } from '@customer-platform/service-kit';
+import { changedValues, formatInstant, isSameValue, mergedByKey, withGiven } from '@customer-platform/service-kit';
 import { checkSize, maxFieldsBytes } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
@@ -51,20 +51,20 @@ export function applyValues(
   account: AccountContext,
   before: ContactValues = nothing,
 ): ContactValues {
-  const fields = Object.entries({ ...before.fields, ...given.fields }).filter(([, value]) => value !== null);
+  const { name, external_id, phone, email, tags } = given;
+  const fields = mergedByKey(before.fields, given.fields);
   // Merged contacts may have more: such fields can be changed and reduced.
-  if (fields.length > Math.max(100, Object.keys(before.fields).length))
+  if (Object.keys(fields).length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
-  const merged = Object.fromEntries(fields) as ContactValues['fields'];
-  if (given.fields && !isSameValue(merged, before.fields)) checkSize('fields', merged, maxFieldsBytes);
-  return {
-    external_id: given.external_id === undefined ? before.external_id : given.external_id || null,
-    name: given.name ?? before.name,
-    phone: given.phone === undefined ? before.phone : parsePhone(given.phone, account),
-    email: given.email === undefined ? before.email : given.email || null,
-    tags: given.tags ? [...new Set(given.tags)] : before.tags,
-    fields: merged,
-  };
+  if (given.fields && !isSameValue(fields, before.fields)) checkSize('fields', fields, maxFieldsBytes);
+  return withGiven(before, {
+    external_id: external_id === '' ? null : external_id,
+    name,
+    phone: phone === undefined ? undefined : parsePhone(phone, account),
+    email: email === '' ? null : email,
+    tags: tags && [...new Set(tags)],
+    fields,
+  });
 }
 
 /** Returns the former values of what changed, undefined if nothing did. */

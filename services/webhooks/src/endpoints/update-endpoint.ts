@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { refusePrivateTarget } from '@customer-platform/outbound';
+import { withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { toEndpoint } from './endpoint.ts';
@@ -13,12 +14,7 @@ export const updateEndpoint = implement(contract.updateEndpoint, {
     const { account, body, found, tx, now } = call;
     const { url, description, events, active } = found;
     const before: EndpointValues = { url, description, events, active };
-    const values: EndpointValues = {
-      url: body.url ?? url,
-      description: body.description ?? description,
-      events: body.events ?? events,
-      active: body.active ?? active,
-    };
+    const values = withGiven(before, body);
     if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
     if (values.url !== url)
       refusePrivateTarget(values.url, 'url', { guard: call.resources.guard, prefetch: call.prefetch });
