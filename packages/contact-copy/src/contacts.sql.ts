@@ -1,7 +1,5 @@
 import type { ContactSummary } from '@customer-platform/contracts/cdp';
-import type { Sql } from '@customer-platform/service-kit';
-
-type Fragment = ReturnType<Sql>;
+import type { Fragment, Sql } from '@customer-platform/service-kit';
 
 /** Contact that an id resolves to: the surviving contact, if merged. */
 export interface KnownContact extends ContactSummary {

@@ -2,6 +2,7 @@ import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from './database.ts';
 import { maxPageBytes, readPage, withinPageBytes } from './pages.ts';
+import type { Fragment } from './queues/queue-rows.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -13,7 +14,7 @@ afterAll(() => platform?.stop());
 
 /** Reads rows of these sizes, whose ids count from 1, and the page that is made of them. */
 async function read(sizes: number[], limit = 100) {
-  const page: ReturnType<Database> = sql`
+  const page: Fragment = sql`
     select id, bytes from unnest(${sizes}::integer[]) with ordinality as row (bytes, id) order by id limit ${limit + 1}`;
   const rows = await sql<{ id: number; bytes: number }[]>`${withinPageBytes(sql, page, sql`id`)}`;
   const { data, has_more, next } = await readPage(

@@ -1,6 +1,7 @@
 import { ApiError, maxIntegerId, type Page, uuid } from '@customer-platform/contracts/core';
 import { countWithin } from './count-within.ts';
 import type { Sql } from './database.ts';
+import type { Fragment } from './queues/queue-rows.ts';
 
 /** A list as its operation knows it: how it is read, continued and shown. */
 interface List<Row, Item, Position> {
@@ -18,14 +19,12 @@ interface List<Row, Item, Position> {
 /** About how many bytes a page has: it ends sooner where its rows are large, so that no client makes a process hold very much. */
 export const maxPageBytes = 2_097_152;
 
-type Fragment = ReturnType<Sql>;
-
 /**
  * Selects those rows of `page` that fit into a page by their column `bytes`, and the one after them, which says that there is more: the
  * others never leave the database. `page` is in this `order`, and has its limit. A row counts as a page at most: the one after a first
  * row that is larger is read too.
  */
-export const withinPageBytes = (sql: Sql, page: Fragment, order: Fragment): Fragment => sql`
+export const withinPageBytes = (sql: Sql, page: Fragment | ReturnType<Sql>, order: Fragment): Fragment => sql`
   select * from (
     select *, sum(least(bytes, ${maxPageBytes}::integer))
       over (order by ${order} rows between unbounded preceding and 1 preceding) as bytes_before

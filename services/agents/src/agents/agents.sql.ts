@@ -1,5 +1,5 @@
 import type { AgentInput, AgentStatus } from '@customer-platform/contracts/agents';
-import { readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /** A pipeline, with its name at the time it was given to an agent. */
 export interface AgentPipeline {
@@ -53,7 +53,7 @@ export async function listAgentRows(
   beforeId: number | undefined,
   limit: number,
 ): Promise<(AgentRow & { bytes: number })[]> {
-  const sized: ReturnType<Sql> = tx`
+  const sized: Fragment = tx`
     with shown as materialized (
       select ${columns(tx)} from agents a
       where a.account_id = ${accountId} and a.status <> 'archived' ${beforeId === undefined ? tx`` : tx`and a.id < ${beforeId}`}
@@ -70,7 +70,7 @@ export async function selectAgentsFor(tx: Sql, accountId: string, ids: readonly 
     where a.account_id = ${accountId} and (a.status <> 'archived' or a.id = any(${[...ids]}::bigint[])) order by a.id`;
 }
 
-const insertPipelines = (tx: Sql, agent: ReturnType<Sql>, pipelines: readonly AgentPipeline[]) => tx`
+const insertPipelines = (tx: Sql, agent: Fragment, pipelines: readonly AgentPipeline[]) => tx`
   insert into agent_pipelines (account_id, agent_id, pipeline_id, name, position)
   select agent.account_id, agent.id, given.id, given.name, given.position
   from ${agent} as agent cross join unnest(

@@ -1,5 +1,5 @@
 import type { FileType, Refresh, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
-import { type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { type Fragment, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /** A source with its collection's name. Columns of other kinds are null. */
 export interface SourceRow {
@@ -65,7 +65,7 @@ export async function listSourceRows(
   beforeId: string | undefined,
   limit: number,
 ): Promise<(SourceRow & { bytes: number })[]> {
-  const page: ReturnType<Sql> = tx`
+  const page: Fragment = tx`
     select ${columns(tx)}, coalesce(octet_length(s.body), 0) + coalesce(octet_length(array_to_string(s.alternates, ',')), 0)
       + coalesce(octet_length(array_to_string(s.page_urls, ',')), 0) as bytes
     from sources s ${joinCollection(tx)} where s.account_id = ${accountId}

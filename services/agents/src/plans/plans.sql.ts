@@ -1,6 +1,7 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
 import {
+  type Fragment,
   type JsonValue,
   readUnderLock,
   type Sql,
@@ -65,7 +66,6 @@ export interface PlanRow {
 }
 
 type PlanRef = Pick<PlanRow, 'account_id' | 'id'>;
-type Fragment = ReturnType<Sql>;
 
 /** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_open. */
 export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map((one) => `'${one}'`).join(', ')})`);

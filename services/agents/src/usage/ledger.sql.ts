@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { Fragment, Sql } from '@customer-platform/service-kit';
 import { lockSettings } from '../settings/settings.sql.ts';
 
 /** A call of an AI provider that is about to be made. */
@@ -57,8 +57,6 @@ export async function insertCall(tx: Sql, call: NewCall, now: Date): Promise<str
     select id from begun`;
   return row!.id;
 }
-
-type Fragment = ReturnType<Sql>;
 
 /** Settles the open calls that match `which` and the sums of their days in one statement. */
 const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionTokens }: CallResult, now: Date) => tx<

@@ -1,6 +1,6 @@
 import type { Member } from '@customer-platform/contracts/accounts';
 import type { Staff } from '@customer-platform/contracts/calendar';
-import { readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /**
  * A staff profile with its teammate's name; `active` is its own switch, `member_active` is false once they left the
@@ -39,7 +39,7 @@ export async function lockStaff(tx: Sql, accountId: string, email: string) {
 
 /** Lists staff profiles newest first, after the one with id `beforeId`, with their sizes: no more than a page has room for. */
 export async function listStaffRows(tx: Sql, accountId: string, beforeId: number | null, limit: number) {
-  const page: ReturnType<Sql> = tx`
+  const page: Fragment = tx`
     select ${columns(tx)}, octet_length(s.overrides::text) + octet_length(s.hours::text) as bytes
     from staff s join members m on m.account_id = s.account_id and m.email = s.email
     where s.account_id = ${accountId} and (${beforeId}::bigint is null or s.id < ${beforeId}::bigint)

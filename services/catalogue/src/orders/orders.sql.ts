@@ -6,7 +6,7 @@ import {
   type KnownContact,
 } from '@customer-platform/contact-copy';
 import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-platform/contracts/catalogue';
-import { readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 import type { OrderRow } from './order.ts';
 
 /** Columns of an order. Its lines are a subquery by primary key, which runs only for the rows returned. */
@@ -66,7 +66,7 @@ export async function listOrderRows(
   const pageOfContact = (id: string) => tx`
     select o.* from (${idsOfContact(tx, accountId, id)}) as named (id) cross join lateral (${page}) as o
     order by o.id desc limit ${limit}`;
-  const sized: ReturnType<Sql> = tx`
+  const sized: Fragment = tx`
     with shown as materialized (
       select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page}) as o ${joinContact(tx, 'o')}
     )

@@ -1,5 +1,5 @@
 import type { Audience, AudienceRules } from '@customer-platform/contracts/cdp';
-import { brokenConstraint, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { brokenConstraint, type Fragment, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 import { leavesOf } from './rules.ts';
 
 export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at' | 'updated_at'> {
@@ -51,7 +51,7 @@ export async function selectAudience(tx: Sql, accountId: string, id: string, loc
 
 /** Lists audiences newest first, after the audience `last`, with their sizes: no more than a page has room for. */
 export async function listAudienceRows(tx: Sql, accountId: string, last: string | undefined, limit: number) {
-  const page: ReturnType<Sql> = tx`
+  const page: Fragment = tx`
     select ${columns(tx)}, octet_length(rules::text) + octet_length(description) as bytes from audiences
     where account_id = ${accountId} ${last === undefined ? tx`` : tx`and id < ${last}`}
     order by id desc limit ${limit}`;

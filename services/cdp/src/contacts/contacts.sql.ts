@@ -1,5 +1,5 @@
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { type JsonValue, maxPageBytes, type Sql } from '@customer-platform/service-kit';
+import { type Fragment, type JsonValue, maxPageBytes, type Sql } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
 import { nextNight } from './next-night.ts';
 
@@ -82,7 +82,7 @@ export async function findOldestByExternalId(
  * Selects the id of the oldest contact that has an external id and was not merged, else the survivor of the oldest that
  * was.
  */
-export const oldestByExternalId = (sql: Sql, accountId: ReturnType<Sql>, externalId: ReturnType<Sql>) =>
+export const oldestByExternalId = (sql: Sql, accountId: Fragment, externalId: Fragment) =>
   oldestBy(sql, 'external_id', accountId, externalId);
 
 /**
@@ -101,8 +101,8 @@ export async function findOldestByAddress(tx: Sql, accountId: string, column: 'p
 const oldestBy = (
   sql: Sql,
   column: 'external_id' | 'phone' | 'email',
-  accountId: ReturnType<Sql>,
-  value: ReturnType<Sql>,
+  accountId: Fragment,
+  value: Fragment,
 ) => sql`coalesce(
   (select e.id from contacts e where e.account_id = ${accountId} and e.${sql(column)} = ${value}
      and e.merged_into is null order by e.id limit 1),

@@ -1,11 +1,11 @@
 import { duplicateScores } from '@customer-platform/contracts/cdp';
-import type { Sql } from '@customer-platform/service-kit';
+import type { Fragment, Sql } from '@customer-platform/service-kit';
 
 /** Most contacts that share a value and are paired each with each; of more, each is paired with the oldest. */
 const pairedWithEach = 50;
 
 /** Returns a text for comparison: case-folded by Unicode's own table, which the database's locale does not do. */
-const folded = (sql: Sql, text: ReturnType<Sql>) => sql`casefold((${text}) collate "pg_unicode_fast")`;
+const folded = (sql: Sql, text: Fragment) => sql`casefold((${text}) collate "pg_unicode_fast")`;
 
 /**
  * Selects the values that a contact can share with another, a row per reason; a name counts with its email's domain
@@ -57,7 +57,7 @@ export async function selectPairs(tx: Sql, accountId: string) {
  * stay. Call it under `lockPairs`.
  */
 export async function replaceOpenPairs(tx: Sql, accountId: string) {
-  const isPerson = (id: ReturnType<Sql>) => tx`
+  const isPerson = (id: Fragment) => tx`
     select from contacts c where c.account_id = ${accountId} and c.id = ${id} and c.merged_into is null`;
   await tx`
     delete from found_pairs f

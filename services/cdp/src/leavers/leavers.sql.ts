@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { Fragment, Sql } from '@customer-platform/service-kit';
 
 /** Time that the id of a member that left remains a cursor of the members' list. */
 const keptMs = 24 * 3_600_000;
@@ -10,7 +10,7 @@ export const keptSince = (now: Date): Date => new Date(now.getTime() - keptMs);
  * The statement that keeps the positions of members that leave, for a `with` beside the one that removes them. `rows`
  * selects account_id, audience_id, contact_id and entered_at.
  */
-export const keepLeavers = (tx: Sql, rows: ReturnType<Sql>, now: Date) => tx`
+export const keepLeavers = (tx: Sql, rows: Fragment, now: Date) => tx`
   insert into audience_leavers as known (account_id, audience_id, contact_id, entered_at, left_at)
   select gone.account_id, gone.audience_id, gone.contact_id, gone.entered_at, ${now} from (${rows}) as gone
   on conflict (account_id, audience_id, contact_id) do update set entered_at = excluded.entered_at, left_at = excluded.left_at`;

@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { Deal, DealStatus } from '@customer-platform/contracts/crm';
-import { readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { type Fragment, readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { StageRef } from '../pipelines/pipelines.sql.ts';
 
 /** A deal with its stage, pipeline and contact: the surviving contact, if merged; null if the deal has none. */
@@ -77,8 +77,6 @@ export async function listDealRows(
     select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page(tx``)}) as d ${joins(tx)}
     order by d.id desc`;
 }
-
-type Fragment = ReturnType<Sql>;
 
 /** Returns the newest open deal of a contact (the surviving contact, if merged) in these pipelines, or undefined. */
 export async function selectOpenDeal(tx: Sql, accountId: string, contactId: string, pipelines: number[]) {

@@ -1,5 +1,5 @@
 import type { Pipeline } from '@customer-platform/contracts/crm';
-import { readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { type Fragment, readUnderLock, type Sql } from '@customer-platform/service-kit';
 
 const columns = (tx: Sql) => tx`
   p.id, p.name,
@@ -50,7 +50,7 @@ export async function ensureDefaultPipeline(tx: Sql, accountId: string) {
     ${insertStages(tx, tx`added`, ['New', 'Qualified', 'Proposal'])}`;
 }
 
-const insertStages = (tx: Sql, pipeline: ReturnType<Sql>, names: string[]) => tx`
+const insertStages = (tx: Sql, pipeline: Fragment, names: string[]) => tx`
   insert into stages (account_id, pipeline_id, name, position)
   select pipeline.account_id, pipeline.id, stage.name, stage.position
   from ${pipeline} as pipeline cross join unnest(${names}::text[]) with ordinality as stage (name, position)

@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { MessageStatus } from '@customer-platform/contracts/messaging';
-import { type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { type Fragment, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 import { type MessageRow, messageColumns, progressOfAttempts } from './messages.sql.ts';
 
 /** Filters of a list; undefined ones do not apply. */
@@ -12,8 +12,6 @@ export interface MessageFilter {
   /** A contact that is not merged; messages of those merged into it match too. */
   contact: string | undefined;
 }
-
-type Fragment = ReturnType<Sql>;
 
 /** Newest messages that are scanned for a text before its indexes are used. */
 const lookedThrough = 2_000;

@@ -1,4 +1,5 @@
 import {
+  type Fragment,
   type JsonValue,
   type OutboxRow,
   type ReceivedEvent,
@@ -72,7 +73,7 @@ export async function selectEvents(
   limit: number,
 ) {
   const { type, after, oldest } = filter;
-  const page: ReturnType<Sql> = sql`
+  const page: Fragment = sql`
     select id, envelope, octet_length(envelope) as bytes from events
     where account_id = ${accountId} and taken_at > ${oldest}
       ${type === undefined ? sql`` : sql`and type = ${type}`} ${after === undefined ? sql`` : sql`and id < ${after}`}
