@@ -69,7 +69,7 @@ async function rush(account: CalendarAccount, type: number): Promise<Figure[]> {
   }
   return [
     exactly(`${rivals} at once for one time`, [...outcomes].join('; '), `1 × 201, ${rivals - 1} × 409 slot_taken`),
-    atMost('all of them answered, slowest round', Math.max(...seconds), 2, 's'),
+    atMost('all of them responded to, slowest round', Math.max(...seconds), 2, 's'),
   ];
 }
 

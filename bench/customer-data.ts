@@ -147,7 +147,7 @@ async function audience(setting: Setting): Promise<Figure[]> {
   return [
     atMost('audience of three conditions, from its creation until it is ready', readySeconds, 10, 's'),
     exactly('its members, of those whom SQL finds', ...counts(first)),
-    atMost(`${movesPerRound} new events, from the last answer until all have moved in`, median(seconds), 1, 's'),
+    atMost(`${movesPerRound} new events, from the last response until all have moved in`, median(seconds), 1, 's'),
     told(`the slowest of ${moveRounds} such rounds`, Math.max(...seconds), 's'),
     exactly('its members after them, of those whom SQL finds', ...counts(last)),
   ];

@@ -89,7 +89,7 @@ async function times(platform: ProcessPlatform, account: CalendarAccount, type: 
   return [
     atMost(`${what}: p50`, percentile(latenciesMs, 0.5), 15, 'ms'),
     atMost(`${what}: p99`, percentile(latenciesMs, 0.99), 60, 'ms'),
-    told('free starts in that answer', listed),
+    told('free starts in that response', listed),
     told('CPU of that call: calendar', micros / 1_000, 'ms'),
   ];
 }

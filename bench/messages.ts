@@ -89,7 +89,7 @@ async function hookLatencies({ platform, sql, senders }: Setting): Promise<Figur
   }
   const waiting = () => sql`select 1 from messaging.inbound_messages where due_at is not null limit 1`;
   await waitFor('all that was written to be an event', async () => (await waiting()).length === 0, 30_000);
-  const what = `${sendsPerSecond} inbound messages/s, to the answer of the hook`;
+  const what = `${sendsPerSecond} inbound messages/s, to the response of the hook`;
   return [
     told(`${what}: p50`, percentile(latenciesMs, 0.5), 'ms'),
     atMost(`${what}: p99`, percentile(latenciesMs, 0.99), 100, 'ms'),
@@ -182,7 +182,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
     atMost(`${what}: p99`, median(calm.p99), 250, 'ms'),
     ...besides('to an account whose provider hangs', account),
     ...besides('on another channel of the same accounts, which hangs', channel),
-    exactly('messages on channels that answer that were sent', `${arrived} of ${sent}`, `${sent} of ${sent}`),
+    exactly('messages on channels that respond that were sent', `${arrived} of ${sent}`, `${sent} of ${sent}`),
   ];
 }
 

@@ -133,9 +133,9 @@ function figuresOf(alone: Round, beside: Awaited<ReturnType<typeof hostileRound>
     told('from the fifth second on, when everything hostile has begun: p99', p(round.settledMs, 0.99), 'ms'),
     told('processors busy meanwhile, of all on the machine', 100 * round.busy, '%'),
     told('the slowest of them', Math.max(...round.latenciesMs), 'ms'),
-    atMost(`of ${responses} requests, answered with a 5xx`, failed, 0),
+    atMost(`of ${responses} requests, refused with a 5xx`, failed, 0),
     exactly(
-      'of them, answered with a 2xx',
+      'of them, taken with a 2xx',
       `${responses - round.refusals.length} of ${responses}`,
       `${responses} of ${responses}`,
     ),
@@ -158,7 +158,7 @@ function silentFigures({ catalogue }: Round, { count, atMs }: { count: number; a
   const lastMs = Math.max(atMs, ...refused.map(({ at }) => at)) - atMs;
   return [
     told(`connections of ${silentService} that fell silent, all it had`, String(count)),
-    told('its requests that were answered 503 for it', `${refused.length} of ${catalogue.length}`),
+    told('its requests that were refused with 503 for it', `${refused.length} of ${catalogue.length}`),
     atMost('from the silence to the last 503', lastMs / 1_000, 7, 's'),
     atMost('the slowest of its requests', Math.max(...catalogue.map(({ ms }) => ms)) / 1_000, 7, 's'),
   ];

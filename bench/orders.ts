@@ -106,12 +106,12 @@ function figuresOf(taken: Rush[]): Figure[] {
       outcomesOf(({ numbers }) => numbers),
       counted,
     ),
-    told('the last of them answered', median(taken.map(({ orderMs }) => orderMs)), 'ms'),
+    told('the last of them responded to', median(taken.map(({ orderMs }) => orderMs)), 'ms'),
     exactly(
       `${rivals} declines of one order at once`,
       outcomesOf(({ declines }) => declines),
       `${rivals} × 200, 1 × order.declined`,
     ),
-    told('the last of them answered', median(taken.map(({ declineMs }) => declineMs)), 'ms'),
+    told('the last of them responded to', median(taken.map(({ declineMs }) => declineMs)), 'ms'),
   ];
 }

@@ -95,7 +95,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
       2,
     ),
     told('with 10 % of it to an endpoint that hangs, the others: p99', median(disturbed.p99), 'ms'),
-    exactly('events for endpoints that answer that arrived', `${arrived} of ${sent}`, `${sent} of ${sent}`),
+    exactly('events for endpoints that respond that arrived', `${arrived} of ${sent}`, `${sent} of ${sent}`),
   ];
 }
 

@@ -6,7 +6,7 @@ import { type AddressRange, parseRange } from './client-address.ts';
 const serviceUrl = z
   .url({ protocol: /^https?$/ })
   .optional()
-  .meta({ description: 'Where this service answers; its operations are 503 while it is not set.' });
+  .meta({ description: 'Where this service is reached; its operations are 503 while it is not set.' });
 
 const count = (value: number) => z.coerce.number().int().min(1).default(value);
 const positive = (value: number) => z.coerce.number().positive().default(value);
@@ -103,7 +103,7 @@ export const gatewayConfig = baseConfig.extend({
       'Calls with unknown tokens a second of one client address, and of one hook those that are refused; ten times as many at once.',
   }),
   READY_FILE: z.string().optional().meta({
-    description: "While this file is missing the public /readyz answers 503: a launcher's way to say when all is up.",
+    description: "While this file is missing the public /readyz returns 503: a launcher's way to say when all is up.",
   }),
   CALENDAR_URL: serviceUrl,
   AGENTS_URL: serviceUrl,

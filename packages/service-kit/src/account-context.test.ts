@@ -64,11 +64,11 @@ it('knows what it asked for, each account asked for once', async () => {
 
 it('forgets an account that changes, also one that is just being fetched', async () => {
   const { promise: changed, resolve: change } = Promise.withResolvers<void>();
-  const answers = [account, { ...account, suspended: true }];
+  const replies = [account, { ...account, suspended: true }];
   const directory = new AccountDirectory(async () => {
-    const answer = answers.shift()!;
-    if (!answer.suspended) await changed;
-    return answer;
+    const reply = replies.shift()!;
+    if (!reply.suspended) await changed;
+    return reply;
   });
   const learned = directory.learn([account.id]);
   directory.forget(account.id);

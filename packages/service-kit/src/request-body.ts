@@ -33,10 +33,10 @@ export function bodyReader(
 ): RequestHandler {
   const limit = operation.bodyLimit ?? defaultLimit;
   if (operation.bodyType !== 'multipart') return express.raw({ type: () => true, limit, inflate: false });
-  const largeBodies = new LargeBodyPermits({ bytes: limit, permits: 4, permitsPerOwner: 2, waitMs: 15_000 });
+  const largeBodyPermits = new LargeBodyPermits({ bytes: limit, permits: 4, permitsPerOwner: 2, waitMs: 15_000 });
   return (request, _, next) => {
     const { 'content-type': type, 'content-encoding': coding = 'identity', 'content-length': stated } = request.headers;
-    const acquire = async () => void permits.set(request, await largeBodies.acquire(ownerOf(request)));
+    const acquire = async () => void permits.set(request, await largeBodyPermits.acquire(ownerOf(request)));
     const space = {
       smallBytes: Math.min(Number(stated ?? defaultLimit), defaultLimit),
       // More than a small file's bytes come only with a permit.

@@ -9,7 +9,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 
-/** Registers an endpoint at a receiver's address; the answer shows its secret. */
+/** Registers an endpoint at a receiver's address; the response shows its secret. */
 export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
   return account.client.createEndpoint({ body: { url, ...body } });
 }
@@ -48,16 +48,16 @@ export function delivery(
   return waitFor('a delivery', find, timeoutMs);
 }
 
-/** Has an endpoint that answers take four events, after which it is trusted with ten tries at once. */
+/** Has an endpoint that responds take four events, after which it is trusted with ten tries at once. */
 export async function earnCap(account: TestAccount, endpointId: string): Promise<void> {
   await Promise.all([1, 2, 3, 4].map((i) => emitContactCreated(account, `Earns ${i}`)));
-  await waitFor('what it answers', async () => {
+  await waitFor('its responses', async () => {
     const all = await deliveriesTo(account, endpointId);
     return all.filter((one) => one.status === 'delivered').length >= 4;
   });
 }
 
-/** Whether one of a request's signatures is this secret's: Standard Webhooks, written here a second time to check the first. */
+/** Returns whether one of a request's signatures is this secret's: Standard Webhooks, written here a second time to check the first. */
 export function isSignedBy(secret: string, { headers, body }: Received): boolean {
   const key = Buffer.from(secret.slice(6), 'base64');
   const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
@@ -93,5 +93,5 @@ export function waitMs(one: { next_try_at: string | null; tries: { at: string; d
   return Date.parse(one.next_try_at!) - Date.parse(last.at) - last.duration_ms;
 }
 
-/** What lies between the end of a try and its being measured, each rounded. */
+/** Most time between the end of a try and its being measured, each rounded. */
 export const slackMs = 2000;

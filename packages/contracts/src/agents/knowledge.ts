@@ -16,7 +16,7 @@ export type Refresh = z.infer<typeof refresh>;
 
 const title = text(200, 1);
 const articleLength = 20_000;
-const answerLength = 2_000;
+const faqAnswerLength = 2_000;
 const body = text(articleLength, 1);
 const alternates = z.array(text(200, 1)).max(20);
 const url = text(2_048, 1);
@@ -61,7 +61,7 @@ export const KnowledgeSource = z
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.infer<typeof KnowledgeSource>;
 
-/** An article has a title and a body, an FAQ its question and answer in them; a website has a url. */
+/** An article has a title and a body, an FAQ has its question and FAQ answer in them; a website has a url. */
 export const SourceInput = z
   .object({
     kind: z.enum(['article', 'faq', 'website'], {
@@ -91,11 +91,11 @@ export const SourceInput = z
           message: `must be given for a source of kind ${source.kind}`,
         });
     }
-    if (source.kind === 'faq' && source.body !== undefined && !text(answerLength).safeParse(source.body).success) {
+    if (source.kind === 'faq' && source.body !== undefined && !text(faqAnswerLength).safeParse(source.body).success) {
       context.addIssue({
         code: 'custom',
         path: ['body'],
-        message: `must be a string of 1 to ${answerLength} characters for an FAQ`,
+        message: `must be a string of 1 to ${faqAnswerLength} characters for an FAQ`,
       });
     }
   });

@@ -48,14 +48,14 @@ export const maxDealNotes = 5_000;
 const notes = text(maxDealNotes);
 const valueMinor = z.int().min(0).meta({ description: "Amount in the currency's minor unit." });
 
-const Place = z.object({ id: integerId, name: z.string() });
+const Named = z.object({ id: integerId, name: z.string() });
 
 export const Deal = z
   .object({
     id: z.guid(),
     title: z.string(),
-    pipeline: Place,
-    stage: Place,
+    pipeline: Named,
+    stage: Named,
     status: dealStatus,
     value_minor: z.int(),
     currency: z.string(),

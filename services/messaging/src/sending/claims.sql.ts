@@ -22,7 +22,7 @@ export interface DueAttempt extends DueRow, MessageRef {
   step: MessageStep;
   purpose: string;
   contact_id: string | null;
-  /** Where it goes as far as this service knows; "" where customer data has to be asked, and for a contact that was deleted. */
+  /** Address that it goes to, as far as this service knows; "" where customer data has to be asked, and for a contact that was deleted. */
   address: string;
   is_simulated: boolean;
   /** Null where the channel is not set up. */

@@ -74,7 +74,10 @@ function settingsOf({ account_id, channel, settings }: DueAttempt, keys: SecretK
   return JSON.parse(decryptSecret(keys, settings!, account_id, channel)) as Record<string, unknown>;
 }
 
-/** Where the message goes. Consent is asked of its owner at this moment, and so is an email's address; a phone is in the copy. */
+/**
+ * Returns the address that the message goes to. Consent is asked of its owner at this moment, and so is an email's address; a phone is in
+ * the copy.
+ */
 async function reachOf(due: DueAttempt, { bus }: SendContext): Promise<{ to: string } | TryResult> {
   const { account_id, contact_id, channel, purpose, address } = due;
   const isMarketing = purpose === 'marketing';

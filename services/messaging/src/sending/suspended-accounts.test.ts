@@ -45,8 +45,8 @@ const steps = [
 const send = async (more: object = {}) =>
   (await shop.account.client.sendMessage({ body: { to, channels: steps, ...more } as never })).id;
 const setStatus = async (status: 'suspended' | 'active') => {
-  const { status: answered } = await platform.admin('PATCH', `/admin/accounts/${shop.account.id}`, { status });
-  expect(answered).toBe(200);
+  const { status: responded } = await platform.admin('PATCH', `/admin/accounts/${shop.account.id}`, { status });
+  expect(responded).toBe(200);
 };
 /** Waits for the event of a message's failure; the message as it tells of it. */
 const failure = async (id: string) =>

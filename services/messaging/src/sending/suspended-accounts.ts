@@ -4,7 +4,7 @@ import { changeMessages } from '../messages/change-messages.ts';
 import { takeSuspension } from '../messages/message-state.ts';
 import { selectAccountsWithTries, selectWaitingTries } from './claims.sql.ts';
 
-/** What lies beyond is found when it is claimed. */
+/** Tries of further accounts are found when they are claimed. */
 const maxAccounts = 2_000;
 const batchSize = 500;
 
@@ -35,7 +35,7 @@ export class Suspensions {
     this.#accounts = accounts;
   }
 
-  /** Whether nothing of the account may go out now. Throws service_unavailable where the gateway does not say. */
+  /** Returns whether nothing of the account may be sent now. Throws service_unavailable if the gateway does not reply. */
   async isSuspended(accountId: string): Promise<boolean> {
     while (this.#accounts.known(accountId) === undefined) await this.#ask(accountId);
     return this.#accounts.known(accountId)?.suspended ?? false;

@@ -19,7 +19,7 @@ async function newReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-/** An endpoint with ten tries under way that answer when told, and as many more as are fetched ahead waiting in memory. */
+/** An endpoint with ten tries under way that end when told, and as many more as are fetched ahead waiting in memory. */
 async function busyEndpoint() {
   const account = await platform.account();
   const [receiver, other] = [await newReceiver(), await newReceiver()];

@@ -7,7 +7,7 @@ export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'>
   updated_at: Date;
 }
 
-/** What a caller sets. */
+/** Values that a caller sets. */
 export type EndpointValues = Pick<EndpointRow, 'url' | 'description' | 'events' | 'active'>;
 
 const columns = (sql: Sql) => sql`id, url, description, events, active, disabled_reason, created_at, updated_at`;

@@ -67,8 +67,12 @@ describe('registering', () => {
     ['active', { url: 'https://example.com/', active: 'yes' }],
   ])('a wrong %s is refused by name', async (field, body) => {
     const account = await platform.account();
-    const answer = await account.request('POST', '/v1/webhooks', { body });
-    expect([answer.status, answer.body.error.code, answer.body.error.field]).toEqual([400, 'invalid_request', field]);
+    const response = await account.request('POST', '/v1/webhooks', { body });
+    expect([response.status, response.body.error.code, response.body.error.field]).toEqual([
+      400,
+      'invalid_request',
+      field,
+    ]);
   });
 
   it('twenty are taken however many ask at once, the others get 409 invalid_state', async () => {
@@ -76,11 +80,11 @@ describe('registering', () => {
     const asked = Array.from({ length: 30 }, () =>
       account.request('POST', '/v1/webhooks', { body: { url: 'https://93.184.216.34/' } }),
     );
-    const answers = await Promise.all(asked);
-    const refused = answers.filter((answer) => answer.status === 409);
-    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(20);
-    expect(refused.map((answer) => answer.body.error.code)).toEqual(Array(10).fill('invalid_state'));
-    const first = answers.find((answer) => answer.status === 201)!;
+    const responses = await Promise.all(asked);
+    const refused = responses.filter((response) => response.status === 409);
+    expect(responses.filter((response) => response.status === 201)).toHaveLength(20);
+    expect(refused.map((response) => response.body.error.code)).toEqual(Array(10).fill('invalid_state'));
+    const first = responses.find((response) => response.status === 201)!;
     expect((await account.request('DELETE', `/v1/webhooks/${first.body.id}`)).status).toBe(204);
     const again = await account.request('POST', '/v1/webhooks', { body: { url: 'https://93.184.216.34/' } });
     expect(again.status).toBe(201);

@@ -23,7 +23,7 @@ export const rotateEndpointSecret = implement(contract.rotateEndpointSecret, {
 
 type Secrets = Awaited<ReturnType<typeof readSecrets>>;
 
-/** What signs beside the new secret: the one it replaces, and earlier ones whose own overlap lasts. Without overlap, none. */
+/** Returns the secrets that sign beside the new one: the one it replaces, and earlier ones whose own overlap lasts. Without overlap, none. */
 function previousSecrets(former: Secrets, overlapSeconds: number, now: Date): PreviousSecret[] {
   if (overlapSeconds === 0) return [];
   const until = new Date(now.getTime() + overlapSeconds * 1000).toISOString();

@@ -9,7 +9,7 @@ import { makeDue } from '../sending/dispatch.sql.ts';
 import { insertEvent } from './events.sql.ts';
 
 /**
- * The event and its one delivery are written here, so that no other endpoint gets it and the answer can show the delivery;
+ * The event and its one delivery are written here, so that no other endpoint gets it and the response can show the delivery;
  * when the same event comes back over the bus it is known already.
  */
 export const testEndpoint = implement(contract.testEndpoint, {

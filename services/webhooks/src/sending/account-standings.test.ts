@@ -44,17 +44,17 @@ describe('AccountStandings', () => {
 
   it('where the gateway does not answer goes by what was last known, and asks seldom', async () => {
     let asked = 0;
-    let isAnswering = true;
+    let isReplying = true;
     const { made, directory, settled } = standingsOf(async (accountId) => {
       asked++;
-      if (!isAnswering) throw new Error('no answer');
+      if (!isReplying) throw new Error('no answer');
       return account(accountId === 'suspended');
     });
     made.maySend('suspended');
     await settled(1);
     expect(made.suspended()).toEqual([]);
     expect([made.maySend('suspended'), made.suspended()]).toEqual([false, ['suspended']]);
-    isAnswering = false;
+    isReplying = false;
     directory.forget('all');
     made.maySend('suspended');
     await settled(2);

@@ -1,6 +1,6 @@
 import { type AccountDirectory, type Logger, LRUCache, WakeLoop } from '@customer-platform/service-kit';
 
-/** How long after the gateway did not answer an account is asked for again. */
+/** Time after which an account is fetched again, if the gateway did not reply. */
 const retryMs = 5000;
 const maxFailed = 10_000;
 
@@ -13,14 +13,14 @@ export type AccountStandingsOptions = {
 
 /**
  * Says whose deliveries may be sent: nothing of a suspended account is. An account that is not known, or that changed, is asked for
- * first; where the gateway does not answer, what was last known of it holds, and an account of which nothing ever was may send.
+ * first; where the gateway does not reply, what was last known of it holds, and an account of which nothing ever was may send.
  */
 export class AccountStandings {
   readonly #options: AccountStandingsOptions;
   /** Accounts that were suspended when last heard of. */
   readonly #suspended = new Set<string>();
   readonly #asking = new Set<string>();
-  /** By account, when the gateway did not answer for it. */
+  /** By account, the time at which the gateway did not reply. */
   readonly #failedAtMs = new LRUCache<string, number>({ max: maxFailed });
   readonly #loop: WakeLoop;
 

@@ -57,13 +57,13 @@ export async function takeDueQueues(
 /** A secret as it is stored, which signs until `until`, or until it is replaced. */
 type StoredSecret = { stored: Uint8Array; until: Date | null };
 
-/** What is known of a queue at one moment: its endpoint, what is due, and when something else will be. */
+/** A queue as it is at one moment: its endpoint, what is due, and when something else will be. */
 export type QueueState = DueQueue & {
   endpoint: { url: string; isActive: boolean; secrets: StoredSecret[]; failingSince: Date | null } | null;
   due: DueDelivery[];
   /** Due deliveries up to the limit asked for: more than `due` has where those are large. */
   found: number;
-  /** When the next of what is not due yet will be, null where there is none. */
+  /** Time at which the next delivery becomes due that is not due yet; null if there is none. */
   laterAt: Date | null;
 };
 
@@ -166,7 +166,7 @@ export async function noteNextDue(
     where q.account_id = seen.account_id and q.endpoint_id = seen.endpoint_id`;
 }
 
-/** Makes leases last from now again; answers the queues that this owner still has. */
+/** Renews the leases from now on; returns the queues that this owner still has. */
 export async function renewLeases(sql: Sql, owner: string) {
   return await sql<QueueKey[]>`
     with mine as (select account_id, endpoint_id from queues where owner = ${owner} for update skip locked),
@@ -217,7 +217,7 @@ export async function noteEndpointChanged(tx: Sql, key: QueueKey, now: Date) {
       version = queues.version + 1, endpoint_version = queues.endpoint_version + 1`;
 }
 
-/** Ends at most `limit` pending deliveries of an endpoint that is off or gone; answers how many. */
+/** Ends at most `limit` pending deliveries of an endpoint that is off or gone; returns how many. */
 export async function endPending(sql: Sql, key: QueueKey, reason: EndReason, limit: number): Promise<number> {
   const result = await sql`
     with pending as (

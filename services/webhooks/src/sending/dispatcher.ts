@@ -39,7 +39,7 @@ export type DispatcherOptions = {
   maxInFlight: number;
 };
 
-/** How often the database is looked at without a wake: bounds how late a retry, or work of a process that died, begins. */
+/** Poll interval without a wake: bounds the delay of a retry, and of work of a process that died. */
 const lookEveryMs = 100;
 const upkeepEveryMs = 50;
 const slowestRetryMs = 2000;

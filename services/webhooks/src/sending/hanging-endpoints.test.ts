@@ -31,7 +31,7 @@ async function newReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-/** A receiver that never answers, and how many of its requests are still open. */
+/** A receiver that never responds, and how many of its requests are still open. */
 async function hangingReceiver() {
   const receiver = await newReceiver();
   const open = { now: 0 };

@@ -11,7 +11,7 @@ export class HeldEndpoint implements QueueKey {
   readonly endpointId: string;
   readonly heldSince = performance.now();
   url = '';
-  /** What is known of the endpoint was read at this version of it. */
+  /** Version of the endpoint at which its state was read. */
   version = -1;
   signingKeys: SigningKey[] = [];
   failingSince: Date | null = null;
@@ -28,7 +28,7 @@ export class HeldEndpoint implements QueueKey {
   endReason: EndReason | undefined;
   /** There may be due deliveries that are not fetched. */
   mayHaveMore = true;
-  /** What was seen when nothing more was due. */
+  /** State that was seen when nothing more was due. */
   drained: { version: number; laterAt: Date | null; isNoted: boolean } | undefined;
   /** It gives way to others: nothing more is started. */
   isLeaving = false;
@@ -61,7 +61,7 @@ export class HeldEndpoint implements QueueKey {
     this.restMs = restMs;
   }
 
-  /** How many more deliveries to fetch now; 0 where there are enough to go on with. */
+  /** Returns the number of deliveries to fetch now; 0 if there are enough to go on with. */
   wanted(maxPerEndpoint: number): number {
     // Also where it gives way to others: its tries under way are to end when it is off or gone.
     if (this.isLeaving && !this.hasChanged) return 0;

@@ -16,7 +16,7 @@ export type DueDelivery = {
 /** Why what is pending at an endpoint ends without it. */
 export type EndReason = 'endpoint_disabled' | 'endpoint_deleted';
 
-/** What a try led to: the row of the try and the state of its delivery after it. */
+/** Outcome of a try: the row of the try and the state of its delivery after it. */
 export type TryOutcome = {
   accountId: string;
   endpointId: string;
@@ -44,13 +44,13 @@ type TryContext = {
   accountId: string;
   endpointId: string;
   url: string;
-  /** The endpoint has been given another address meanwhile: what this one answered says nothing of it. */
+  /** The endpoint has been given another address meanwhile: the response of this one says nothing of it. */
   isFormer: boolean;
   /** Why the endpoint's tries were cut off, where they were. */
   endReason?: EndReason | undefined;
   /** Since when the endpoint has only failed. */
   failingSince: Date | null;
-  /** When the try began and when it ended, by the platform's clock. */
+  /** Begin and end of the try, by the platform's clock. */
   at: Date;
   endedAt: Date;
   schedule: RetrySchedule;

@@ -7,7 +7,7 @@ export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; 
 
 /**
  * Writes since when endpoints have only failed, and switches off those that are to be, noting what is to be told of it. What
- * an address answered says nothing of the one that an endpoint has been given since.
+ * an address responded says nothing of the one that an endpoint has been given since.
  */
 export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date) {
   await tx`

@@ -4,7 +4,7 @@ import type { HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 
-/** What every try needs of the process. */
+/** Resources of the process that every try needs. */
 export type TryContext = { poster: Poster; clock: () => Date; schedule: RetrySchedule };
 
 /** Makes one try: signs the envelope's exact text for this moment, sends it, and says what follows. Never rejects. */
