@@ -30,11 +30,10 @@ export const implement = implementer<AdminResources>();
  * is the operator, who has no account.
  */
 export async function emitFor<Event extends EventDefinition>(
-  tx: Sql,
+  { tx, now }: { tx: Sql; now: Date },
   event: Event,
   account: EventAccount,
   data: EventData<Event>,
-  now: Date,
 ): Promise<void> {
   await writeOutbox(tx, [outboxRow(event, account, data, now)]);
 }

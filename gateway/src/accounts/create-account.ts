@@ -32,7 +32,7 @@ export const createAccount = implement(adminOperations.createAccount, {
     const twin = { ...wanted, parent_id: account.account_id, name: sandboxName(body.name) };
     const sandbox = await insertAccount(tx, twin, now);
     for (const context of [toContext(account), toContext(sandbox)]) {
-      await emitFor(tx, accountCreated, context, { account: context }, now);
+      await emitFor(call, accountCreated, context, { account: context });
     }
     const created = toAccount({ ...account, sandbox_id: sandbox.account_id });
     const { id } = created;

@@ -31,7 +31,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
     const rows = await updateAccountRows(tx, found.account_id, settings, now);
     for (const row of rows) {
       const account = toContext(row);
-      await emitFor(tx, accountUpdated, account, { account }, now);
+      await emitFor(call, accountUpdated, account, { account });
     }
     await resources.changes.record(tx, found.account_id);
     const row = rows.find((one) => one.account_id === found.account_id)!;

@@ -12,7 +12,7 @@ export const addMember = implement(adminOperations.addMember, {
     const { tx, found, body, now } = call;
     const member = await upsertMember(tx, found.account_id, body, now);
     if (!member) return (await findMemberByEmail(tx, found.account_id, body.email))!;
-    await emitFor(tx, memberAdded, toContext(found), { member }, now);
+    await emitFor(call, memberAdded, toContext(found), { member });
     const change = { action: 'members.add' as const, target: `members/${member.id}`, account: found.account_id };
     await recordChange(call, change, { after: member });
     return member;

@@ -9,11 +9,11 @@ import { deactivateMember, lockMember } from './members.sql.ts';
 export const removeMember = implement(adminOperations.removeMember, {
   find: ({ tx, params }) => lockMember(tx, params.account_id, params.member_id),
   async handle(call) {
-    const { tx, params, found, now } = call;
+    const { tx, params, found } = call;
     await deactivateMember(tx, params.account_id, found.id);
     const account = await findAccountRow(tx, params.account_id);
     const member = { ...found, active: false };
-    await emitFor(tx, memberRemoved, toContext(account!), { member }, now);
+    await emitFor(call, memberRemoved, toContext(account!), { member });
     const change = { action: 'members.remove' as const, target: `members/${found.id}`, account: params.account_id };
     await recordChange(call, change, { before: found });
     return undefined;

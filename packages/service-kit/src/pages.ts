@@ -16,6 +16,12 @@ interface List<Row, Item, Position> {
   cursor: keyof Row;
 }
 
+/** Bounds of the rows that a list's statement returns: at most `limit`, after a position, or from the beginning. */
+export interface PageBounds<Position> {
+  after: Position | undefined;
+  limit: number;
+}
+
 /** About how many bytes a page has: it ends sooner where its rows are large, so that no client makes a process hold very much. */
 export const maxPageBytes = 2_097_152;
 

@@ -32,7 +32,8 @@ export async function openLibrary(platform: Platform, settings: Record<string, u
     request,
     add,
     article: (title, more = {}) => add({ kind: 'article', title, body: 'Something.', ...more }),
-    upload: (name, bytes, more = {}) => uploadTo(platform.gatewayUrl + root, account.key, name, bytes, more),
+    upload: (name, bytes, more = {}) =>
+      uploadTo({ url: platform.gatewayUrl + root, key: account.key }, { name, bytes }, more),
     get: (id) => account.client.getSource({ params: { source_id: id } }),
     async read(id, texts, language = 'en') {
       const passages = texts.map((text, position) => ({
@@ -46,7 +47,7 @@ export async function openLibrary(platform: Platform, settings: Record<string, u
         await tx`
           update sources set status = 'ready', error = '', due_at = null, tries = 0, reading_since = null
           where account_id = ${account.id} and id = ${id}`;
-        await replacePassages(tx, account.id, id, passages, language);
+        await replacePassages(tx, { accountId: account.id, sourceId: id, language }, passages);
       });
     },
     async search(query, more = {}) {
@@ -57,10 +58,8 @@ export async function openLibrary(platform: Platform, settings: Record<string, u
 }
 
 async function uploadTo(
-  url: string,
-  key: string,
-  name: string,
-  bytes: string | Buffer,
+  { url, key }: { url: string; key: string },
+  { name, bytes }: { name: string; bytes: string | Buffer },
   more: Record<string, string>,
 ): Promise<RawResponse> {
   const form = new FormData();

@@ -22,7 +22,11 @@ export async function lookForDuplicates(platform: Platform, sql: Database, accou
 }
 
 /** Merges the second contact into the first, which share what makes them a pair. */
-export async function mergeInto(platform: Platform, sql: Database, account: TestAccount, kept: string, merged: string) {
+export async function mergeInto(
+  { platform, sql, account }: { platform: Platform; sql: Database; account: TestAccount },
+  kept: string,
+  merged: string,
+) {
   await lookForDuplicates(platform, sql, account);
   const { data } = await account.client.listDuplicates({ query: { limit: 100 } });
   const pair = data.find(({ contacts }) => contacts.every(({ id }) => [kept, merged].includes(id)))!;

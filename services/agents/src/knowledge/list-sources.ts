@@ -11,7 +11,7 @@ export const listSources = implement(contract.listSources, {
     await refuseUnknownCollection(tx, account.id, collection);
     return await readPage(query, {
       position: uuidPosition((id) => hasSource(tx, account.id, id)),
-      rows: (last, limit) => listSourceRows(tx, account.id, { kind, collectionId: collection }, last, limit),
+      rows: (after, limit) => listSourceRows(tx, account.id, { kind, collectionId: collection }, { after, limit }),
       bytes: (row) => row.bytes,
       item: (row) => toSource(row, account.timezone),
       cursor: 'id',

@@ -20,10 +20,8 @@ export interface Passage {
  */
 export async function replacePassages(
   tx: Sql,
-  accountId: string,
-  sourceId: string,
+  { accountId, sourceId, language }: { accountId: string; sourceId: string; language: string },
   passages: readonly Passage[],
-  language: string,
   pages?: readonly number[],
 ): Promise<void> {
   await removePassages(tx, accountId, sourceId, pages);

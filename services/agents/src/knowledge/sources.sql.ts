@@ -1,5 +1,5 @@
 import type { FileType, Refresh, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
-import { type Fragment, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { type Fragment, type PageBounds, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /** A source with its collection's name. Columns of other kinds are null. */
 export interface SourceRow {
@@ -57,13 +57,12 @@ export async function hasSource(tx: Sql, accountId: string, id: string): Promise
   return row !== undefined;
 }
 
-/** Returns sources newest first, after the one with id `beforeId`, with their sizes: no more than a page has room for. */
+/** Returns sources newest first, after the one with id `after`, with their sizes: no more than a page has room for. */
 export async function listSourceRows(
   tx: Sql,
   accountId: string,
   { kind, collectionId }: { kind?: SourceKind | undefined; collectionId?: number | undefined },
-  beforeId: string | undefined,
-  limit: number,
+  { after, limit }: PageBounds<string>,
 ): Promise<(SourceRow & { bytes: number })[]> {
   const page: Fragment = tx`
     select ${columns(tx)}, coalesce(octet_length(s.body), 0) + coalesce(octet_length(array_to_string(s.alternates, ',')), 0)
@@ -71,7 +70,7 @@ export async function listSourceRows(
     from sources s ${joinCollection(tx)} where s.account_id = ${accountId}
       ${kind === undefined ? tx`` : tx`and s.kind = ${kind}`}
       ${collectionId === undefined ? tx`` : tx`and s.collection_id = ${collectionId}`}
-      ${beforeId === undefined ? tx`` : tx`and s.id < ${beforeId}`}
+      ${after === undefined ? tx`` : tx`and s.id < ${after}`}
     order by s.id desc limit ${limit}`;
   return await tx<(SourceRow & { bytes: number })[]>`${withinPageBytes(tx, page, tx`id desc`)}`;
 }

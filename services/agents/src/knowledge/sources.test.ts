@@ -300,7 +300,7 @@ describe('sources', () => {
       select account_id, 'website', 'Site ' || number, collection_id, 'ready', true, created_at, updated_at, 'https://a.example',
         number, 'never', 'page', array_fill(repeat('x', 2000), array[50])
       from sources cross join generate_series(1, 60) as number where account_id = ${account.id} and id = ${id}`;
-    expect((await listSourceRows(sql, account.id, {}, undefined, 101)).length).toBeLessThan(25);
+    expect((await listSourceRows(sql, account.id, {}, { after: undefined, limit: 101 })).length).toBeLessThan(25);
     const { data } = await pagesOf((query) => account.client.listSources({ query }));
     expect([data.length, new Set(data.map((one) => one.id)).size]).toEqual([61, 61]);
   });

@@ -15,7 +15,7 @@ export const listPlans = implement(contract.listPlans, {
     if (contact !== undefined) filter.contactId = (await contactOfAccount(call, contact)).id;
     return await readPage(query, {
       position: integerPosition((id) => hasPlan(tx, account.id, id)),
-      rows: (last, limit) => listPlanRows(tx, account.id, filter, last, limit),
+      rows: (after, limit) => listPlanRows(tx, account.id, filter, { after, limit }),
       bytes: (row) => row.bytes,
       item: (row) => toPlan(row, account.timezone),
       cursor: 'id',

@@ -3,6 +3,7 @@ import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-
 import {
   type Fragment,
   type JsonValue,
+  type PageBounds,
   readUnderLock,
   type Sql,
   type TraceHeaders,
@@ -147,15 +148,14 @@ export interface PlanFilter {
 }
 
 /**
- * Returns plans newest first, after the plan `last`. The limit applies before the joins; a contact's page is limited for each of its
+ * Returns plans newest first, after the plan `after`. The limit applies before the joins; a contact's page is limited for each of its
  * ids, through the index that begins with the contact. With their sizes, no more than a page has room for.
  */
 export async function listPlanRows(
   tx: Sql,
   accountId: string,
   { status, agentId, contactId }: PlanFilter,
-  last: number | undefined,
-  limit: number,
+  { after, limit }: PageBounds<number>,
 ): Promise<(PlanRow & { bytes: number })[]> {
   const page = (further: Fragment) => tx`
     select * from plans p
@@ -163,7 +163,7 @@ export async function listPlanRows(
     ${status === 'awaiting' ? tx`and p.lapses_at is not null` : tx``}
     ${status === 'open' ? tx`and ${isOpenPlan(tx)}` : tx``}
     ${agentId === undefined ? tx`` : tx`and p.agent_id = ${agentId}`}
-    ${last === undefined ? tx`` : tx`and p.id < ${last}`}
+    ${after === undefined ? tx`` : tx`and p.id < ${after}`}
     order by p.id desc limit ${limit}`;
   const pageOfContact = (id: string) => tx`
     select p.* from (${idsOfContact(tx, accountId, id)}) as named

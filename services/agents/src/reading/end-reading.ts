@@ -72,7 +72,8 @@ async function keep(tx: Sql, claim: ClaimedSource, reading: Reading, language: s
   const { website, passages } = reading;
   if (website) await replacePages(tx, claim, website.pages);
   if (website?.replaced.length === 0) return;
-  await replacePassages(tx, claim.account_id, claim.id, passages, language, website?.replaced);
+  const source = { accountId: claim.account_id, sourceId: claim.id, language };
+  await replacePassages(tx, source, passages, website?.replaced);
 }
 
 function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedReading {

@@ -5,7 +5,7 @@ import { listVersionRows, selectBlocks } from './workflow.sql.ts';
 
 export const getWorkflowVersion = implement(contract.getWorkflowVersion, {
   async find({ account, tx, params: { agent_id, number } }) {
-    const [row] = await listVersionRows(tx, account.id, agent_id, number + 1, 1);
+    const [row] = await listVersionRows(tx, account.id, agent_id, { after: number + 1, limit: 1 });
     return row?.number === number ? row : undefined;
   },
   async handle({ account, tx, params, found }) {

@@ -10,7 +10,7 @@ export const listWorkflowVersions = implement(contract.listWorkflowVersions, {
   async handle({ account, tx, query, found }) {
     return await readPage(query, {
       position: integerPosition((number) => number <= found.last_version),
-      rows: (below, limit) => listVersionRows(tx, account.id, found.id, below, limit),
+      rows: (after, limit) => listVersionRows(tx, account.id, found.id, { after, limit }),
       bytes: fewBytes,
       item: (row) => toVersion(row, account.timezone),
       cursor: 'number',

@@ -1,5 +1,5 @@
 import type { WorkflowBlock, WorkflowVersion } from '@customer-platform/contracts/agents';
-import type { JsonValue, Sql } from '@customer-platform/service-kit';
+import type { JsonValue, PageBounds, Sql } from '@customer-platform/service-kit';
 import { isOpenPlan } from '../plans/plans.sql.ts';
 
 /** A version as lists show it. */
@@ -55,18 +55,17 @@ export async function publishVersion(
   return row!;
 }
 
-/** Returns versions newest first, with numbers below `below`, which may exceed every stored number. */
+/** Returns versions newest first, with numbers below `after`, which may exceed every stored number. */
 export async function listVersionRows(
   tx: Sql,
   accountId: string,
   agentId: number,
-  below: number | undefined,
-  limit: number,
+  { after, limit }: PageBounds<number>,
 ): Promise<VersionRow[]> {
   return await tx<VersionRow[]>`
     with page as (
       select number, note, at, block_count, ai_block_count from workflow_versions
-      where account_id = ${accountId} and agent_id = ${agentId} ${below === undefined ? tx`` : tx`and number < ${below}::bigint`}
+      where account_id = ${accountId} and agent_id = ${agentId} ${after === undefined ? tx`` : tx`and number < ${after}::bigint`}
       order by number desc limit ${limit}
     ), open_plans as (
       select workflow_version as number, count(*) as running from plans

@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
-import { brokenConstraint, readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { brokenConstraint, type PageBounds, readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { Reminder } from './reminders.ts';
 
 /** An appointment with what it shows of its contact (the surviving contact, if merged) and its teammate. */
@@ -76,15 +76,14 @@ export interface AppointmentFilter {
 }
 
 /**
- * Lists appointments after `last`, latest start first. The page is cut before the joins, or the planner may join all
+ * Lists appointments after `after`, latest start first. The page is cut before the joins, or the planner may join all
  * rows first.
  */
 export async function listAppointmentRows(
   tx: Sql,
   accountId: string,
   filter: AppointmentFilter,
-  last: Pick<AppointmentRow, 'id' | 'starts_at'> | null,
-  limit: number,
+  { after, limit }: PageBounds<Pick<AppointmentRow, 'id' | 'starts_at'>>,
 ) {
   const { from, to, status, contactId, staffId, bookingTypeId } = filter;
   return await tx<AppointmentRow[]>`
@@ -96,7 +95,7 @@ export async function listAppointmentRows(
       ${contactId ? tx`and a.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))` : tx``}
       ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
       ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
-      ${last ? tx`and (a.starts_at, a.id) < (${last.starts_at}, ${last.id})` : tx``}
+      ${after ? tx`and (a.starts_at, a.id) < (${after.starts_at}, ${after.id})` : tx``}
       order by a.starts_at desc, a.id desc limit ${limit}
     ) as a ${joins(tx)}
     order by a.starts_at desc, a.id desc`;
@@ -118,8 +117,7 @@ export async function insertAppointment(
   tx: Sql,
   accountId: string,
   row: Omit<AppointmentRow, 'id'>,
-  entry: HistoryRow,
-  reminders: readonly Reminder[],
+  { entry, reminders }: { entry: HistoryRow; reminders: readonly Reminder[] },
 ): Promise<{ id: string } | 'taken' | 'type_gone'> {
   const { contact_name, contact_phone, staff_name, staff_email, ...values } = row;
   const booked = tx<{ id: string }[]>`
@@ -154,12 +152,10 @@ export async function lockTeammates(tx: Sql, accountId: string, emails: string[]
 export async function moveAppointment(
   tx: Sql,
   accountId: string,
-  id: string,
-  move: Pick<AppointmentRow, 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>,
-  entry: HistoryRow,
-  reminders: readonly Reminder[],
+  move: Pick<AppointmentRow, 'id' | 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>,
+  { entry, reminders }: { entry: HistoryRow; reminders: readonly Reminder[] },
 ): Promise<boolean> {
-  const { staff_id, blocked_from, starts_at, ends_at } = move;
+  const { id, staff_id, blocked_from, starts_at, ends_at } = move;
   try {
     await tx`
       with moved as (
@@ -182,8 +178,7 @@ export async function moveAppointment(
 export async function changeStatusRow(
   tx: Sql,
   accountId: string,
-  id: string,
-  status: AppointmentStatus,
+  { id, status }: { id: string; status: AppointmentStatus },
   entry: HistoryRow,
 ) {
   const holdsTime = status === 'requested' || status === 'confirmed';
@@ -195,17 +190,11 @@ export async function changeStatusRow(
 }
 
 /** Changes the details of an appointment; without a history entry if only its notes change. */
-export async function editAppointment(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  { mode, location, meeting_link, notes }: Pick<AppointmentRow, 'mode' | 'location' | 'meeting_link' | 'notes'>,
-  entry: HistoryRow | undefined,
-  now: Date,
-) {
+export async function editAppointment(tx: Sql, accountId: string, row: AppointmentRow, entry: HistoryRow | undefined) {
+  const { id, mode, location, meeting_link, notes, updated_at } = row;
   const edited = tx`
     update appointments set mode = ${mode}, location = ${location}, meeting_link = ${meeting_link}, notes = ${notes},
-      updated_at = ${now} where account_id = ${accountId} and id = ${id}`;
+      updated_at = ${updated_at} where account_id = ${accountId} and id = ${id}`;
   await (entry ? tx`with noted as (${insertEntry(tx, accountId, id, entry)}) ${edited}` : edited);
 }
 

@@ -47,7 +47,7 @@ export const bookAppointment = implement(contract.bookAppointment, {
       const values = valuesOf(body, { ...offer, bookingType, contact }, teammate, now);
       const summary = `Booked ${bookingType.name} with ${teammate.name} for ${formatInstant(starts_at, account.timezone)}`;
       const entry = { kind: 'booked' as const, summary, at: now };
-      const booked = await insertAppointment(tx, account.id, values, entry, reminders);
+      const booked = await insertAppointment(tx, account.id, values, { entry, reminders });
       if (booked === 'type_gone') return fail('invalid_request', noSuchType, 'booking_type');
       if (booked === 'taken') continue;
       const appointment = toAppointment({ ...booked, ...values }, account.timezone);

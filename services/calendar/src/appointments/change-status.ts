@@ -17,7 +17,7 @@ export async function changeStatus(
 ) {
   const summary = `Status changed from ${found.status} to ${status}${note === '' ? '' : `: ${note}`}`;
   const entry = { kind: status, summary, at: now };
-  await changeStatusRow(tx, account.id, found.id, status, entry);
+  await changeStatusRow(tx, account.id, { id: found.id, status }, entry);
   const after = { ...found, status, updated_at: now, history: [...found.history, entry] };
   return { after, change: changeOf(found, after, account.timezone) };
 }

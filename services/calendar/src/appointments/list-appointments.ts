@@ -29,7 +29,7 @@ export const listAppointments = implement(contract.listAppointments, {
     }
     return await readPage(query, {
       position: (cursor) => selectCursor(tx, account.id, uuidCursor(cursor)),
-      rows: (last, limit) => listAppointmentRows(tx, account.id, filter, last ?? null, limit),
+      rows: (after, limit) => listAppointmentRows(tx, account.id, filter, { after, limit }),
       bytes: fewBytes,
       item: (row) => toAppointment(row, account.timezone),
       cursor: 'id',

@@ -42,7 +42,7 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
     after.history = [...found.history, entry];
     checkHistorySize(after.history, startsAt === found.starts_at.getTime() ? 'staff' : 'starts_at');
     const reminders = remindersOf(starts_at, now, bookingType, settings);
-    if (!(await moveAppointment(tx, account.id, found.id, after, entry, reminders))) {
+    if (!(await moveAppointment(tx, account.id, after, { entry, reminders }))) {
       return fail('slot_taken', slotTakenMessage([['taken']], bookingType, account.timezone));
     }
     const change = changeOf(found, after, account.timezone);

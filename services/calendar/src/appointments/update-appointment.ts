@@ -16,14 +16,14 @@ export const updateAppointment = implement(contract.updateAppointment, {
     if (changed.length === 0 && after.notes === found.notes) return toAppointment(found, account.timezone);
     after.updated_at = now;
     if (changed.length === 0) {
-      await editAppointment(tx, account.id, found.id, after, undefined, now);
+      await editAppointment(tx, account.id, after, undefined);
       return toAppointment(after, account.timezone);
     }
     const changes = changed.map((name) => `${labels[name]} from ${quoted(found[name])} to ${quoted(after[name])}`);
     const entry = { kind: 'edited' as const, summary: `Changed ${changes.join(' and ')}`, at: now };
     after.history = [...found.history, entry];
     checkHistorySize(after.history, changed[0]!);
-    await editAppointment(tx, account.id, found.id, after, entry, now);
+    await editAppointment(tx, account.id, after, entry);
     emit(contract.appointmentUpdated, changeOf(found, after, account.timezone));
     return toAppointment(after, account.timezone);
   },

@@ -9,7 +9,7 @@ export const listTimeOff = implement(contract.listTimeOff, {
   handle: ({ account, tx, query, found }) =>
     readPage(query, {
       position: (cursor) => selectTimeOff(tx, account.id, found.id, uuidCursor(cursor)),
-      rows: (last, limit) => listTimeOffRows(tx, account.id, found.id, last ?? null, limit),
+      rows: (after, limit) => listTimeOffRows(tx, account.id, found.id, { after, limit }),
       bytes: fewBytes,
       item: (row) => toTimeOff(row, account.timezone),
       cursor: 'id',

@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { PageBounds, Sql } from '@customer-platform/service-kit';
 
 /** Time off of a teammate: [starts_at, ends_at). */
 export interface TimeOffRow {
@@ -24,18 +24,17 @@ export async function selectTimeOff(tx: Sql, accountId: string, staffId: number,
   return row;
 }
 
-/** Lists time off after `last`, latest start first. */
+/** Lists time off after `after`, latest start first. */
 export async function listTimeOffRows(
   tx: Sql,
   accountId: string,
   staffId: number,
-  last: TimeOffRow | null,
-  limit: number,
+  { after, limit }: PageBounds<TimeOffRow>,
 ) {
-  const after = last ? tx`and (starts_at, id) < (${last.starts_at}, ${last.id})` : tx``;
+  const further = after ? tx`and (starts_at, id) < (${after.starts_at}, ${after.id})` : tx``;
   return await tx<TimeOffRow[]>`
     select id, starts_at, ends_at, reason from time_off
-    where account_id = ${accountId} and staff_id = ${staffId} ${after}
+    where account_id = ${accountId} and staff_id = ${staffId} ${further}
     order by starts_at desc, id desc limit ${limit}`;
 }
 

@@ -12,7 +12,7 @@ export const listOrders = implement(contract.listOrders, {
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
     return await readPage(query, {
       position: uuidPosition((id) => hasOrder(tx, account.id, id)),
-      rows: (last, limit) => listOrderRows(tx, account.id, filter, last, limit),
+      rows: (after, limit) => listOrderRows(tx, account.id, filter, { after, limit }),
       bytes: (row) => row.bytes,
       item: (row) => toOrder(row, account.timezone),
       cursor: 'id',

@@ -6,7 +6,13 @@ import {
   type KnownContact,
 } from '@customer-platform/contact-copy';
 import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-platform/contracts/catalogue';
-import { type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import {
+  type Fragment,
+  type PageBounds,
+  readUnderLock,
+  type Sql,
+  withinPageBytes,
+} from '@customer-platform/service-kit';
 import type { OrderRow } from './order.ts';
 
 /** Columns of an order. Its lines are a subquery by primary key, which runs only for the rows returned. */
@@ -45,7 +51,7 @@ export interface OrderFilter {
 }
 
 /**
- * Returns orders newest first, after the order `last`. The limit applies before the joins; with a contact it applies to each of its
+ * Returns orders newest first, after the order `after`. The limit applies before the joins; with a contact it applies to each of its
  * ids first, so that a contact with very many orders is listed as fast as one with few. With their sizes, no more than a page has room
  * for.
  */
@@ -53,15 +59,14 @@ export async function listOrderRows(
   tx: Sql,
   accountId: string,
   { status, source, contactId }: OrderFilter,
-  last: string | undefined,
-  limit: number,
+  { after, limit }: PageBounds<string>,
 ) {
   const page = tx`
     select * from orders o
     where o.account_id = ${accountId}
     ${contactId ? tx`and o.contact_id = named.id` : tx``}
     ${status ? tx`and o.status = ${status}` : tx``} ${source ? tx`and o.source = ${source}` : tx``}
-    ${last === undefined ? tx`` : tx`and o.id < ${last}`}
+    ${after === undefined ? tx`` : tx`and o.id < ${after}`}
     order by o.id desc limit ${limit}`;
   const pageOfContact = (id: string) => tx`
     select o.* from (${idsOfContact(tx, accountId, id)}) as named (id) cross join lateral (${page}) as o

@@ -9,7 +9,8 @@ import { reasonOf } from './reason.ts';
 
 export const explainAudience = implement(contract.explainAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id),
-  async handle({ account, query, found, tx, now, fail }) {
+  async handle(call) {
+    const { account, query, found, tx, now, fail } = call;
     const contact = await findContact(tx, account.id, query.contact);
     if (!contact) return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
     const { rules } = found;
@@ -20,7 +21,7 @@ export const explainAudience = implement(contract.explainAudience, {
       `select ${holds} as member, array[${conditions.join(', ')}] as holding from ${from} where ${counted}`,
       values,
     );
-    const facts = await selectFacts(tx, account, contact, rules, now);
+    const facts = await selectFacts(call, contact, rules);
     return {
       member: row?.member ?? false,
       conditions: rules.conditions.map((condition, index) => ({

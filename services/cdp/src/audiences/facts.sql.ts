@@ -30,14 +30,12 @@ interface DidRow extends Pick<EventCondition, 'name' | 'days' | 'at_least'> {
 
 /** Reads the facts about a contact that the rules ask about: two statements, however many conditions there are. */
 export async function selectFacts(
-  tx: Sql,
-  account: AccountContext,
+  { tx, account, now }: { tx: Sql; account: AccountContext; now: Date },
   contact: ContactRow,
   rules: AudienceRules,
-  now: Date,
 ): Promise<Facts> {
   const [done, said] = await Promise.all([
-    selectDone(tx, account.id, contact.id, leavesOf(rules), now),
+    selectDone(tx, { accountId: account.id, contactId: contact.id }, leavesOf(rules), now),
     tx<Pick<ConsentRow, 'channel' | 'purpose' | 'state' | 'at'>[]>`
       select channel, purpose, state, at from consent_states
       where account_id = ${account.id} and contact_id = ${contact.id}`,
@@ -54,7 +52,12 @@ export async function selectFacts(
 
 const nothing = { times: 0, last_at: null };
 
-async function selectDone(tx: Sql, accountId: string, contactId: string, conditions: Condition[], now: Date) {
+async function selectDone(
+  tx: Sql,
+  { accountId, contactId }: { accountId: string; contactId: string },
+  conditions: Condition[],
+  now: Date,
+) {
   const asked = conditions.filter((condition) => condition.type === 'event');
   const since = asked.map(({ days }) => (days === null ? null : new Date(now.getTime() - days * dayMs)));
   return await tx<DidRow[]>`

@@ -61,7 +61,7 @@ describe('a page of members after one who', () => {
     ['the first of the list', 0],
     ['the last of the list', 4],
   ])('was merged into %s goes on where it was', async (_, kept) => {
-    await mergeInto(platform, sql, account, members[kept]!, members[2]!);
+    await mergeInto({ platform, sql, account }, members[kept]!, members[2]!);
     await audiences.holds(audience, without(members[2]!));
     expect(await idsAfter(members[2]!)).toEqual(members.slice(3));
   });

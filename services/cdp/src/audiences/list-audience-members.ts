@@ -9,7 +9,7 @@ export const listAudienceMembers = implement(contract.listAudienceMembers, {
   handle: ({ account, found, query, tx, now }) =>
     readPage(query, {
       position: (cursor) => selectPosition(tx, account.id, found.id, uuidCursor(cursor), now),
-      rows: (last, limit) => listMemberRows(tx, account.id, found.id, last ?? null, limit),
+      rows: (after, limit) => listMemberRows(tx, account.id, found.id, { after, limit }),
       bytes: fewBytes,
       item: (row) => ({ ...row, entered_at: formatInstant(row.entered_at, account.timezone) }),
       cursor: 'id',

@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { PageBounds, Sql } from '@customer-platform/service-kit';
 import { keptSince } from '../leavers/leavers.sql.ts';
 
 /** A contact in an audience; `phone` is "" if it has none. */
@@ -33,19 +33,18 @@ export async function selectPosition(tx: Sql, accountId: string, audienceId: str
   return row;
 }
 
-/** Lists members after `last`, latest entry first. The page is cut before the join with contacts. */
+/** Lists members after `after`, latest entry first. The page is cut before the join with contacts. */
 export async function listMemberRows(
   tx: Sql,
   accountId: string,
   audienceId: string,
-  last: Pick<MemberRow, 'id' | 'entered_at'> | null,
-  limit: number,
+  { after, limit }: PageBounds<Pick<MemberRow, 'id' | 'entered_at'>>,
 ) {
   return await tx<MemberRow[]>`
     select m.contact_id as id, coalesce(c.name, '') as name, coalesce(c.phone, '') as phone, m.entered_at from (
       select account_id, contact_id, entered_at from audience_members
       where account_id = ${accountId} and audience_id = ${audienceId}
-        ${last ? tx`and (entered_at, contact_id) < (${last.entered_at}, ${last.id})` : tx``}
+        ${after ? tx`and (entered_at, contact_id) < (${after.entered_at}, ${after.id})` : tx``}
       order by entered_at desc, contact_id desc limit ${limit}
     ) as m
     left join contacts c on c.account_id = m.account_id and c.id = m.contact_id

@@ -1,5 +1,5 @@
 import type { Consent } from '@customer-platform/contracts/cdp';
-import type { Sql } from '@customer-platform/service-kit';
+import type { PageBounds, Sql } from '@customer-platform/service-kit';
 import { markChanged } from '../contacts/changed-contacts.sql.ts';
 
 export interface ConsentRow extends Omit<Consent, 'at' | 'created_at'> {
@@ -46,8 +46,7 @@ export async function selectConsents(
   sql: Sql,
   accountId: string,
   contactId: string,
-  after: string | undefined,
-  limit: number,
+  { after, limit }: PageBounds<string>,
 ) {
   return await sql<ConsentRow[]>`
     select ${columns(sql)} from consents

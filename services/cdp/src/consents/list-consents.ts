@@ -9,7 +9,7 @@ export const listConsents = implement(contract.listConsents, {
   handle: ({ account, query, found, tx }) =>
     readPage(query, {
       position: uuidPosition((id) => isConsentOf(tx, account.id, found.id, id)),
-      rows: (after, limit) => selectConsents(tx, account.id, found.id, after, limit),
+      rows: (after, limit) => selectConsents(tx, account.id, found.id, { after, limit }),
       bytes: fewBytes,
       item: (row) => toConsent(row, account.timezone),
       cursor: 'id',

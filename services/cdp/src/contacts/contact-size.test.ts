@@ -91,7 +91,7 @@ describe('the largest contact', () => {
     const others: Contact[] = [];
     for (const mark of ['b', 'c', 'd']) others.push(await account.client.createContact({ body: largest(mark) }));
     for (const other of others) {
-      const survivor = await mergeInto(platform, sql, account, kept.id, other.id);
+      const survivor = await mergeInto({ platform, sql, account }, kept.id, other.id);
       expect(survivor.fields).toEqual(kept.fields);
       expect(survivor.tags.slice(0, kept.tags.length)).toEqual(kept.tags);
       kept = survivor;

@@ -1,5 +1,5 @@
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { type Fragment, type JsonValue, maxPageBytes, type Sql } from '@customer-platform/service-kit';
+import { type Fragment, type JsonValue, maxPageBytes, type PageBounds, type Sql } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
 import { nextNight } from './next-night.ts';
 
@@ -150,8 +150,7 @@ export async function selectContacts(
   sql: Sql,
   accountId: string,
   { q, tag, phone, email, external_id }: ContactFilter,
-  after: string | undefined,
-  limit: number,
+  { after, limit }: PageBounds<string>,
 ): Promise<(ContactRow & { bytes: number })[]> {
   const values: (string | number | string[])[] = [];
   const bind = (value: string | number | string[], type: string) => `$${values.push(value)}::${type}`;

@@ -55,7 +55,7 @@ describe('a contact that is asked for by an address', () => {
   it('is one that has it before the survivor of an older one that had it', async () => {
     const merged = await add({ external_id: 'x', phone });
     const kept = await add({ external_id: 'x', phone: otherPhone, name: 'Kept' });
-    await mergeInto(platform, sql, account, kept.id, merged.id);
+    await mergeInto({ platform, sql, account }, kept.id, merged.id);
     expect(await ask({ phone })).toEqual({ id: kept.id, name: 'Kept', phone: otherPhone });
     expect(await ask({ phone: otherPhone })).toMatchObject({ id: kept.id });
     const younger = await add({ phone, name: 'Younger' });
@@ -68,8 +68,8 @@ describe('a contact that is asked for by an address', () => {
     const [first, second] = [await add({ external_id: 'x', email }), await add({ external_id: 'y', email })];
     const keptFirst = await add({ external_id: 'x', email: 'x@example.com' });
     const keptSecond = await add({ external_id: 'y', email: 'y@example.com' });
-    await mergeInto(platform, sql, account, keptSecond.id, second.id);
-    await mergeInto(platform, sql, account, keptFirst.id, first.id);
+    await mergeInto({ platform, sql, account }, keptSecond.id, second.id);
+    await mergeInto({ platform, sql, account }, keptFirst.id, first.id);
     expect((await ask({ email })).id).toBe(keptFirst.id);
   });
 

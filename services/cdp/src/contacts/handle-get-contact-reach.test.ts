@@ -71,7 +71,7 @@ describe('where a contact is reached', () => {
     await say(merged, 'email', 'news', 'withdrawn');
     await say(kept, 'email', 'news', 'granted');
     await say(kept, 'sms', 'news', 'granted');
-    await mergeInto(platform, sql, account, kept, merged);
+    await mergeInto({ platform, sql, account }, kept, merged);
     for (const id of [merged, kept]) {
       expect(await reach(id, 'email')).toEqual({ address: 'new@example.com', consent: 'withdrawn' });
       expect(await reach(id, 'sms')).toEqual({ address: '+4930901820', consent: 'granted' });

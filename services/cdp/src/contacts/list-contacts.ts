@@ -11,7 +11,7 @@ export const listContacts = implement(contract.listContacts, {
       rows: (after, limit) => {
         const phone = query.phone === undefined ? undefined : (parsePhone(query.phone, account) ?? '');
         const filter = { ...query, phone, email: query.email?.trim().toLowerCase() };
-        return selectContacts(tx, account.id, filter, after, limit);
+        return selectContacts(tx, account.id, filter, { after, limit });
       },
       bytes: (row) => row.bytes,
       item: (row) => toContact(row, account),

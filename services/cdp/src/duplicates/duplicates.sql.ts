@@ -1,5 +1,5 @@
 import type { DuplicateReason } from '@customer-platform/contracts/cdp';
-import type { Sql } from '@customer-platform/service-kit';
+import type { PageBounds, Sql } from '@customer-platform/service-kit';
 
 /** A pair of contacts with both as they are now. */
 export interface DuplicateRow {
@@ -46,8 +46,7 @@ export async function selectOpenDuplicates(
   sql: Sql,
   accountId: string,
   reason: DuplicateReason | undefined,
-  after: number | undefined,
-  limit: number,
+  { after, limit }: PageBounds<number>,
 ) {
   return await sql<DuplicateRow[]>`
     select ${columns(sql)} from (

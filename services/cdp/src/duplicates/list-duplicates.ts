@@ -8,7 +8,7 @@ export const listDuplicates = implement(contract.listDuplicates, {
   handle: ({ account, query, tx }) =>
     readPage(query, {
       position: integerPosition((id) => isDuplicate(tx, account.id, id)),
-      rows: (after, limit) => selectOpenDuplicates(tx, account.id, query.reason, after, limit),
+      rows: (after, limit) => selectOpenDuplicates(tx, account.id, query.reason, { after, limit }),
       bytes: fewBytes,
       item: toDuplicatePair,
       cursor: 'id',

@@ -27,7 +27,7 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const previous = changedContact(kept, values);
     const survivor = await updateContactRow(tx, account.id, kept.id, values, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
-    await moveToSurvivor(tx, account.id, merged.id, kept.id, now);
+    await moveToSurvivor(tx, { accountId: account.id, mergedId: merged.id, survivorId: kept.id, now });
     const contact = toContact(survivor, account);
     emit(contract.contactMerged, { contact, merged: toSummary(merged), ...(previous && { previous }) });
     return contact;

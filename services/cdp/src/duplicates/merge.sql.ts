@@ -2,6 +2,14 @@ import type { Sql } from '@customer-platform/service-kit';
 import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
 
+/** A merge of one contact into another. */
+interface Merge {
+  accountId: string;
+  mergedId: string;
+  survivorId: string;
+  now: Date;
+}
+
 /** Returns contacts, locked in id order until the transaction ends. */
 export async function lockContacts(tx: Sql, accountId: string, ids: readonly string[]) {
   return await tx<ContactRow[]>`
@@ -13,18 +21,19 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
  * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
  * that were merged into it before. Call it under `lockIdentities`, with their own pair decided.
  */
-export async function moveToSurvivor(tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) {
+export async function moveToSurvivor(tx: Sql, merge: Merge) {
+  const { accountId, mergedId, survivorId } = merge;
   const statements = [
     tx`
       update contacts set merged_into = ${survivorId}
       where account_id = ${accountId} and (id = ${mergedId} or merged_into = ${mergedId})`,
     tx`update consents set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
-    uniteConsentStates(tx, accountId, mergedId, survivorId, now),
+    uniteConsentStates(tx, merge),
     tx`update contact_events set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
     lockAudiences(tx, accountId),
-    moveMemberships(tx, accountId, mergedId, survivorId, now),
+    moveMemberships(tx, merge),
     tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${mergedId}`,
-    movePairs(tx, accountId, mergedId, survivorId),
+    movePairs(tx, merge),
   ];
   await Promise.all(statements.map((statement) => statement.execute()));
 }
@@ -33,7 +42,7 @@ export async function moveToSurvivor(tx: Sql, accountId: string, mergedId: strin
  * Merges consent states: a withdrawal of either counts, whenever it was made. If a grant was made later, the merge
  * itself is recorded as a withdrawal, so that the latest recorded consent is still the one that counts.
  */
-const uniteConsentStates = (tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) => tx`
+const uniteConsentStates = (tx: Sql, { accountId, mergedId, survivorId, now }: Merge) => tx`
   with moved as (
     delete from consent_states where account_id = ${accountId} and contact_id = ${mergedId} returning *
   ), overruled as (
@@ -60,7 +69,7 @@ const lockAudiences = (tx: Sql, accountId: string) => tx`
  * Moves memberships. A survivor that is a member already keeps its entry time, and the audience has one member less.
  * The merged contact's own position is kept for cursors: the survivor's may differ.
  */
-const moveMemberships = (tx: Sql, accountId: string, mergedId: string, survivorId: string, now: Date) => tx`
+const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merge) => tx`
   with held as (
     delete from audience_members where account_id = ${accountId} and contact_id = ${mergedId}
     returning *
@@ -73,7 +82,7 @@ const moveMemberships = (tx: Sql, accountId: string, mergedId: string, survivorI
   where account_id = ${accountId} and id in (select audience_id from held except select audience_id from moved)`;
 
 /** Moves the merged contact's other pairs to the survivor; of two about the same contacts the survivor's own stays. */
-const movePairs = (tx: Sql, accountId: string, mergedId: string, survivorId: string) => tx`
+const movePairs = (tx: Sql, { accountId, mergedId, survivorId }: Merge) => tx`
   with moving as (
     select d.id, least(other.id, ${survivorId}::uuid) as older_id, greatest(other.id, ${survivorId}::uuid) as newer_id,
       exists (select from duplicates known where known.account_id = ${accountId}

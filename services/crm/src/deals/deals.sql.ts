@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { Deal, DealStatus } from '@customer-platform/contracts/crm';
-import { type Fragment, readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { type Fragment, type PageBounds, readUnderLock, type Sql } from '@customer-platform/service-kit';
 import type { StageRef } from '../pipelines/pipelines.sql.ts';
 
 /** A deal with its stage, pipeline and contact: the surviving contact, if merged; null if the deal has none. */
@@ -49,7 +49,7 @@ export interface DealFilter {
 }
 
 /**
- * Returns deals newest first, after the deal `lastId`. The limit applies before the joins, or PostgreSQL may join every row first.
+ * Returns deals newest first, after the deal `after`. The limit applies before the joins, or PostgreSQL may join every row first.
  * A contact's page is limited for each of its ids, through the index that begins with the contact: whatever the other filters, no
  * more is read than the contact's own deals.
  */
@@ -57,8 +57,7 @@ export async function listDealRows(
   tx: Sql,
   accountId: string,
   filter: DealFilter,
-  lastId: string | undefined,
-  limit: number,
+  { after, limit }: PageBounds<string>,
 ) {
   const { scope, status, contactId } = filter;
   const page = (further: Fragment) => tx`
@@ -67,7 +66,7 @@ export async function listDealRows(
     ${scope && 'pipelineId' in scope ? tx`and d.pipeline_id = ${scope.pipelineId}` : tx``}
     ${scope && 'stageId' in scope ? tx`and d.stage_id = ${scope.stageId}` : tx``}
     ${status ? tx`and d.status = ${status}` : tx``}
-    ${lastId ? tx`and d.id < ${lastId}` : tx``}
+    ${after ? tx`and d.id < ${after}` : tx``}
     order by d.id desc limit ${limit}`;
   const pageOfContact = (id: string) => tx`
     select d.* from (${idsOfContact(tx, accountId, id)}) as named

@@ -27,7 +27,7 @@ export const listDeals = implement(contract.listDeals, {
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
     return await readPage(query, {
       position: uuidPosition((id) => hasDeal(tx, account.id, id)),
-      rows: async (last, limit) => (isElsewhere ? [] : await listDealRows(tx, account.id, filter, last, limit)),
+      rows: async (after, limit) => (isElsewhere ? [] : await listDealRows(tx, account.id, filter, { after, limit })),
       bytes: fewBytes,
       item: (row) => toDeal(row, account.timezone),
       cursor: 'id',

@@ -66,9 +66,7 @@ export interface PlannedStage {
 export async function updatePipelineRow(
   tx: Sql,
   accountId: string,
-  id: number,
-  name: string,
-  stages: readonly PlannedStage[],
+  { id, name, stages }: { id: number; name: string; stages: readonly PlannedStage[] },
 ) {
   const ids = stages.map((stage) => stage.id);
   const names = stages.map((stage) => stage.name);

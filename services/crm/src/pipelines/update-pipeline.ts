@@ -17,7 +17,7 @@ export const updatePipeline = implement(contract.updatePipeline, {
       const message = `The stage ${used} has deals and cannot be removed; keep it, or move or delete its deals first`;
       return fail('invalid_state', message);
     }
-    await updatePipelineRow(tx, account.id, found.id, name, stages);
+    await updatePipelineRow(tx, account.id, { id: found.id, name, stages });
     return (await selectPipeline(tx, account.id, found.id))!;
   },
 });

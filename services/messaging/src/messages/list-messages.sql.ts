@@ -1,6 +1,6 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { MessageStatus } from '@customer-platform/contracts/messaging';
-import { type Fragment, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { type Fragment, type PageBounds, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 import { type MessageRow, messageColumns, progressOfAttempts } from './messages.sql.ts';
 
 /** Filters of a list; undefined ones do not apply. */
@@ -24,8 +24,7 @@ export async function listMessageRows(
   sql: Sql,
   accountId: string,
   filter: MessageFilter,
-  after: string | undefined,
-  limit: number,
+  { after, limit }: PageBounds<string>,
 ): Promise<(MessageRow & { bytes: number })[]> {
   const { reference, status, q, contact } = filter;
   const among: Fragment = sql`

@@ -12,7 +12,7 @@ export const listMessages = implement(contract.listMessages, {
     const contact = query.contact === undefined ? undefined : (await contactOfAccount(call, query.contact)).id;
     return await readPage(query, {
       position: uuidPosition((id) => hasMessage(tx, account.id, id)),
-      rows: (after, limit) => listMessageRows(tx, account.id, { reference, status, q, contact }, after, limit),
+      rows: (after, limit) => listMessageRows(tx, account.id, { reference, status, q, contact }, { after, limit }),
       bytes: (row) => row.bytes,
       item: (row) => toMessage(row, account),
       cursor: 'id',

@@ -85,7 +85,7 @@ export function takeResult(message: MessageState, number: number, result: TryRes
       return;
     case 'unavailable':
       attempt.due_at = retryAt(attempt, result.retryAfterMs ?? 0, now);
-      if (attempt.due_at === null) fail(message, attempt, 'unavailable', result.message, now);
+      if (attempt.due_at === null) fail(message, attempt, { reason: 'unavailable', text: result.message }, now);
       return;
     case 'accepted':
       attempt.status = 'sent';
@@ -110,7 +110,7 @@ export function takeResult(message: MessageState, number: number, result: TryRes
       goOn(message, attempt, skipMessages[result.reason], now);
       return;
     case 'rejected':
-      fail(message, attempt, 'rejected', result.message, now);
+      fail(message, attempt, { reason: 'rejected', text: result.message }, now);
   }
 }
 
@@ -149,7 +149,7 @@ export function takeReceipt(
   if (!applied) return true;
   attempt.running_since = null;
   if (status === 'failed') {
-    fail(message, attempt, 'undelivered', 'The provider could not deliver it', now);
+    fail(message, attempt, { reason: 'undelivered', text: 'The provider could not deliver it' }, now);
     return true;
   }
   attempt.status = status;
@@ -199,7 +199,9 @@ export function cancel(message: MessageState): boolean {
   return true;
 }
 
-function fail(message: MessageState, attempt: AttemptState, reason: AttemptReason, text: string, now: Date): void {
+type Failure = { reason: AttemptReason; text: string };
+
+function fail(message: MessageState, attempt: AttemptState, { reason, text }: Failure, now: Date): void {
   attempt.status = 'failed';
   attempt.reason = reason;
   attempt.finished_at ??= now;

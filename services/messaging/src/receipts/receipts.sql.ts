@@ -31,15 +31,14 @@ export async function insertReceipts(
 /** Inserts inbound messages; skips those whose provider's id is known already. */
 export async function insertInbound(
   tx: Sql,
-  accountId: string,
-  channel: Channel,
+  { account_id, channel }: { account_id: string; channel: Channel },
   messages: readonly Inbound[],
   now: Date,
 ): Promise<void> {
   if (messages.length === 0) return;
   await tx`
     insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, due_at)
-    select ${accountId}, ${channel}, "providerId", "from", name, body, at, ${now}, ${now}
+    select ${account_id}, ${channel}, "providerId", "from", name, body, at, ${now}, ${now}
     from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given ("providerId" text, "from" text, name text, body text,
       at timestamptz)
     on conflict do nothing`;

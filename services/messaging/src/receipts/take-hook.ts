@@ -45,7 +45,7 @@ export const takeHook: Hook<MessagingResources> = {
           receipts.map((receipt) => ({ ...receipt, account_id, channel })),
           now,
         );
-        await insertInbound(tx, account_id, channel, messages, now);
+        await insertInbound(tx, { account_id, channel }, messages, now);
         // Calls at the same moment all found room: of those only the first to commit has it.
         if (inserted > 0 && (await lockWaitingReceipts(tx, account_id, maxWaitingReceipts + inserted)))
           throw tooManyReceipts();

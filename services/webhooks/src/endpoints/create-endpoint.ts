@@ -16,7 +16,7 @@ export const createEndpoint = implement(contract.createEndpoint, {
     }
     const secret = newSigningSecret();
     const stored = encryptSecret(resources.secretKeys, secret, account.id, id);
-    const row = await insertEndpoint(tx, account.id, id, body, stored, now);
+    const row = await insertEndpoint(tx, account.id, { ...body, id, secret: stored }, now);
     return { ...toEndpoint(row, account), secret };
   },
 });

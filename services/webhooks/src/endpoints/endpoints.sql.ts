@@ -24,13 +24,11 @@ export async function prepareEndpoint(tx: Sql, accountId: string) {
 export async function insertEndpoint(
   tx: Sql,
   accountId: string,
-  id: string,
-  values: EndpointValues,
-  secret: Buffer,
+  endpoint: EndpointValues & { id: string; secret: Buffer },
   now: Date,
 ) {
   const [row] = await tx<EndpointRow[]>`
-    insert into endpoints ${tx({ account_id: accountId, id, ...values, secret, created_at: now, updated_at: now })}
+    insert into endpoints ${tx({ account_id: accountId, ...endpoint, created_at: now, updated_at: now })}
     returning ${columns(tx)}`;
   return row!;
 }
@@ -52,7 +50,12 @@ export async function selectEndpoints(sql: Sql, accountId: string, after: string
 }
 
 /** Writes what a caller sets. Switching on or off by hand clears why the platform had switched it off. */
-export async function updateEndpointRow(tx: Sql, accountId: string, id: string, values: EndpointValues, now: Date) {
+export async function updateEndpointRow(
+  tx: Sql,
+  accountId: string,
+  { id, ...values }: EndpointValues & { id: string },
+  now: Date,
+) {
   const [row] = await tx<EndpointRow[]>`
     update endpoints e set url = ${values.url}, description = ${values.description}, events = ${values.events}::text[],
       active = ${values.active}, updated_at = ${now},
@@ -79,9 +82,7 @@ export async function readSecrets(tx: Sql, accountId: string, id: string) {
 export async function replaceSecret(
   tx: Sql,
   accountId: string,
-  id: string,
-  secret: Buffer,
-  previous: PreviousSecret[],
+  { id, secret, previous }: { id: string; secret: Buffer; previous: PreviousSecret[] },
   now: Date,
 ) {
   await tx`

@@ -14,7 +14,7 @@ export const rotateEndpointSecret = implement(contract.rotateEndpointSecret, {
     const stored = encryptSecret(resources.secretKeys, secret, account.id, found.id);
     const former = await readSecrets(tx, account.id, found.id);
     const previous = previousSecrets(former, body.overlap_seconds, now);
-    await replaceSecret(tx, account.id, found.id, stored, previous, now);
+    await replaceSecret(tx, account.id, { id: found.id, secret: stored, previous }, now);
     await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id }, now);
     return { secret };
   },

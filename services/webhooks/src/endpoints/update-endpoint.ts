@@ -18,7 +18,7 @@ export const updateEndpoint = implement(contract.updateEndpoint, {
     if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
     if (values.url !== url)
       refusePrivateTarget(values.url, 'url', { guard: call.resources.guard, prefetch: call.prefetch });
-    const row = await updateEndpointRow(tx, account.id, found.id, values, now);
+    const row = await updateEndpointRow(tx, account.id, { ...values, id: found.id }, now);
     if (row.url !== url || row.active !== active) {
       await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id }, now);
     }
