@@ -1,0 +1,35 @@
+import type { Foundation } from '@customer-platform/service-kit';
+import type { ChangeFeed } from '../changes/change-feed.ts';
+import { InvalidKeyGuard } from '../guard/invalid-key-guard.ts';
+import { KeyCache } from '../keys/key-cache.ts';
+import { UseLog } from '../keys/use-log.ts';
+import { LiveGateways } from '../rate/live-gateways.ts';
+import { RateLimiter } from '../rate/rate-limiter.ts';
+import { openRedis } from '../rate/redis.ts';
+import type { GatewayConfig } from '../settings.ts';
+import type { AdmissionParts } from './admission.ts';
+
+/** Opens what the checks of a request need. `stop` ends it, after the jobs, and writes the last uses of keys. */
+export function openAdmission(
+  { config, sql, bus, log, clock }: Foundation<GatewayConfig>,
+  changes: ChangeFeed,
+): AdmissionParts & { stop(): Promise<void> } {
+  const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX, config.REDIS_TIMEOUT_MS);
+  redis.on('error', (error) => log.debug({ err: error }, 'Redis'));
+  const gateways = new LiveGateways(bus);
+  const uses = new UseLog();
+  return {
+    keys: new KeyCache(sql, changes, config.CONTEXT_SECRET),
+    uses,
+    guard: new InvalidKeyGuard(redis, bus, log, clock),
+    limiter: new RateLimiter(redis, gateways, log),
+    clock,
+    async stop() {
+      gateways.stop();
+      await uses
+        .save(sql)
+        .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
+      redis.disconnect();
+    },
+  };
+}
