@@ -21,6 +21,41 @@ const plan = (accountId: string, agentId: number, more: Parameters<typeof addPla
 const report = (crew: Awaited<ReturnType<typeof openCrew>>, days?: number) =>
   crew.account.client.getAgentUsage(days === undefined ? {} : { query: { days: days as 7 } });
 
+/** An account with two agents and two pipelines that was used today, six days ago, and once before that. */
+async function usedAccount() {
+  const crew = await openCrew(platform);
+  const { client, id: accountId } = crew.account;
+  const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
+  const [ada, bo] = [
+    await crew.agent({ pipelines: [crew.pipeline.id, other.id], daily_limit: 9_000 }),
+    await crew.agent({ name: 'Bo', role: 'Helps', model: 'own' }),
+  ];
+  const price = { prompt: 2.5, completion: 10 };
+  await client.updateAgentSettings({
+    body: {
+      model: 'gpt-9',
+      daily_budget: 50_000,
+      pipeline_budgets: { [crew.pipeline.id]: 8_000 },
+      prices: { 'gpt-9': price },
+    },
+  });
+  const by = (agentId: number, day: string) => ({ accountId, agentId, day });
+  const [now, before] = [today, dayBefore(today, 6)];
+  await use(database, { ...by(ada.id, now), pipelineId: crew.pipeline.id }, [1_000, 200]);
+  await use(database, { ...by(ada.id, now), pipelineId: crew.pipeline.id }, [0, 0], 'refused');
+  await use(database, { ...by(ada.id, before), pipelineId: other.id }, [301, 1]);
+  await use(database, { ...by(ada.id, before) }, [10, 0]);
+  await use(database, { ...by(bo.id, before), provider: 'simulated', model: 'simulated' }, [5_000, 1]);
+  await use(database, { ...by(bo.id, dayBefore(today, 7)) }, [70_000, 1]);
+  await reserve(database, { ...by(bo.id, now), model: 'reserved' });
+  await plan(accountId, ada.id);
+  await plan(accountId, ada.id, { status: 'failed' });
+  const start = instantOf(before, zone);
+  await plan(accountId, bo.id, { at: start });
+  await plan(accountId, bo.id, { at: new Date(start.getTime() - 1) });
+  return { crew, ada, bo, other, now, before };
+}
+
 describe('the usage report', () => {
   it('of an account without agents is empty: every day, no tokens, and nothing costs nothing', async () => {
     const crew = await openCrew(platform);
@@ -47,37 +82,7 @@ describe('the usage report', () => {
   });
 
   it('sums what was used by day, agent, pipeline, model and purpose', async () => {
-    const crew = await openCrew(platform);
-    const { client, id: accountId } = crew.account;
-    const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
-    const [ada, bo] = [
-      await crew.agent({ pipelines: [crew.pipeline.id, other.id], daily_limit: 9_000 }),
-      await crew.agent({ name: 'Bo', role: 'Helps', model: 'own' }),
-    ];
-    const price = { prompt: 2.5, completion: 10 };
-    await client.updateAgentSettings({
-      body: {
-        model: 'gpt-9',
-        daily_budget: 50_000,
-        pipeline_budgets: { [crew.pipeline.id]: 8_000 },
-        prices: { 'gpt-9': price },
-      },
-    });
-    const by = (agentId: number, day: string) => ({ accountId, agentId, day });
-    const [now, before] = [today, dayBefore(today, 6)];
-    await use(database, { ...by(ada.id, now), pipelineId: crew.pipeline.id }, [1_000, 200]);
-    await use(database, { ...by(ada.id, now), pipelineId: crew.pipeline.id }, [0, 0], 'refused');
-    await use(database, { ...by(ada.id, before), pipelineId: other.id }, [301, 1]);
-    await use(database, { ...by(ada.id, before) }, [10, 0]);
-    await use(database, { ...by(bo.id, before), provider: 'simulated', model: 'simulated' }, [5_000, 1]);
-    await use(database, { ...by(bo.id, dayBefore(today, 7)) }, [70_000, 1]);
-    await reserve(database, { ...by(bo.id, now), model: 'reserved' });
-    await plan(accountId, ada.id);
-    await plan(accountId, ada.id, { status: 'failed' });
-    const start = instantOf(before, zone);
-    await plan(accountId, bo.id, { at: start });
-    await plan(accountId, bo.id, { at: new Date(start.getTime() - 1) });
-
+    const { crew, ada, bo, other, now, before } = await usedAccount();
     const week = await report(crew, 7);
     expect(week.totals).toEqual({
       tokens: 6_513,
