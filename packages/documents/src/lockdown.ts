@@ -10,13 +10,37 @@ import { Readable, Writable } from 'node:stream';
 
 /** Builtin modules whose functions all throw. */
 const closedModules = [
-  ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises', 'inspector', 'inspector/promises'],
-  ...['_http_agent', '_http_client', '_http_server', '_tls_common', '_tls_wrap', 'sqlite', 'trace_events', 'v8'],
+  'net',
+  'tls',
+  'http',
+  'https',
+  'http2',
+  'dgram',
+  'dns',
+  'dns/promises',
+  'inspector',
+  'inspector/promises',
+  '_http_agent',
+  '_http_client',
+  '_http_server',
+  '_tls_common',
+  '_tls_wrap',
+  'sqlite',
+  'trace_events',
+  'v8',
 ];
 const closedGlobals = ['fetch', 'WebSocket', 'EventSource'];
 /** Functions of `process` that signal other processes (one signal opens an inspector there) or lead to native code. */
 const closedOfProcess = [
-  ...['kill', '_kill', '_debugProcess', '_debugEnd', 'execve', 'binding', '_linkedBinding', 'dlopen', 'openStdin'],
+  'kill',
+  '_kill',
+  '_debugProcess',
+  '_debugEnd',
+  'execve',
+  'binding',
+  '_linkedBinding',
+  'dlopen',
+  'openStdin',
 ];
 /** Niceness: lower priority than the service, whose requests come first. */
 const niceness = 5;

@@ -72,9 +72,8 @@ const few = 100;
 export async function selectFoundPassages(
   sql: Sql,
   accountId: string,
-  { queries, frequent }: CandidateQueries,
   ranking: Ranking,
-  limit: number,
+  { queries, frequent, limit }: CandidateQueries & { limit: number },
 ): Promise<FoundRow[]> {
   if (queries.length + frequent.length === 0) return [];
   return await sql<FoundRow[]>`
@@ -106,16 +105,22 @@ export interface ExactRow extends FoundRow {
   ways: string[];
 }
 
+/** A search of FAQs: `question` is compared as a whole, `allTerms` is a tsquery; null matches none. */
+interface ExactSearch {
+  queries: readonly string[];
+  configuration: string;
+  question: string;
+  allTerms: string | null;
+}
+
 /**
- * Returns the FAQs to be answered exactly: those with the question `question` before those with a question that matches `allTerms`, a
- * tsquery; null matches none.
+ * Returns the FAQs to be answered exactly: those with the question `question` before those with a question that matches `allTerms`.
  */
 export async function selectExactAnswers(
   sql: Sql,
   accountId: string,
-  queries: readonly string[],
   ranking: Ranking,
-  { configuration, question, allTerms }: { configuration: string; question: string; allTerms: string | null },
+  { queries, configuration, question, allTerms }: ExactSearch,
 ): Promise<ExactRow[]> {
   if (queries.length === 0) return [];
   return await sql<ExactRow[]>`

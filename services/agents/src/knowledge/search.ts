@@ -40,8 +40,8 @@ export async function searchPassages(
   const { queries, frequent } = candidateQueries(terms, stats.corpusSize);
   const allTerms = hasAllTerms ? ranking.terms.join(' & ') : null;
   const [possible, found] = await Promise.all([
-    selectExactAnswers(sql, account.id, within(asked), ranking, { configuration, question, allTerms }),
-    selectFoundPassages(sql, account.id, { queries: within(queries), frequent: within(frequent) }, ranking, limit),
+    selectExactAnswers(sql, account.id, ranking, { queries: within(asked), configuration, question, allTerms }),
+    selectFoundPassages(sql, account.id, ranking, { queries: within(queries), frequent: within(frequent), limit }),
   ]);
   const exact = possible
     .filter(({ is_asked, ways }) => is_asked || ways.some((way) => hasSymbolsOf(way, query)))

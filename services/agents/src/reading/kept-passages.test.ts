@@ -111,8 +111,11 @@ describe('an article or an FAQ of any length that may be becomes ready', () => {
   ])('an FAQ of %s', async (character, other) => {
     const alternates = Array.from({ length: 20 }, (_, index) => `${index}${character.repeat(198)}`);
     const { id } = await library.add({
-      ...{ kind: 'faq', title: character.repeat(200), body: other.repeat(2_000) },
-      ...{ alternates, answer_exactly: true },
+      kind: 'faq',
+      title: character.repeat(200),
+      body: other.repeat(2_000),
+      alternates,
+      answer_exactly: true,
     });
     expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
   });

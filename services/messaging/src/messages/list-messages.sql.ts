@@ -38,7 +38,7 @@ export async function listMessageRows(
     select m.* from (${idsOfContact(sql, accountId, id)}) as named
     cross join lateral (${page(sql`and m.contact_id = named.id ${q === undefined ? sql`` : sql`and ${says(sql, q)}`}`)}) as m
     order by m.id desc limit ${limit}`;
-  const byText = q === undefined ? page(sql``) : pageOfText(sql, among, accountId, q, limit);
+  const byText = q === undefined ? page(sql``) : pageOfText(sql, among, accountId, { q, limit });
   const cut = contact === undefined ? byText : pageOfContact(contact);
   const sized: Fragment = sql`select m.*, octet_length(m.steps::text) as bytes from (${cut}) as m`;
   return await sql<(MessageRow & { bytes: number })[]>`
@@ -54,7 +54,7 @@ const says = (sql: Sql, q: string) => sql`(m.search like lower(${pattern(q)}) or
   cross join lateral (select ${contactColumns(sql)}) as shown
   where lower(shown.contact_name) like lower(${pattern(q)}) or shown.contact_phone like lower(${pattern(q)})))`;
 
-const pageOfText = (sql: Sql, among: Fragment, accountId: string, q: string, limit: number) => sql`
+const pageOfText = (sql: Sql, among: Fragment, accountId: string, { q, limit }: { q: string; limit: number }) => sql`
   with newest as materialized (
     select m.* from messages m where ${among} order by m.id desc limit ${lookedThrough}
   ), near as materialized (
