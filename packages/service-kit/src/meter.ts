@@ -53,7 +53,7 @@ export const meter = {
     return {
       record(value: number, attributes?: Attributes): void {
         if (!metricsEnabled()) return;
-        histogram ??= sdkMeter().createHistogram(name, { ...options, advice });
+        histogram ??= sdkMeter().createHistogram(name, { advice, ...options });
         histogram.record(value, attributes);
       },
     };

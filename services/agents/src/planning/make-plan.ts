@@ -2,6 +2,7 @@ import { aiProviderOf } from './ai-provider.ts';
 import { askAi } from './ask-ai.ts';
 import { failPlan } from './fail-plan.ts';
 import { gatherContext } from './gather-context.ts';
+import { measureCall } from './measure-call.ts';
 import { type Claim, dropPlan } from './planning.sql.ts';
 import type { PlanningRun } from './planning-tools.ts';
 import { planningPrompt, repairPrompt } from './prompt.ts';
@@ -35,7 +36,7 @@ export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> 
     const reserved = await reserveBudget({ claim, account, context, provider, prompt }, tools);
     if (!reserved) return;
 
-    const result = await askAi(reserved.provider, prompt);
+    const result = await measureCall(reserved.provider, askAi(reserved.provider, prompt));
     tools.onCallEnded(result);
     if (tools.signal.aborted) return;
     const completion = await settleAiCall(claim, reserved.call, result, tools);
