@@ -62,8 +62,9 @@ describe('the secrets of the containers', () => {
   });
 });
 
-describe('docker-compose.yml', () => {
+describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
   const compose = readFileSync(join(import.meta.dirname, '../../docker-compose.yml'), 'utf8');
+  const observe = readFileSync(join(import.meta.dirname, '../../docker-compose.observe.yml'), 'utf8');
   const authorization = readFileSync(join(import.meta.dirname, '../nats/authorization.conf'), 'utf8');
   const blocks = new Map(
     compose
@@ -75,12 +76,12 @@ describe('docker-compose.yml', () => {
   const deployables = [...secretMakers().keys()].flatMap((name) => /^ROLE_PASSWORD_(.+)$/.exec(name)?.[1] ?? []);
 
   it('requires every secret that is written, and no other', () => {
-    const required = new Set([...compose.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name));
+    const required = new Set([...(compose + observe).matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name));
     expect([...required].sort()).toEqual([...secretMakers().keys()].sort());
   });
 
   it('names a missing secret and the command that adds it', () => {
-    const variables = compose
+    const variables = (compose + observe)
       .split('${')
       .slice(1)
       .map((text) => text.slice(0, text.indexOf('}')));

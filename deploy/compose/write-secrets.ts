@@ -10,7 +10,7 @@ const preface = `# Secrets of the platform in containers: keep this file from ot
 COMPOSE_PROJECT_NAME=customer-platform
 `;
 
-/** Returns generators of the secrets that docker-compose.yml needs, by variable name. Values need no quoting in .env. */
+/** Returns generators of the secrets that the compose files need, by variable name. Values need no quoting in .env. */
 export function secretMakers(): Map<string, () => string> {
   const password = () => randomBytes(24).toString('base64url');
   const names = [gateway, ...services].map(({ name }) => name);
@@ -19,6 +19,7 @@ export function secretMakers(): Map<string, () => string> {
     ['POSTGRES_PASSWORD', password],
     ...[...roles, ...names.map(passwordVariable)].map((name) => [name, password] as const),
     ['REDIS_PASSWORD', password],
+    ['GRAFANA_PASSWORD', password],
     ['CONTEXT_SECRET', () => randomBytes(32).toString('hex')],
     ['ADMIN_TOKEN', () => randomBytes(32).toString('base64url')],
     ['WEBHOOKS_SECRET_KEY', () => randomBytes(32).toString('base64')],
