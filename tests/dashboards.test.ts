@@ -1,0 +1,87 @@
+import { freePort } from '@customer-platform/deploy/local-port';
+import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { metricsIn, readDashboards } from './dashboards.ts';
+import { type Load, startLoad } from './load.ts';
+import { findPrometheus, type Prometheus, startPrometheus } from './prometheus.ts';
+
+/** Panels that show nothing while all is well, and why. */
+const emptyWhileWell = new Map([
+  ['API: Operations that fail', 'has the names of operations, and none of them responds with 500 or above'],
+]);
+/** Metrics that come into being with their first trouble; a panel shows 0 instead. */
+const onlyInTrouble = new Map([['gateway_rate_limit_fallback_total', 'Redis is available']]);
+
+const program = await findPrometheus();
+const dashboards = readDashboards();
+let platform: ProcessPlatform | undefined;
+let prometheus: Prometheus | undefined;
+let load: Load | undefined;
+
+(program ? describe : describe.skip)('the dashboards, with a Prometheus that scrapes a platform in use', () => {
+  beforeAll(async () => {
+    const ports: Record<string, number> = {};
+    for (const name of ['gateway', 'agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging', 'webhooks'])
+      ports[name] = await freePort();
+    platform = await startProcessPlatform((name) => ({
+      OTEL_METRICS_EXPORTER: 'prometheus',
+      OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
+      OTEL_EXPORTER_PROMETHEUS_PORT: String(ports[name]),
+    }));
+    prometheus = await startPrometheus(program!, ports);
+    load = await startLoad(platform);
+  }, 90_000);
+  afterAll(async () => {
+    await load?.stop();
+    await prometheus?.stop();
+    await platform?.stop();
+  }, 60_000);
+
+  it('have data in every panel, under the names in its legend', async () => {
+    const panels = dashboards.flatMap((dashboard) => dashboard.queries);
+    let missing: string[] = [];
+    const isComplete = async () => {
+      await load!.round();
+      missing = (await Promise.all(panels.map(lackOf))).flat();
+      return missing.length === 0;
+    };
+    // A rate needs two scrapes with requests between them.
+    await waitFor('data in every panel', isComplete, 45_000).catch(() => undefined);
+    expect(missing).toEqual([]);
+  }, 60_000);
+
+  it('read metrics that exist, but for those that come with trouble', async () => {
+    const names = [
+      ...new Set(dashboards.flatMap(({ queries }) => queries.flatMap(({ expression }) => metricsIn(expression)))),
+    ];
+    const found = await Promise.all(names.map(async (name) => (await prometheus!.query(`count(${name})`)).length > 0));
+    expect(names.filter((_, index) => !found[index])).toEqual([...onlyInTrouble.keys()]);
+  });
+
+  it('offer values of every variable', async () => {
+    const variables = dashboards.flatMap((dashboard) => dashboard.variables);
+    const offered = await Promise.all(
+      variables.map(
+        async ({ metric, label }) => (await prometheus!.query(`count by (${label}) (${metric})`))[0]?.labels,
+      ),
+    );
+    expect(offered.map((labels) => Object.keys(labels ?? {}))).toEqual(variables.map(({ label }) => [label]));
+  });
+
+  it('count the tokens of AI calls as billed', async () => {
+    const perCall = 'sum by (gen_ai_token_type) (gen_ai_client_token_usage_sum / gen_ai_client_token_usage_count)';
+    const samples = await prometheus!.query(perCall);
+    const tokens = Object.fromEntries(samples.map(({ labels, value }) => [labels.gen_ai_token_type, value]));
+    expect(tokens).toEqual({ input: 400, output: 100 });
+  });
+});
+
+/** Returns what a panel's query lacks: any data, or a label of its legend. */
+async function lackOf({ panel, expression, legend }: { panel: string; expression: string; legend: string[] }) {
+  if (emptyWhileWell.has(panel)) return [];
+  const samples = await prometheus!.query(expression);
+  if (samples.length === 0) return [`${panel}: no data by ${expression}`];
+  return legend
+    .filter((label) => !samples.some(({ labels }) => labels[label]))
+    .map((label) => `${panel}: no label ${label}`);
+}
