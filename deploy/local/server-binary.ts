@@ -132,7 +132,11 @@ async function downloadPackage(wanted: WantedProgram, root: string): Promise<voi
     for (const file of readdirSync(join(work, 'archives')).filter((name) => name.endsWith('.deb'))) {
       await run('dpkg-deb', ['-x', join(work, 'archives', file), join(work, 'root')]);
     }
-    if (!existsSync(root)) renameSync(join(work, 'root'), root);
+    try {
+      renameSync(join(work, 'root'), root);
+    } catch (error) {
+      if (!existsSync(root)) throw error; // another process was faster
+    }
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
