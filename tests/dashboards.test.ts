@@ -30,7 +30,7 @@ let load: Load | undefined;
     }));
     prometheus = await startPrometheus(program!, ports);
     load = await startLoad(platform);
-  }, 90_000);
+  }, 240_000);
   afterAll(async () => {
     await load?.stop();
     await prometheus?.stop();
@@ -46,9 +46,9 @@ let load: Load | undefined;
       return missing.length === 0;
     };
     // A rate needs two scrapes with requests between them.
-    await waitFor('data in every panel', isComplete, 45_000).catch(() => undefined);
+    await waitFor('data in every panel', isComplete, 150_000).catch(() => undefined);
     expect(missing).toEqual([]);
-  }, 60_000);
+  }, 180_000);
 
   it('read metrics that exist, but for those that come with trouble', async () => {
     const names = [
