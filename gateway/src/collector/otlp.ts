@@ -1,8 +1,15 @@
+import { MalformedExport } from './malformed-export.ts';
+import { splitSpans } from './split-spans.ts';
+import { type Steps, stepBytes, stepNodes } from './steps.ts';
+import { memoryOf } from './text-memory.ts';
+
 /** Spans of one resource and scope, as they came. */
 export interface SpanGroup {
   /** OTLP/JSON of the resource and of the scope. */
   resource: string;
   scope: string;
+  /** Memory that both take. */
+  bytes: number;
   service: string | undefined;
   spans: ReceivedSpan[];
 }
@@ -11,9 +18,11 @@ export interface SpanGroup {
 export interface ReceivedSpan {
   traceId: string;
   spanId: string;
-  /** OTLP/JSON of it. */
+  /** OTLP/JSON of it, as it came. */
   text: string;
-  kind: number;
+  /** Memory that the text takes. */
+  bytes: number;
+  isServer: boolean;
   isError: boolean;
   /** Times since 1970 in milliseconds, with fractions. */
   startMs: number;
@@ -23,12 +32,18 @@ export interface ReceivedSpan {
   operation: string | undefined;
 }
 
-/** A body that is no export of spans in OTLP/JSON. */
-export class MalformedExport extends Error {}
+/** An export as it was read. */
+export interface ReadExport {
+  groups: SpanGroup[];
+  /** Spans that were not read: those after the first 4,096, and those that are too large. */
+  rejected: number;
+}
 
-const traceId = /^[0-9a-f]{32}$/i;
-const spanId = /^[0-9a-f]{16}$/i;
+/** Ids that are all zero are those of no trace and no span. */
+const traceId = /^(?!0+$)[0-9a-f]{32}$/i;
+const spanId = /^(?!0+$)[0-9a-f]{16}$/i;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const serverKind = new Set<unknown>([2, 'SPAN_KIND_SERVER']);
 const errorStatus = new Set<unknown>([2, 'STATUS_CODE_ERROR']);
 /** Longest value of an attribute that traces are found by. */
 const maxValueLength = 200;
@@ -38,37 +53,69 @@ const maxTimeMs = 8.64e15;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reads an export of spans (ExportTraceServiceRequest in OTLP/JSON). Throws MalformedExport. */
-export function readExport(text: string): SpanGroup[] {
-  try {
-    return listIn(objectOf(JSON.parse(text)), 'resourceSpans').flatMap((part) => groupsOf(objectOf(part)));
-  } catch (error) {
-    // What is nested too deep for its text to be written again is as wrong.
-    if (error instanceof SyntaxError || error instanceof RangeError) throw new MalformedExport('body must be JSON');
-    throw error;
+/**
+ * Reads an export of spans (ExportTraceServiceRequest in OTLP/JSON), step by step, each some milliseconds at most. Throws MalformedExport.
+ */
+export function* readExport(body: Buffer): Steps<ReadExport> {
+  const { frame, spans, rejected } = yield* splitSpans(body);
+  const groups = listIn(objectOf(parse(frame)), 'resourceSpans').flatMap((part) => groupsOf(objectOf(part)));
+  let next = 0;
+  let bytes = 0;
+  let nodes = 0;
+  for (const { indices, group } of groups) {
+    for (const index of indices) {
+      if (index === -1) continue;
+      // They stand in the order in which they came; any other number is the sender's own.
+      const span = typeof index === 'number' && index >= next ? spans[index] : undefined;
+      if (!span) throw notOtlp();
+      next = Number(index) + 1;
+      group.spans.push(readSpan(span.json.toString('utf8')));
+      bytes += span.json.length;
+      nodes += span.nodes;
+      if (bytes < stepBytes && nodes < stepNodes) continue;
+      bytes = 0;
+      nodes = 0;
+      yield;
+    }
   }
+  return { groups: groups.map(({ group }) => group), rejected };
 }
 
-function groupsOf(part: Json): SpanGroup[] {
+/** Returns the groups of a resource, still without spans, with the indices of these. */
+function groupsOf(part: Json): { group: SpanGroup; indices: unknown[] }[] {
   const resource = objectOf(part.resource ?? {});
   const service = attributeOf(resource, 'service.name');
   const text = JSON.stringify(resource);
+  const bytes = memoryOf(text);
   return listIn(part, 'scopeSpans').map((each) => {
     const ofScope = objectOf(each);
-    const spans = listIn(ofScope, 'spans').map((span) => readSpan(objectOf(span)));
-    return { resource: text, scope: JSON.stringify(objectOf(ofScope.scope ?? {})), service, spans };
+    const scope = JSON.stringify(objectOf(ofScope.scope ?? {}));
+    return {
+      group: { resource: text, scope, bytes: bytes + memoryOf(scope), service, spans: [] },
+      indices: listIn(ofScope, 'spans'),
+    };
   });
 }
 
-function readSpan(span: Json): ReceivedSpan {
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MalformedExport('body must be JSON');
+  }
+}
+
+function readSpan(text: string): ReceivedSpan {
+  const span = objectOf(parse(text));
   const status = objectOf(span.status ?? {});
   const startMs = milliseconds(span.startTimeUnixNano);
   const account = attributeOf(span, 'platform.account') ?? '';
   return {
     traceId: idOf(span.traceId, traceId, 'traceId'),
     spanId: idOf(span.spanId, spanId, 'spanId'),
-    text: JSON.stringify(span),
-    kind: Number(span.kind),
+    text,
+    bytes: memoryOf(text),
+    isServer: serverKind.has(span.kind),
     isError: errorStatus.has(status.code),
     startMs,
     endMs: Math.max(startMs, milliseconds(span.endTimeUnixNano)),
@@ -79,7 +126,8 @@ function readSpan(span: Json): ReceivedSpan {
 }
 
 function idOf(value: unknown, pattern: RegExp, name: string): string {
-  if (typeof value !== 'string' || !pattern.test(value)) throw new MalformedExport(`${name} must be hexadecimal`);
+  if (typeof value !== 'string' || !pattern.test(value))
+    throw new MalformedExport(`${name} must be hexadecimal and not all zero`);
   return value.toLowerCase();
 }
 
@@ -113,7 +161,11 @@ function listIn(holder: Json, name: string): unknown[] {
 
 function objectOf(value: unknown): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new MalformedExport('body must be an export of spans in OTLP/JSON');
+    throw notOtlp();
   }
   return value as Json;
+}
+
+function notOtlp(): MalformedExport {
+  return new MalformedExport('body must be an export of spans in OTLP/JSON');
 }

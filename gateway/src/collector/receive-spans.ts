@@ -6,7 +6,10 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, limitReached, sendError, serviceUnavailable } from '@customer-platform/service-kit';
 import { tooLarge } from '../bodies/body-limit.ts';
 import { WrongTokens } from '../wrong-tokens.ts';
-import { MalformedExport, readExport } from './otlp.ts';
+import { MalformedExport } from './malformed-export.ts';
+import { readExport } from './otlp.ts';
+import { inSteps, type Steps } from './steps.ts';
+import { TimeBudget } from './time-budget.ts';
 import type { TraceStore } from './trace-store.ts';
 
 const path = '/v1/traces';
@@ -16,8 +19,7 @@ const maxExports = 8;
 /** Time for a body. */
 const bodyMs = 10_000;
 /** Part of the processor's time that reading exports may take, and how much of it at once: API requests go first. */
-const timeRatio = 0.2;
-const burstMs = 1_000;
+const usualTime = { ratio: 0.2, burstMs: 1_000 };
 
 const unpack = promisify(gunzip);
 
@@ -25,23 +27,27 @@ const unpack = promisify(gunzip);
 export interface SpanReceiverParts {
   token: string;
   store: TraceStore;
+  time?: TimeBudget;
   log: Logger;
   addressOf(request: IncomingMessage): string;
 }
 
 /**
  * Takes exports of spans as a small OpenTelemetry collector: POST /v1/traces, OTLP/JSON over HTTP, for the holders of the trace token. A
- * flood costs at most a fifth of the processor's time; what is refused for it the exporters send again, or drop.
+ * flood costs at most a fifth of the processor's time; what is refused for it the exporters send again, or drop. Exports are read one after
+ * the other and in steps of some milliseconds, between which the gateway does its other work.
  */
 export class SpanReceiver {
   readonly #parts: SpanReceiverParts;
   readonly #wrongTokens = new WrongTokens();
+  readonly #time: TimeBudget;
   #underWay = 0;
-  #leftMs = burstMs;
-  #refilledAtMs = performance.now();
+  /** Resolves when all exports are read that have come so far. */
+  #read = Promise.resolve();
 
   constructor(parts: SpanReceiverParts) {
     this.#parts = parts;
+    this.#time = parts.time ?? new TimeBudget(usualTime);
   }
 
   /** Serves a request to its path; returns whether it was one. */
@@ -68,39 +74,63 @@ export class SpanReceiver {
       this.#wrongTokens.delay(address, response, () => sendError(response, refusal, this.#parts.log));
       return;
     }
-    if (this.#underWay >= maxExports || !this.#hasTime()) {
-      limitReached('trace_exports');
-      throw serviceUnavailable('Too many spans arrive; the export is to be sent again later');
-    }
+    if (this.#underWay >= maxExports || !this.#time.hasLeft()) throw tooMany();
     this.#underWay++;
+    let rejected: number;
     try {
-      const bytes = await bodyOf(request);
-      this.#store(bytes);
+      const body = await bodyOf(request);
+      rejected = await this.#inOrder(() => this.#store(body));
     } finally {
       this.#underWay--;
     }
+    if (rejected > 0) limitReached('trace_spans');
     response.setHeader('Content-Type', 'application/json');
-    response.end('{}');
+    response.end(JSON.stringify(rejected > 0 ? partialSuccess(rejected) : {}));
   }
 
-  #store(bytes: Buffer): void {
-    const beganMs = performance.now();
+  /** Reads an export once those before it are read, if any time is left then: what is refused at the door alone all of them pass at once. */
+  async #inOrder(read: () => Promise<number>): Promise<number> {
+    const before = this.#read;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#read = promise;
     try {
-      this.#parts.store.add(readExport(bytes.toString('utf8')));
-    } catch (error) {
-      if (!(error instanceof MalformedExport)) throw error;
-      throw new ApiError('invalid_request', error.message, { field: 'body', cause: error });
+      await before;
+      if (!this.#time.hasLeft()) throw tooMany();
+      return await read();
     } finally {
-      this.#leftMs -= performance.now() - beganMs;
+      resolve();
     }
   }
 
-  #hasTime(): boolean {
-    const nowMs = performance.now();
-    this.#leftMs = Math.min(burstMs, this.#leftMs + (nowMs - this.#refilledAtMs) * timeRatio);
-    this.#refilledAtMs = nowMs;
-    return this.#leftMs > 0;
+  /** Stores the spans of a body; returns how many were rejected. */
+  async #store(body: Body): Promise<number> {
+    const charge = (ms: number) => this.#time.charge(ms);
+    const beganMs = performance.now();
+    const bytes = await unpacked(body).finally(() => charge(performance.now() - beganMs));
+    try {
+      return await inSteps(readInto(this.#parts.store, bytes), charge);
+    } catch (error) {
+      if (!(error instanceof MalformedExport)) throw error;
+      throw new ApiError('invalid_request', error.message, { field: 'body', cause: error });
+    }
   }
+}
+
+/** Reads an export whole before it stores any of it: one that is malformed leaves nothing. */
+function* readInto(store: TraceStore, bytes: Buffer): Steps<number> {
+  const { groups, rejected } = yield* readExport(bytes);
+  return rejected + (yield* store.add(groups));
+}
+
+function tooMany(): ApiError {
+  limitReached('trace_exports');
+  return serviceUnavailable('Too many spans arrive; the export is to be sent again later');
+}
+
+/** OTLP's response to an export of which a part was rejected; it is not sent again, and exporters log the message. */
+function partialSuccess(rejected: number) {
+  const errorMessage = 'These spans are too large or too many for one export or one trace';
+  return { partialSuccess: { rejectedSpans: String(rejected), errorMessage } };
 }
 
 function refusalOf(authorization: string | undefined, token: string): ApiError | undefined {
@@ -113,21 +143,30 @@ function refusalOf(authorization: string | undefined, token: string): ApiError |
   return isRight ? undefined : new ApiError('invalid_key', 'The trace token is wrong', { headers });
 }
 
-/** Reads a body of at most 4 MiB, also once unpacked. Throws 400, 408 and 413, and ClientGone. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+interface Body {
+  bytes: Buffer;
+  isPacked: boolean;
+}
+
+/** Reads a body of at most 4 MiB. Throws 400, 408 and 413, and ClientGone. */
+async function bodyOf(request: IncomingMessage): Promise<Body> {
   const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = request.headers;
   if (!/^application\/json\b/i.test(type)) {
     const message = 'Content-Type must be application/json: set OTEL_EXPORTER_OTLP_PROTOCOL to http/json';
     throw new ApiError('invalid_request', message, { field: 'body' });
   }
-  if (Number(length) > maxBodyBytes) throw tooLarge(maxBodyBytes);
-  const body = await readAll(request);
-  if (encoding === '' || encoding === 'identity') return body;
-  if (encoding !== 'gzip') {
+  if (!['', 'identity', 'gzip'].includes(encoding)) {
     throw new ApiError('invalid_request', 'Content-Encoding must be gzip, or left out', { field: 'body' });
   }
+  if (Number(length) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  return { bytes: await readAll(request), isPacked: encoding === 'gzip' };
+}
+
+/** Returns a body of at most 4 MiB also once unpacked. Throws 400 and 413. */
+async function unpacked({ bytes, isPacked }: Body): Promise<Buffer> {
+  if (!isPacked) return bytes;
   try {
-    return await unpack(body, { maxOutputLength: maxBodyBytes });
+    return await unpack(bytes, { maxOutputLength: maxBodyBytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
     throw new ApiError('invalid_request', 'body must be whole and valid gzip', { field: 'body', cause: error });

@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { MalformedExport, readExport } from './otlp.ts';
+import { type ReadExport, readExport } from './otlp.ts';
+import { atOnce } from './steps.ts';
 import { TraceStore } from './trace-store.ts';
 
 const idOf = (index: number) => index.toString(16).padStart(32, '0');
+
+const spanOf = (trace: number) => ({
+  traceId: idOf(trace),
+  spanId: 'b'.repeat(16),
+  startTimeUnixNano: '1',
+  endTimeUnixNano: '2',
+});
 
 interface Made {
   trace: number;
@@ -27,82 +35,89 @@ function exported({ trace, span = 1, service = 'crm', startMs = 1_000, endMs = 1
     attributes: [attribute('filling', filling), ...(request ? [attribute('platform.request_id', request)] : [])],
   };
   const resource = { attributes: [attribute('service.name', service)] };
-  return readExport(JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: {}, spans: [made] }] }] }));
+  return readText(JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: {}, spans: [made] }] }] }));
 }
+
+const readText = (text: string) => atOnce(readExport(Buffer.from(text)));
+const add = (store: TraceStore, { groups }: ReadExport) => atOnce(store.add(groups));
+const listOf = (store: TraceStore) => store.list(() => true, { limit: 1_000 });
 
 describe('a trace store', () => {
   it('lets those that came first out where it would hold more, and forgets their requests', () => {
-    const bounds = { bytes: 100_000, bytesPerTrace: 50_000 };
+    const bounds = { bytes: 100_000, bytesPerTrace: 50_000, bytesPerExport: 20_000 };
     const store = new TraceStore(bounds);
     const count = 200;
-    for (let trace = 0; trace < count; trace++) {
-      store.add(exported({ trace, request: `r${trace}`, filling: 'x'.repeat(1_000), startMs: trace }));
+    for (let trace = 1; trace <= count; trace++) {
+      add(store, exported({ trace, request: `r${trace}`, filling: 'x'.repeat(1_000), startMs: trace }));
       expect(store.bytes).toBeLessThanOrEqual(bounds.bytes);
     }
-    const kept = store.list();
+    const kept = listOf(store);
     expect(kept.length).toBeGreaterThan(20);
-    expect(kept.map(({ requestId }) => requestId)).toEqual(kept.map((_, index) => `r${count - 1 - index}`));
-    expect(store.find(`r${count - 1}`)).toBeDefined();
-    expect(store.find('r0')).toBeUndefined();
-    expect(store.find(idOf(0))).toBeUndefined();
+    expect(kept.map(({ requestId }) => requestId)).toEqual(kept.map((_, index) => `r${count - index}`));
+    expect(store.find(`r${count}`)).toBeDefined();
+    expect(store.find('r1')).toBeUndefined();
+    expect(store.find(idOf(1))).toBeUndefined();
   });
 
   it('keeps a trace that grows within its own bound, and none of the others because of it', () => {
-    const store = new TraceStore({ bytes: 100_000, bytesPerTrace: 50_000 });
-    store.add(exported({ trace: 1 }));
-    for (let span = 1; span < 500; span++) store.add(exported({ trace: 2, span, filling: 'ж'.repeat(500) }));
+    const store = new TraceStore({ bytes: 100_000, bytesPerTrace: 50_000, bytesPerExport: 20_000 });
+    add(store, exported({ trace: 1 }));
+    for (let span = 1; span < 500; span++) add(store, exported({ trace: 2, span, filling: 'ж'.repeat(500) }));
     expect(store.bytes).toBeLessThanOrEqual(55_000);
-    const [first, second] = store.list().sort((one, other) => one.spans - other.spans);
+    const [first, second] = listOf(store).sort((one, other) => one.spans - other.spans);
     expect(first).toMatchObject({ traceId: idOf(1), spans: 1 });
     expect(second!.spans).toBeGreaterThan(20);
   });
 
   it('finds a trace by its id and by that of its request, and a repeated span once', () => {
     const store = new TraceStore();
-    store.add(exported({ trace: 1, span: 1, request: 'Request-1' }));
-    store.add(exported({ trace: 1, span: 1 }));
-    store.add(exported({ trace: 1, span: 2, service: 'cdp' }));
+    add(store, exported({ trace: 1, span: 1, request: 'Request-1' }));
+    add(store, exported({ trace: 1, span: 1 }));
+    add(store, exported({ trace: 1, span: 2, service: 'cdp' }));
     expect(store.find('request-1')).toEqual(store.find(idOf(1)));
     const { resourceSpans } = store.find(idOf(1))!;
     expect(resourceSpans).toHaveLength(2);
-    expect(store.list()).toMatchObject([{ spans: 2 }]);
+    expect(listOf(store)).toMatchObject([{ spans: 2 }]);
   });
 
   it("is told by the gateway's span what a trace is of, in whatever order they come", () => {
     const store = new TraceStore();
-    store.add(exported({ trace: 1, span: 1, startMs: 1_002, endMs: 1_900, request: 'a' }));
-    store.add(exported({ trace: 1, span: 2, service: 'gateway', startMs: 1_001, request: 'b' }));
-    store.add(exported({ trace: 1, span: 3, service: 'gateway', startMs: 1_500, request: 'c' }));
-    expect(store.list()).toMatchObject([{ requestId: 'b', startMs: 1_001, endMs: 1_900 }]);
-  });
-});
-
-describe('an export', () => {
-  const span = { traceId: idOf(1), spanId: '0'.repeat(16), startTimeUnixNano: '1', endTimeUnixNano: 2 };
-  const of = (spans: unknown) => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
-
-  it('may leave out what has a default', () => {
-    expect(readExport('{}')).toEqual([]);
-    expect(readExport(of([span]))[0]!.spans).toHaveLength(1);
+    add(store, exported({ trace: 1, span: 1, startMs: 1_002, endMs: 1_900, request: 'a' }));
+    add(store, exported({ trace: 1, span: 2, service: 'gateway', startMs: 1_001, request: 'b' }));
+    add(store, exported({ trace: 1, span: 3, service: 'gateway', startMs: 1_500, request: 'c' }));
+    expect(listOf(store)).toMatchObject([{ requestId: 'b', startMs: 1_001, endMs: 1_900 }]);
   });
 
-  it.each([
-    '',
-    'null',
-    '[]',
-    '{"resourceSpans":{}}',
-    '{"resourceSpans":[1]}',
-    of({}),
-    of([null]),
-    of([{ ...span, traceId: 'x' }]),
-    of([{ ...span, spanId: idOf(1) }]),
-    of([{ ...span, startTimeUnixNano: '-1' }]),
-    of([{ ...span, startTimeUnixNano: 1.5 }]),
-    of([{ ...span, endTimeUnixNano: 'soon' }]),
-    of([{ ...span, attributes: 'x' }]),
-    of([{ ...span, status: 2 }]),
-    of('x').replace('"x"', `[${'['.repeat(100_000)}${']'.repeat(100_000)}]`),
-  ])('is malformed: %.60s', (text) => {
-    expect(() => readExport(text)).toThrow(MalformedExport);
+  it('keeps the traces of others when one export has a trace for each of thousands of spans', () => {
+    const store = new TraceStore();
+    add(store, exported({ trace: 1 }));
+    const spans = Array.from({ length: 4_000 }, (_, index) => spanOf(index + 2));
+    const resource = { attributes: [{ key: 'filling', value: { stringValue: 'x'.repeat(50_000) } }] };
+    const rejected = add(store, readText(JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })));
+    expect(store.find(idOf(1))).toBeDefined();
+    const kept = store.list(() => true, { limit: 5_000 }).length - 1;
+    expect(kept).toBeGreaterThan(100);
+    expect(store.bytes).toBeLessThan(9 * 1_048_576);
+    expect(rejected).toBe(4_000 - kept);
+  });
+
+  it('adds a few hundred spans in a step', () => {
+    const spans = Array.from({ length: 4_000 }, (_, index) => spanOf(index + 1));
+    const { groups } = readText(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+    const store = new TraceStore();
+    const steps = [...store.add(groups)].length;
+    expect(steps).toBeGreaterThan(10);
+    expect(listOf(store)).toHaveLength(1_000);
+  });
+
+  it('lists a page of what matches in order, without the rest', () => {
+    const store = new TraceStore();
+    const starts = [5, 3, 9, 3, 7, 1, 8];
+    for (const [trace, startMs] of starts.entries()) add(store, exported({ trace: trace + 1, startMs, endMs: 10 }));
+    const matches = ({ startMs }: { startMs: number }) => startMs !== 8;
+    const first = store.list(matches, { limit: 3 });
+    expect(first.map(({ startMs }) => startMs)).toEqual([9, 7, 5]);
+    const second = store.list(matches, { limit: 9, after: first[2] });
+    expect(second.map(({ traceId }) => traceId)).toEqual([idOf(4), idOf(2), idOf(6)]);
   });
 });

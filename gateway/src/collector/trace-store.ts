@@ -1,13 +1,19 @@
 import type { ReceivedSpan, SpanGroup } from './otlp.ts';
+import type { Steps } from './steps.ts';
 
 /** Bounds of a trace store, in bytes as they are counted: texts, and about what holding them costs. */
 export interface TraceBounds {
   bytes: number;
-  /** Of one trace: what else belongs to it is dropped. */
+  /** Of one trace: what else belongs to it is rejected. */
   bytesPerTrace: number;
+  /** Added by one export: what else is in it is rejected, or one export could put all other traces out. */
+  bytesPerExport: number;
 }
 
-const usualBounds: TraceBounds = { bytes: 64 * 1_048_576, bytesPerTrace: 4 * 1_048_576 };
+const mebibyte = 1_048_576;
+const usualBounds: TraceBounds = { bytes: 64 * mebibyte, bytesPerTrace: 4 * mebibyte, bytesPerExport: 8 * mebibyte };
+/** Part of the memory in use once traces have made room: a Map is slow to find its first entry after many were deleted, so that it does so rarely. */
+const keptRatio = 15 / 16;
 /** About what a trace, a part of it, a span's id and an indexed request cost besides their texts. */
 const traceCost = 600;
 const partCost = 200;
@@ -23,8 +29,11 @@ interface Part {
   spans: string[];
 }
 
-/** A trace as lists show it. */
-export interface StoredTrace {
+/** Spans that one step adds. */
+const stepSpans = 256;
+
+/** Properties by which traces are found. */
+export interface TraceFacts {
   readonly traceId: string;
   readonly requestId: string | undefined;
   readonly account: string | undefined;
@@ -32,6 +41,10 @@ export interface StoredTrace {
   readonly isError: boolean;
   readonly startMs: number;
   readonly endMs: number;
+}
+
+/** A trace as lists show it. */
+export interface StoredTrace extends TraceFacts {
   readonly spans: number;
 }
 
@@ -66,20 +79,44 @@ export class TraceStore {
     return this.#bytes;
   }
 
-  /** Stores spans; one that is there already came again with a repeated export. */
-  add(groups: readonly SpanGroup[]): void {
+  /** Stores the spans of an export; one that is there already came again with a repeated export. Returns how many it has no room for. */
+  *add(groups: readonly SpanGroup[]): Steps<number> {
+    const room = { bytes: this.#bounds.bytesPerExport };
+    let rejected = 0;
+    let added = 0;
     for (const group of groups) {
       for (const [traceId, spans] of Map.groupBy(group.spans, (span) => span.traceId)) {
-        this.#addTo(this.#traces.get(traceId) ?? this.#begin(traceId), group, spans);
+        rejected += this.#addTo(traceId, group, spans, room);
+        added += spans.length;
+        if (added < stepSpans) continue;
+        added = 0;
+        yield;
       }
     }
+    return rejected;
   }
 
-  /** Returns all traces, those that began last first. */
-  list(): StoredTrace[] {
-    return [...this.#traces.values()]
-      .sort((one, other) => other.startMs - one.startMs || (other.traceId < one.traceId ? -1 : 1))
-      .map((entry) => ({ ...entry, spans: entry.spanIds.size }));
+  /**
+   * Returns at most `limit` traces that match, those that began last first, and only those after `after` in this order. In one pass: there
+   * may be tens of thousands.
+   */
+  list(
+    matches: (trace: TraceFacts) => boolean,
+    { after, limit }: { after?: TraceFacts | undefined; limit: number },
+  ): StoredTrace[] {
+    const found: Entry[] = [];
+    for (const entry of this.#traces.values()) {
+      if ((after && inOrder(entry, after) <= 0) || !matches(entry)) continue;
+      if (found.length === limit && inOrder(found[limit - 1]!, entry) < 0) continue;
+      found.splice(placeIn(found, entry), 0, entry);
+      if (found.length > limit) found.pop();
+    }
+    return found.map(toStoredTrace);
+  }
+
+  /** Returns the trace of an id. */
+  get(traceId: string): TraceFacts | undefined {
+    return this.#traces.get(traceId);
   }
 
   /** Returns the spans of a trace as OTLP/JSON, by its id or that of a request; undefined if it has none of these. */
@@ -112,26 +149,36 @@ export class TraceStore {
       parts: [],
     };
     this.#traces.set(traceId, entry);
-    this.#count(entry, traceCost);
     return entry;
   }
 
-  #addTo(entry: Entry, { resource, scope, service }: SpanGroup, spans: readonly ReceivedSpan[]): void {
-    const part: Part = { resource, scope, spans: [] };
-    let bytes = partCost + memoryOf(resource) + memoryOf(scope);
+  /** Adds spans to their trace, those that its bound and the export's have room for; returns how many they have none for. */
+  #addTo(traceId: string, group: SpanGroup, spans: readonly ReceivedSpan[], room: { bytes: number }): number {
+    const known = this.#traces.get(traceId);
+    const taken = new Map<string, ReceivedSpan>();
+    let bytes = (known ? 0 : traceCost) + partCost + group.bytes;
+    let rejected = 0;
     for (const span of spans) {
-      if (entry.spanIds.has(span.spanId)) continue;
-      const cost = spanCost + memoryOf(span.text);
-      // The first span stays: a trace without any could not be shown.
-      if (entry.spanIds.size > 0 && entry.bytes + bytes + cost > this.#bounds.bytesPerTrace) break;
-      bytes += cost;
-      part.spans.push(span.text);
-      entry.spanIds.add(span.spanId);
-      this.#describe(entry, span, service === 'gateway' && span.kind === serverKind);
+      if (known?.spanIds.has(span.spanId) || taken.has(span.spanId)) continue;
+      const after = bytes + costOf(span);
+      if (after > room.bytes || (known?.bytes ?? 0) + after > this.#bounds.bytesPerTrace) {
+        rejected++;
+        continue;
+      }
+      bytes = after;
+      taken.set(span.spanId, span);
     }
-    if (part.spans.length === 0) return;
-    entry.parts.push(part);
+    if (taken.size === 0) return rejected;
+    room.bytes -= bytes;
+    const entry = known ?? this.#begin(traceId);
+    const { resource, scope, service } = group;
+    entry.parts.push({ resource, scope, spans: [...taken.values()].map(({ text }) => text) });
+    for (const span of taken.values()) {
+      entry.spanIds.add(span.spanId);
+      this.#describe(entry, span, service === 'gateway' && span.isServer);
+    }
     this.#count(entry, bytes);
+    return rejected;
   }
 
   /** The gateway's span says best what a trace is of: it is the request's own. */
@@ -150,14 +197,14 @@ export class TraceStore {
     if (entry.requests.has(name)) return;
     entry.requests.add(name);
     this.#byRequest.set(name, entry);
-    this.#count(entry, requestCost + name.length * 2);
   }
 
   #count(entry: Entry, bytes: number): void {
     entry.bytes += bytes;
     this.#bytes += bytes;
+    if (this.#bytes <= this.#bounds.bytes) return;
     for (const oldest of this.#traces.values()) {
-      if (this.#bytes <= this.#bounds.bytes) return;
+      if (this.#bytes <= this.#bounds.bytes * keptRatio) return;
       // The one that grows is kept: its own bound is below that of all.
       if (oldest !== entry) this.#evict(oldest);
     }
@@ -172,15 +219,31 @@ export class TraceStore {
   }
 }
 
-/** Kind of a span that serves a request, in OTLP. */
-const serverKind = 2;
-
-/** Returns the bytes that a text takes in memory: V8 has two for each unit where one of them is not Latin-1. */
-function memoryOf(text: string): number {
-  return text.length * (isLatin1(text) ? 1 : 2);
+/** Returns about what a span costs, with the index of its request. */
+function costOf({ bytes, requestId }: ReceivedSpan): number {
+  return spanCost + bytes + (requestId === undefined ? 0 : requestCost + requestId.length * 2);
 }
 
-function isLatin1(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: every character of Latin-1, whatever it is
-  return /^[\u0000-\u00ff]*$/.test(text);
+/** Compares traces in the order of lists: those that began last first. */
+function inOrder(one: TraceFacts, other: TraceFacts): number {
+  if (one.startMs !== other.startMs) return other.startMs - one.startMs;
+  if (one.traceId === other.traceId) return 0;
+  return other.traceId < one.traceId ? -1 : 1;
+}
+
+/** Returns the index in a list that is in order at which a trace belongs. */
+function placeIn(list: readonly TraceFacts[], trace: TraceFacts): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (inOrder(list[middle]!, trace) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function toStoredTrace(entry: Entry): StoredTrace {
+  const { traceId, requestId, account, operation, isError, startMs, endMs, spanIds } = entry;
+  return { traceId, requestId, account, operation, isError, startMs, endMs, spans: spanIds.size };
 }

@@ -2,24 +2,24 @@ import { adminOperations, type TraceSummary } from '@customer-platform/contracts
 import { fewBytes, formatInstant, readPage } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
-import type { StoredTrace } from '../collector/trace-store.ts';
+import type { StoredTrace, TraceFacts } from '../collector/trace-store.ts';
 
 /** Lists the traces that were collected, newest first. */
 export const listTraces = implement(adminOperations.listTraces, {
   async handle({ query, resources: { traces }, fail }) {
     const store = traces.store ?? fail('not_found', traces.elsewhere());
     const { account, operation, status, min_duration_ms: atLeastMs = 0 } = query;
-    const found = store.list().filter((trace) => {
+    const matches = (trace: TraceFacts) => {
       if (account !== undefined && trace.account !== account) return false;
       if (operation !== undefined && trace.operation !== operation) return false;
       return (status === undefined || statusOf(trace) === status) && trace.endMs - trace.startMs >= atLeastMs;
-    });
+    };
     return await readPage(query, {
-      position: async (cursor) => found.find(({ traceId }) => traceId === cursor),
-      rows: async (after, limit) => {
-        const begin = after ? found.indexOf(after) + 1 : 0;
-        return found.slice(begin, begin + limit);
+      position: async (cursor) => {
+        const trace = store.get(cursor);
+        return trace && matches(trace) ? trace : undefined;
       },
+      rows: async (after, limit) => store.list(matches, { after, limit }),
       bytes: fewBytes,
       item: toSummary,
       cursor: 'traceId',
@@ -27,7 +27,7 @@ export const listTraces = implement(adminOperations.listTraces, {
   },
 });
 
-function statusOf({ isError }: StoredTrace): 'ok' | 'error' {
+function statusOf({ isError }: TraceFacts): 'ok' | 'error' {
   return isError ? 'error' : 'ok';
 }
 

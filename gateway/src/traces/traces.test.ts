@@ -145,11 +145,36 @@ describe('an export of spans', () => {
     expect((await send(gzipSync('{}'), packed)).status).toBe(200);
   });
 
+  it('that is too large by its spans is taken in part, and the others are said', async () => {
+    const span = { spanId: 'b'.repeat(16), startTimeUnixNano: '1', endTimeUnixNano: '2' };
+    const spans = Array.from({ length: 15_000 }, (_, index) => ({ ...span, traceId: `c${idOf(index).slice(1)}` }));
+    const filling = { key: 'filling', value: { stringValue: 'x'.repeat(2_150_000) } };
+    const of = (attributes: unknown[]) =>
+      gzipSync(JSON.stringify({ resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans }] }] }));
+    const packed = { 'content-encoding': 'gzip' };
+    const refused = await send(of([filling]), packed);
+    expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining('resourceSpans')]);
+    const taken = await send(of([]), packed);
+    expect(taken).toMatchObject({ status: 200, body: { partialSuccess: { rejectedSpans: '10904' } } });
+    expect(await ids(`?account=${account}&limit=100`)).toEqual([idOf(1), idOf(0)]);
+  });
+
+  it('may have any time and any depth that it is taken with, and is listed and shown', async () => {
+    const made = JSON.parse(exported(79, 1));
+    const [span] = made.resourceSpans[0].scopeSpans[0].spans;
+    span.endTimeUnixNano = '9'.repeat(20);
+    span.startTimeUnixNano = '9'.repeat(20);
+    span.deep = JSON.parse('['.repeat(50) + ']'.repeat(50));
+    expect((await send(JSON.stringify(made))).status).toBe(200);
+    expect((await platform.admin('GET', `/admin/traces/${idOf(79)}`)).body).toEqual(made);
+    expect((await ids('?limit=1'))[0]).toBe(idOf(79));
+  });
+
   it('does not stop the gateway, however many there are', async () => {
     const span = JSON.parse(exported(77, 1)).resourceSpans[0].scopeSpans[0].spans[0];
-    const spans = Array.from({ length: 5_000 }, (_, index) => ({
+    const spans = Array.from({ length: 4_000 }, (_, index) => ({
       ...span,
-      spanId: index.toString(16).padStart(16, '0'),
+      spanId: index.toString(16).padStart(16, 'b'),
     }));
     const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
     const flood = Promise.all(Array.from({ length: 100 }, () => send(body)));

@@ -16,6 +16,7 @@ export type LimitName =
   | 'requests'
   | 'service_sockets'
   | 'trace_exports'
+  | 'trace_spans'
   | 'uploads';
 
 const reached = meter.createCounter('platform.limits.reached', {
