@@ -6,13 +6,8 @@ import { deletePause, insertPause } from '../queues/pauses.sql.ts';
 import { maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
 import type { Queues } from '../queues/queues.ts';
 import { type BoundRequest, handleRequest, type RequestCall } from '../requests.ts';
-import {
-  deleteDeadEvent,
-  requeueDeadEvents,
-  selectDeadBytes,
-  selectDeadEvent,
-  selectDeadEvents,
-} from './dead-events.sql.ts';
+import { deleteDeadEvent, selectDeadBytes, selectDeadEvent, selectDeadEvents } from './dead-events.sql.ts';
+import { requeueInRounds } from './requeue-in-rounds.ts';
 
 /** Bytes of a dead event in one reply, which is a message of the bus. */
 const partBytes = 524_288;
@@ -56,7 +51,7 @@ function handleQueues({ service, queues, log }: Context): Handled[] {
   ];
 }
 
-function handleDeadEvents({ service, queues }: Context): Handled[] {
+function handleDeadEvents({ service, queues, log }: Context): Handled[] {
   const requests = operatorRequests(service);
   return [
     handleRequest(requests.listDeadEvents, async ({ sql }, { before, limit, ...filter }) => ({
@@ -69,9 +64,9 @@ function handleDeadEvents({ service, queues }: Context): Handled[] {
       const part = await selectDeadBytes(sql, id, { offset, length: partBytes });
       return { bytes: part?.toString('base64') ?? '' };
     }),
-    handleRequest(requests.requeueDeadEvents, async ({ change }, part) => {
+    handleRequest(requests.requeueDeadEvents, async (call, part) => {
       if (part.queue !== undefined && !queues.get(part.queue)) return { matched: 0, queues: queues.names };
-      const matched = await change(({ tx, now }) => requeueDeadEvents(tx, part, now));
+      const matched = await requeueInRounds(call, part, log);
       if (matched > 0) queues.pauses.announce();
       return { matched };
     }),
