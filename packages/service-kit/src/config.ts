@@ -59,7 +59,8 @@ export const baseConfig = z.object({
       'otlp (default with a collector), none, or prometheus, which needs no collector; several separated by commas.',
   }),
   OTEL_EXPORTER_PROMETHEUS_HOST: z.string().optional().meta({
-    description: 'Address on which Prometheus reads the metrics of this process at /metrics; default: every address.',
+    description:
+      'Address on which Prometheus reads the metrics of this process at /metrics, without a token: never a public one; default: localhost.',
   }),
   OTEL_EXPORTER_PROMETHEUS_PORT: port.optional().meta({
     description: 'Its port, 9464 by default; processes of one machine need one each.',
