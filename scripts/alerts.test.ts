@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+
+const root = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const files = (pattern: string) => globSync(pattern, { cwd: root }).sort();
+const rules = files('deploy/observe/alerts/*.yml').flatMap((file) =>
+  read(file)
+    .split(/^ +- (?=alert:|record:)/m)
+    .slice(1),
+);
+const alerts = rules.filter((rule) => rule.startsWith('alert:'));
+const nameOf = (rule: string) => /^(?:alert|record): (\S+)/.exec(rule)![1]!;
+const runbookOf = (rule: string) => /runbook_url: (\S+)/.exec(rule)?.[1] ?? '';
+const operations = read('docs/operations.md');
+
+it('each alert says how severe it is, what happens to customers, and which page helps', () => {
+  expect(alerts.length).toBeGreaterThan(10);
+  for (const alert of alerts) {
+    expect(alert).toMatch(/severity: (critical|warning)\n/);
+    for (const field of ['summary', 'description', 'runbook_url']) expect(alert).toContain(` ${field}: `);
+  }
+});
+
+it('each alert has its page and each page its alert, and docs/operations.md leads to both', () => {
+  expect(alerts.filter((alert) => !existsSync(join(root, runbookOf(alert))))).toEqual([]);
+  expect(files('docs/runbooks/*.md')).toEqual([...new Set(alerts.map(runbookOf))].sort());
+  for (const alert of alerts) {
+    const page = runbookOf(alert);
+    expect(read(page).split('\n')[0]).toContain(nameOf(alert));
+    expect(operations).toMatch(
+      new RegExp(`^\\| .*\`${RegExp.escape(nameOf(alert))}\`.*\\(${RegExp.escape(page.slice(5))}\\)`, 'm'),
+    );
+  }
+});
+
+it('each alert is in a test of rules', () => {
+  const tests = files('deploy/observe/alerts/tests/*.yml').map(read).join('\n');
+  expect(alerts.map(nameOf).filter((name) => !tests.includes(`alertname: ${name}\n`))).toEqual([]);
+});
+
+/** Words of PromQL, and metrics that Prometheus itself makes. */
+const known = new Set(
+  'max min sum group by or and unless rate last_over_time up target_info'.split(' '), // target_info is the process's resource
+);
+
+it('each metric of a rule is listed in docs/operations.md, or recorded by a rule', () => {
+  const listed = new Set(
+    [...operations.matchAll(/^\| `([a-z_0-9.]+)` \|/gm)].map(([, name]) => name!.replaceAll('.', '_')),
+  );
+  const recorded = new Set(rules.map(nameOf));
+  const unknown = rules.flatMap((rule) => {
+    const expression = /expr: (?:>-\n)?([\s\S]*?)\n(?: +(?:for|labels):|$)/.exec(rule)![1]!;
+    const bare = expression.replaceAll(/\{.*?\}|\[\w+\]|\bby \([\w, ]+\)/g, ' ');
+    return (bare.match(/[a-z_][a-z0-9_:]*/g) ?? []).filter(
+      (word) =>
+        !known.has(word) && !recorded.has(word) && !listed.has(word.replace(/_(?:total|bucket|count|sum)$/, '')),
+    );
+  });
+  expect(unknown).toEqual([]);
+});
+
+it('each command of a page is one of the command-line tool, with its flags', () => {
+  const lines = files('docs/runbooks/*.md').flatMap((page) => read(page).match(/npm run -s admin -- [^`#\n]+/g) ?? []);
+  const commands = new Map<string, Set<string>>();
+  for (const line of lines) {
+    const words = line.replaceAll(/'.*?'/g, '').split(' -- ')[1]!.trim().split(/\s+/);
+    const name = words.slice(0, words[1] && /^[a-z]+$/.test(words[1]) ? 2 : 1).join(' ');
+    const flags = commands.get(name) ?? new Set();
+    for (const word of words) if (word.startsWith('--')) flags.add(word);
+    commands.set(name, flags);
+  }
+  expect(commands.size).toBeGreaterThan(8);
+  for (const [name, flags] of commands) {
+    const args = [join(root, 'gateway/src/cli.ts'), ...name.split(' '), '--help'];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
+    expect({ name, status }).toEqual({ name, status: 0 });
+    for (const flag of flags) expect(stdout).toContain(`${flag} `);
+  }
+});
