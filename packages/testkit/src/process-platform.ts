@@ -35,7 +35,7 @@ export interface ProcessPlatform {
   startProcesses(): Promise<void>;
   /** Returns a server's data folder: PostgreSQL's data, NATS's streams. Copy or replace it only while the server is stopped. */
   dataOf(name: 'postgres' | 'nats'): string;
-  /** Returns the process id of the gateway or a service, undefined while it does not run. */
+  /** Returns the process id of a server, or of the gateway or a service, undefined while that does not run. */
   pidOf(name: string): number | undefined;
   /** Output lines of the supervisor and the processes. */
   output: string[];
@@ -70,7 +70,7 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
     for (const server of started.values()) await server.stop();
     rmSync(directory, { recursive: true, force: true });
   };
-  const pidOf = (name: string) => runningRecord(join(directory, 'run', `${name}.json`))?.pid;
+  const pidOf = (name: string) => started.get(name as ServerName)?.pid ?? recordedPid(directory, name);
   try {
     await Promise.all([start('postgres'), start('nats'), start('redis')]);
     await provision(servers.postgres.url, { database: 'platform', roles: rolesOf(secrets) });
@@ -103,7 +103,7 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
       processNames: [gateway.name, ...names],
       output,
       pidOf,
-      kill: (name) => killProcess(started.get(name as ServerName)?.pid ?? pidOf(name)),
+      kill: (name) => killProcess(pidOf(name)),
       stopServer: async (name) => await started.get(name)!.stop(),
       startServer: start,
       stopProcesses: () => supervisor.stop(),
@@ -148,6 +148,10 @@ function supervisorInto(output: string[]) {
 /** Returns the database roles of the gateway and the services. */
 function rolesOf(secrets: ReturnType<typeof loadSecrets>) {
   return [gateway, ...services].map(({ name }) => ({ name, password: secrets.roles[name]! }));
+}
+
+function recordedPid(directory: string, name: string): number | undefined {
+  return runningRecord(join(directory, 'run', `${name}.json`))?.pid;
 }
 
 function killProcess(pid: number | undefined): void {

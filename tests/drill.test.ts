@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram } from '@customer-platform/deploy/server-binary';
+import { expect, it } from '@jest/globals';
+import { drill } from './drill/drill.ts';
+import { poison } from './drill/queue-faults.ts';
+import { scaleRules } from './drill/scaled-rules.ts';
+import { startWorld } from './drill/world.ts';
+
+const root = join(import.meta.dirname, '..');
+
+it('scales durations, windows and ages of the rules, and nothing else', () => {
+  const rules =
+    'expr: max by (job) (queue_lag{queue="outbox"}) > 60\nfor: 2m\nexpr: rate(x{le="0.5"}[1h]) > 14.4 * 0.001\n';
+  expect(scaleRules(rules, 60)).toBe(
+    'expr: max by (job) (queue_lag{queue="outbox"}) > 1\nfor: 2000ms\nexpr: rate(x{le="0.5"}[60000ms]) > 14.4 * 0.001\n',
+  );
+  const queues = scaleRules(readFileSync(join(root, 'deploy/observe/alerts/queues.yml'), 'utf8'), 60);
+  const limits = [...queues.matchAll(/\) > ([\d.]+)\n/g)].map(([, limit]) => Number(limit));
+  expect(limits).toEqual([1, 1, 0, 5, 2, 15, 60, 0]);
+});
+
+it('a drill of bytes that are no event sees the alert, ends it with the tool, and finds nothing lost', async () => {
+  const wanted = { program: 'prometheus', debianPackage: 'prometheus', cacheDirectory: join(root, '.platform/debian') };
+  const found = await findProgram({ ...wanted, say: () => undefined }).catch((error: Error) => error.message);
+  if (typeof found === 'string') {
+    console.warn(`left out: ${found}`);
+    return;
+  }
+  const lines: string[] = [];
+  const world = await startWorld((line) => lines.push(line));
+  try {
+    const outcome = await drill(poison, world);
+    expect({ problem: outcome.problem, lines }).toEqual({ problem: null, lines });
+    expect(outcome.proven).toBeGreaterThan(0);
+    expect(lines.join('\n')).toContain('admin dead drop ');
+  } finally {
+    await world.stop();
+  }
+}, 240_000);

@@ -1,0 +1,165 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { type Receiver, rawRequest, startReceiver, waitFor } from '@customer-platform/testkit';
+import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
+import { connectAs } from '../bus.ts';
+import { startOwnProvider } from '../own-provider.ts';
+import type { Fault } from './fault.ts';
+import { requireWebhooks } from './load.ts';
+import { untrustedCertificate, untrustedKey } from './untrusted-certificate.ts';
+import type { World } from './world.ts';
+
+const nothing = async () => undefined;
+
+/** Publishes bytes that are no event, as a service with a defect would. */
+export const poison: Fault = {
+  name: 'poison',
+  what: 'bytes that are no event are published on the bus',
+  alerts: [{ name: 'DeadEvents', labels: { job: 'webhooks' } }],
+  async cause({ platform, admin }) {
+    const connection = await connectAs(platform, 'cdp');
+    await connection.request('platform.event.public.cdp.contact.created', 'no event', { timeout: 5_000, noMux: true });
+    await connection.close();
+    return {
+      async remedy() {
+        const { data } = await admin('dead', 'list', '--service', 'webhooks');
+        for (const { id } of data) {
+          await admin('dead', 'show', id);
+          await admin('dead', 'drop', id, '--reason', 'no event, published by a drill');
+        }
+      },
+      end: nothing,
+    };
+  },
+};
+
+/** Pauses a queue and returns what resumes it, once. */
+async function pause({ admin }: World, service: string, queue: string): Promise<() => Promise<void>> {
+  await admin('queues', 'pause', service, queue, '--reason', 'a pause that a drill leaves behind');
+  let isPaused = true;
+  return async () => {
+    if (isPaused) await admin('queues', 'resume', service, queue);
+    isPaused = false;
+  };
+}
+
+/** Leaves a pause of all deliveries behind. */
+export const pausedDeliveries: Fault = {
+  name: 'pause',
+  what: 'somebody paused all deliveries and left',
+  alerts: [{ name: 'DeliveriesLate', labels: { job: 'webhooks', queue: 'deliveries' } }],
+  async cause(world) {
+    const resume = await pause(world, 'webhooks', 'deliveries');
+    return {
+      async remedy() {
+        const { pauses } = await world.admin('queues', 'show', 'webhooks', 'deliveries', '--by', 'endpoint');
+        if (pauses.length === 0) throw new Error('queues show does not have the pause');
+        await resume();
+      },
+      end: resume,
+    };
+  },
+};
+
+/** Leaves a pause of all messages behind while one is sent. */
+export const pausedMessages: Fault = {
+  name: 'messages',
+  what: 'somebody paused all messages and left; a message is sent',
+  alerts: [{ name: 'MessagesLate', labels: { job: 'messaging', queue: 'messages' } }],
+  async cause(world) {
+    const { admin, request } = world;
+    const provider = await startOwnProvider();
+    await request('PUT', '/v1/messages/channels/sms', provider.settings);
+    const resume = await pause(world, 'messaging', 'messages');
+    const message = { to: '+4930901820', channels: [{ channel: 'sms', body: 'Hello' }] };
+    const { id } = await request('POST', '/v1/messages', message);
+    return {
+      async remedy() {
+        await admin('queues', 'list');
+        await resume();
+      },
+      async prove() {
+        const sent = () => provider.sent().filter((each) => each.message === id).length;
+        await waitFor('the message at its provider', () => sent() > 0);
+        if (sent() !== 1) throw new Error(`the message was sent ${sent()} times`);
+      },
+      async end() {
+        await resume();
+        await provider.stop();
+      },
+    };
+  },
+};
+
+/** Registers an endpoint that never responds. */
+export const hangingEndpoint: Fault = {
+  name: 'hang',
+  what: "a customer's server takes webhooks and never responds",
+  alerts: [{ name: 'EndpointFailing', labels: { job: 'webhooks' } }],
+  async cause(world) {
+    const receiver = await startReceiver();
+    const replies = receiver.respond;
+    receiver.respond = () => undefined;
+    return await failingEndpoint(world, receiver, () => {
+      receiver.received.length = 0; // what it never replied to, it never got
+      receiver.respond = replies;
+    });
+  },
+};
+
+/** Registers an endpoint whose certificate nobody trusts. */
+export const wrongCertificate: Fault = {
+  name: 'certificate',
+  what: "a customer's server has a self-signed certificate",
+  alerts: [{ name: 'EndpointFailing', labels: { job: 'webhooks' } }],
+  async cause(world) {
+    const receiver = await startReceiver();
+    const server = createServer({ cert: untrustedCertificate, key: untrustedKey }, (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks).toString();
+        receiver.received.push({ path: '/', headers: request.headers, body, at: Date.now() });
+        response.writeHead(204).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    receiver.url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const ongoing = await failingEndpoint(world, receiver, () => {
+      server.setSecureContext({ cert: testCertificate, key: testCertificateKey });
+    });
+    const end = async () => {
+      await ongoing.end();
+      server.closeAllConnections();
+      server.close();
+    };
+    return { ...ongoing, end };
+  },
+};
+
+/** Adds an endpoint of the first account; `mend` is what its owner does once we tell them. */
+async function failingEndpoint(world: World, receiver: Receiver, mend: () => void) {
+  const { admin, load, platform } = world;
+  const key = world.keys[0]!;
+  const { id } = await world.request('POST', '/v1/webhooks', { url: receiver.url, events: ['contact.created'] });
+  const before = new Set(load.acceptedBy(key));
+  return {
+    async remedy() {
+      const { data } = await admin('endpoints', 'failing');
+      const failing = data.find((endpoint: { id: string }) => endpoint.id === id);
+      if (!failing) throw new Error('endpoints failing does not have it');
+      world.say(`its error: ${failing.last_error}; its owner mends it`);
+      mend();
+      await admin('queues', 'retry', 'webhooks', 'deliveries', '--endpoint', id);
+    },
+    async prove() {
+      const since = load.acceptedBy(key).filter((contact) => !before.has(contact));
+      await requireWebhooks(receiver, since);
+      world.say(`nothing lost at that endpoint: ${since.length} webhooks came`);
+    },
+    async end() {
+      await rawRequest(platform.gatewayUrl, 'DELETE', `/v1/webhooks/${id}`, { key });
+      await receiver.stop();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/** A minute of the rules is half a second of a drill. */
+export const factor = 120;
+
+const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Returns rules with every duration divided: those of `for`, windows in brackets, and thresholds of metrics that are ages in seconds.
+ * Shares and counts stay as they are.
+ */
+export function scaleRules(rules: string, by = factor): string {
+  const scaled = (amount: string, unit: string) => `${Math.round((Number(amount) * unitMs[unit]!) / by)}ms`;
+  return rules
+    .replaceAll(
+      /(\bfor: )(\d+)([smhd])\b/g,
+      (_, before: string, amount: string, unit: string) => before + scaled(amount, unit),
+    )
+    .replaceAll(/\[(\d+)([smhd])\]/g, (_, amount: string, unit: string) => `[${scaled(amount, unit)}]`)
+    .replaceAll(
+      /((?:queue_lag|failing_longest)[^\n]*\) > )(\d+)\n/g,
+      (_, before: string, seconds: string) => `${before}${Number(seconds) / by}\n`,
+    );
+}
