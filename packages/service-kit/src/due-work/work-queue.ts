@@ -96,7 +96,10 @@ export class WorkQueue<Row extends DueRow, Result> {
       name: `${name}: results`,
       log,
       maxBatch,
-      write: (ended) => this.#write(ended),
+      write: async (ended) => {
+        await this.#write(ended);
+        return [];
+      },
       refused: ([run, outcome], error) => {
         log.error({ err: error, row: this.#keyOf(run.row) }, 'a result cannot be stored');
         if (outcome.kind === 'done' && !outcome.isLast) this.#settleLater(run, this.#failed(run.row, error));

@@ -5,6 +5,9 @@ import type { DueDelivery, EndReason } from './outcome.ts';
 /** A key that signs until `until`, or until it is replaced. */
 export type SigningKey = { key: Buffer; until: Date | null };
 
+/** From here on of one endpoint, no further try of it begins: memory stays bounded while another transaction has its row. */
+const maxUnwritten = 200;
+
 /** An endpoint that this process works on under its lease: what is fetched, what is under way, what is known. */
 export class HeldEndpoint implements QueueKey {
   readonly accountId: string;
@@ -43,7 +46,8 @@ export class HeldEndpoint implements QueueKey {
   }
 
   canStart(): boolean {
-    return this.ready.length > 0 && this.inFlight < this.cap && !this.isLeaving;
+    const unwritten = this.busy.size - this.inFlight;
+    return this.ready.length > 0 && this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;
   }
 
   /** Forgets what is fetched: the endpoint has changed since, and nothing may be sent by what it was. */

@@ -1,4 +1,4 @@
-import { createLogger, type Database } from '@customer-platform/service-kit';
+import { createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { register } from '../../test/webhooks.ts';
@@ -77,4 +77,42 @@ it('an outcome that the database never takes keeps no other from being written',
   expect([...(await triesOf(poison))]).toEqual([]);
   expect(writer.waiting).toBe(0);
   await writer.stop();
+});
+
+it('outcomes of an endpoint that somebody has locked wait in their order and keep no other from being written', async () => {
+  const { writer, written } = writerOf();
+  const locked = await anOutcome();
+  const others = [await anOutcome(), await anOutcome()];
+  const later = { ...locked, httpStatus: 501 };
+  await inTransaction(sql, async (tx) => {
+    await tx`select from endpoints where id = ${locked.endpointId} for update`;
+    for (const outcome of [locked, ...others]) writer.add(outcome, null);
+    await waitFor('the others', () => written.length === 2);
+    writer.add(later, null);
+    expect(await Promise.all(others.map(async (one) => (await triesOf(one)).length))).toEqual([1, 1]);
+    expect([...(await triesOf(locked))]).toEqual([]);
+  });
+  await waitFor('both of the locked one', () => written.length === 4);
+  expect([...(await triesOf(locked))]).toEqual([
+    { number: 1, status: 500 },
+    { number: 2, status: 501 },
+  ]);
+  const [endpoint] = await sql<{ since: Date }[]>`
+    select failing_since as since from endpoints where id = ${locked.endpointId}`;
+  expect(endpoint!.since).toEqual(locked.at);
+  await writer.stop();
+});
+
+it('what waits for a lock when the writer stops is written once it is free', async () => {
+  const { writer, written } = writerOf();
+  const [locked, other] = [await anOutcome(), await anOutcome()];
+  let stopped: Promise<void> | undefined;
+  await inTransaction(sql, async (tx) => {
+    await tx`select from endpoints where id = ${locked.endpointId} for update`;
+    for (const outcome of [locked, other]) writer.add(outcome, null);
+    await waitFor('the other', () => written.length === 1);
+    stopped = writer.stop();
+  });
+  await stopped;
+  expect(written).toEqual([other, locked]);
 });

@@ -7,7 +7,7 @@ const maxBatch = 500;
 /**
  * Writes outcomes of tries, all that have ended since the last statement in one: a commit is shared by many tries, and none counts as
  * written before it is durable. An outcome that the database will never take is logged: its delivery stays due, and is tried again when
- * another process, or this one after a restart, takes its endpoint.
+ * another process, or this one after a restart, takes its endpoint. Outcomes of an endpoint whose row somebody has locked hold up no other's.
  */
 export class OutcomeWriter {
   readonly #sql: Database;
@@ -27,19 +27,20 @@ export class OutcomeWriter {
       maxBatch,
       together: untilRepeated,
       write: (outcomes) => this.#write(outcomes),
+      lockOf: ({ endpointId }) => endpointId,
       refused: ({ deliveryId }, error) =>
         log.error({ err: error, delivery: deliveryId }, 'the outcome of a try cannot be stored'),
     });
   }
 
-  /** Tries that wait to be written. */
+  /** Tries that wait to be written, but for those whose endpoint another transaction has locked. */
   get waiting(): number {
     return this.#writer.waiting;
   }
 
   /** Takes an outcome; `failingSince` is the endpoint's as far as the dispatcher knows. */
   add(outcome: TryOutcome, failingSince: Date | null): void {
-    if (this.#writer.waiting === 0) this.#failingSince.clear();
+    if (this.#writer.waiting + this.#writer.setAside === 0) this.#failingSince.clear();
     const address = addressOf(outcome);
     if (!this.#failingSince.has(address)) this.#failingSince.set(address, failingSince);
     this.#writer.add(outcome);
@@ -50,18 +51,23 @@ export class OutcomeWriter {
     await this.#writer.stop();
   }
 
-  async #write(batch: readonly TryOutcome[]): Promise<void> {
+  /** Writes a batch; returns the outcomes of endpoints that another transaction has locked. */
+  async #write(batch: readonly TryOutcome[]): Promise<readonly TryOutcome[]> {
     const news = newsOf(batch, this.#failingSince);
     const now = this.#clock();
+    const locked = new Set<string>();
+    let written = batch;
     if (news.length === 0) await writeOutcomes(this.#sql, batch, now);
     else {
       await inTransaction(this.#sql, async (tx) => {
-        await writeEndpointNews(tx, news, now);
-        await writeOutcomes(tx, batch, now);
+        for (const id of await writeEndpointNews(tx, news, now)) locked.add(id);
+        written = batch.filter(({ endpointId }) => !locked.has(endpointId));
+        if (written.length > 0) await writeOutcomes(tx, written, now);
       });
     }
-    for (const one of news) this.#failingSince.set(addressOf(one), one.failingSince);
-    this.#written(batch);
+    for (const one of news) if (!locked.has(one.endpointId)) this.#failingSince.set(addressOf(one), one.failingSince);
+    this.#written(written);
+    return batch.filter(({ endpointId }) => locked.has(endpointId));
   }
 }
 

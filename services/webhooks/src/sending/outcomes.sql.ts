@@ -7,25 +7,35 @@ export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; 
 
 /**
  * Writes since when endpoints have only failed, and switches off those that are to be, noting what is to be told of it. What
- * an address responded says nothing of the one that an endpoint has been given since.
+ * an address responded says nothing of the one that an endpoint has been given since. Waits for nobody: nothing is written of endpoints
+ * that another transaction has locked, and their ids are returned.
  */
-export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date) {
-  await tx`
-    with changed as (
+export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
+    with news as (
+      select * from unnest(${accountsOf(news)}::uuid[], ${endpointsOf(news)}::uuid[],
+        ${news.map((one) => one.failingSince?.toISOString() ?? null)}::timestamptz[],
+        ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[])
+        as n (account_id, endpoint_id, failing_since, disable, url)
+    ), locked as materialized (
+      select e.account_id, e.id from endpoints e
+      where (e.account_id, e.id) in (select account_id, endpoint_id from news) for no key update skip locked
+    ), changed as (
       update endpoints e set failing_since = n.failing_since,
         active = e.active and n.disable is null,
         disabled_reason = case when e.active then n.disable else e.disabled_reason end,
         updated_at = case when e.active and n.disable is not null then ${now} else e.updated_at end
-      from unnest(${accountsOf(news)}::uuid[], ${endpointsOf(news)}::uuid[],
-        ${news.map((one) => one.failingSince?.toISOString() ?? null)}::timestamptz[],
-        ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[])
-        as n (account_id, endpoint_id, failing_since, disable, url)
+      from news n join locked on locked.account_id = n.account_id and locked.id = n.endpoint_id
       where e.account_id = n.account_id and e.id = n.endpoint_id and e.url = n.url
       returning old.active as was_active, e.*
+    ), announced as (
+      insert into announcements (account_id, endpoint_id, url, description, events, disabled_reason, created_at, updated_at)
+      select account_id, id, url, description, events, disabled_reason, created_at, updated_at
+      from changed where was_active and not active
     )
-    insert into announcements (account_id, endpoint_id, url, description, events, disabled_reason, created_at, updated_at)
-    select account_id, id, url, description, events, disabled_reason, created_at, updated_at
-    from changed where was_active and not active`;
+    select e.id from endpoints e where (e.account_id, e.id) in (
+      select account_id, endpoint_id from news except select account_id, id from locked)`;
+  return rows.map(({ id }) => id);
 }
 
 /**
