@@ -1,6 +1,6 @@
 import type { AccountContext, EventData, EventDefinition } from '@customer-platform/contracts/core';
 import type { AccountDirectory } from './account-context.ts';
-import { type Database, inTransaction, type Sql } from './database.ts';
+import { type Database, inTransaction, isUnavailable, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from './outbox.ts';
 import { nothingPaused, type Paused } from './queues/pauses.ts';
@@ -45,6 +45,11 @@ export interface Job<Resources> {
    * round follows at once.
    */
   run(call: WorkCall<Resources>, paused: Paused): Promise<boolean>;
+  /**
+   * Called in a transaction of its own after a round that failed and was rolled back, but not where the database or another service was
+   * unavailable: has what failed wait, so that others come before it.
+   */
+  failed?(call: WorkCall<Resources>, error: unknown): Promise<void>;
 }
 
 /** Resources of a process for its consumers and jobs. */
@@ -145,6 +150,9 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
       return await inWorkTransaction({ ...context, log }, (call) => job.run(call, paused));
     } catch (error) {
       if (queue) queues.noteError(queue.queue, error);
+      if (job.failed && !isUnavailable(error)) {
+        await inWorkTransaction({ ...context, log }, (call) => job.failed!(call, error));
+      }
       throw error;
     }
   });

@@ -158,7 +158,8 @@ export const replayDeliveries = operation('replayDeliveries', {
   path: '/v1/webhooks/{endpoint_id}/replay',
   scope: write,
   summary: 'Replay webhook deliveries',
-  description: 'Sends the deliveries of a period again, in the background and with the full retry schedule.',
+  description:
+    'Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays.',
   params: endpointPath,
   body: z.object({
     since: instant,

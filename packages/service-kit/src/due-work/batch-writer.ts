@@ -8,7 +8,7 @@ const slowestRetryMs = 2_000;
 const everyMs = 60_000;
 /** Wait before items whose lock another transaction has are tried again. */
 const lockedRetryMs = 50;
-/** How long `stop` tries to write those. */
+/** Time that `stop` has to write those. */
 const stopMs = 5_000;
 
 export interface BatchWriterOptions<Item> {

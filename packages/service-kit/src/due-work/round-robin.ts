@@ -39,18 +39,25 @@ export class RoundRobin {
   }
 
   /**
-   * Returns a selection of the keys of due rows, none of paused accounts: of these nothing is read, however much they have. Until it was
-   * taken the next is of the same accounts: work that is rolled back and begins again passes nobody over.
+   * Returns a selection of the keys of due rows, none of paused accounts: of these nothing is read, however much they have. Nor is any of
+   * paused endpoints selected. Until it was taken the next is of the same accounts: work that is rolled back and begins again passes nobody
+   * over.
    */
-  async next(sql: Sql, now: Date, paused: readonly string[]): Promise<{ due: Fragment }> {
+  async next(
+    sql: Sql,
+    now: Date,
+    paused: readonly string[],
+    endpoints: readonly string[] = [],
+  ): Promise<{ due: Fragment }> {
+    const table = endpoints.length > 0 ? withoutEndpoints(this.#table, endpoints) : this.#table;
     const isPaused = paused.length > 0;
-    const accounts = this.#isByAccount || isPaused ? await this.#nextAccounts(sql, now) : undefined;
+    const accounts = this.#isByAccount || isPaused ? await this.#nextAccounts(sql, table, now) : undefined;
     const isOfAccounts = isPaused || (accounts !== undefined && accounts.due.length > 0);
     this.#selected = { isPaused, isOfAccounts, lastAccount: accounts ? accounts.last : this.#lastAccount };
     const batch = { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
-    if (!isOfAccounts) return { due: longestDue(sql, this.#table, now, batch) };
+    if (!isOfAccounts) return { due: longestDue(sql, table, now, batch) };
     const others = accounts!.due.filter((account) => !paused.includes(account));
-    return { due: dueOfAccounts(sql, this.#table, now, { ...batch, accounts: others }) };
+    return { due: dueOfAccounts(sql, table, now, { ...batch, accounts: others }) };
   }
 
   /**
@@ -66,9 +73,17 @@ export class RoundRobin {
     return wasByAccount || this.#isByAccount;
   }
 
-  async #nextAccounts(sql: Sql, now: Date): Promise<{ due: string[]; last: string | undefined }> {
+  async #nextAccounts(sql: Sql, table: KeyedRows, now: Date): Promise<{ due: string[]; last: string | undefined }> {
     const after = this.#lastAccount === undefined ? undefined : { account_id: this.#lastAccount };
-    const { due, last } = await nextLanes(sql, this.#table, now, { last: after, most: this.#limit });
+    const { due, last } = await nextLanes(sql, table, now, { last: after, most: this.#limit });
     return { due: due.map(({ account_id }) => account_id), last: last?.account_id };
   }
+}
+
+/** Returns the table without the rows of some endpoints. */
+function withoutEndpoints(table: KeyedRows, endpoints: readonly string[]): KeyedRows {
+  const { where, endpoint } = table;
+  if (endpoint === undefined) return table;
+  const isOther = (sql: Sql) => sql`${sql(endpoint)} <> all(${[...endpoints]}::uuid[])`;
+  return { ...table, where: (sql) => (where ? sql`${where(sql)} and ${isOther(sql)}` : isOther(sql)) };
 }

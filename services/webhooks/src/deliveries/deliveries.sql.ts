@@ -106,13 +106,11 @@ export async function insertDelivery(
   return (await findDelivery(tx, accountId, endpoint.id, row!.id))!;
 }
 
-/**
- * Makes deliveries due now, those that are due already without losing their place, and begins their retry schedule again; a try
- * under way no longer decides about them.
- */
-export async function restartDeliveries(tx: Sql, accountId: string, ids: string[], now: Date) {
-  await tx`
-    update deliveries set status = 'pending', reason = null, run = run + 1, step = 0, is_manual = true,
-      next_try_at = least(next_try_at, ${now}::timestamptz)
-    where account_id = ${accountId} and id = any(${ids}::uuid[])`;
+/** Sets the columns that make a delivery due now and begin its retry schedule again; one that is due already keeps its place. */
+export const restarted = (sql: Sql, now: Date) => sql`
+  status = 'pending', reason = null, run = run + 1, step = 0, is_manual = true, next_try_at = least(next_try_at, ${now}::timestamptz)`;
+
+/** Makes a delivery due now and begins its retry schedule again; a try under way no longer decides about it. */
+export async function restartDelivery(tx: Sql, accountId: string, id: string, now: Date) {
+  await tx`update deliveries set ${restarted(tx, now)} where account_id = ${accountId} and id = ${id}`;
 }

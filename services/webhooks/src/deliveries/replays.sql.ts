@@ -1,4 +1,6 @@
-import type { Paused, Sql } from '@customer-platform/service-kit';
+import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
+import type { QueueKey } from '../sending/dispatch.sql.ts';
+import { restarted } from './deliveries.sql.ts';
 
 export interface ReplayRow {
   account_id: string;
@@ -10,33 +12,65 @@ export interface ReplayRow {
   status: 'running' | 'completed' | 'failed';
   matched: number;
   done: number;
-  cursor_at: Date | null;
+  /** As text: a Date has no microseconds, and a cursor without them would never pass a row that has some. */
+  cursor_at: string | null;
   cursor_id: string | null;
+  /** Number of times in a row that it had to wait. */
+  rests: number;
 }
 
-const columns = (sql: Sql) =>
-  sql`account_id, id, endpoint_id, since, until, includes_delivered, status, matched, done, cursor_at, cursor_id`;
+/** Replays that are running, by the time from which they may go on. */
+export const runningReplays: KeyedRows = {
+  name: 'replays',
+  key: { account_id: 'uuid', id: 'uuid' },
+  due: 'rests_until',
+  where: (sql) => sql`status = 'running'`,
+  endpoint: 'endpoint_id',
+};
+
+const columns = (sql: Sql) => sql`
+  account_id, id, endpoint_id, since, until, includes_delivered, status, matched, done, cursor_at::text as cursor_at, cursor_id, rests`;
 
 type Period = Pick<ReplayRow, 'account_id' | 'endpoint_id' | 'since' | 'until' | 'includes_delivered'>;
 
-/**
- * The deliveries of a period that a replay is about: those that failed or were skipped and those that wait after a failed try,
- * or all where asked for, whatever their state.
- */
-const inPeriod = (sql: Sql, period: Period) => sql`
-  account_id = ${period.account_id} and endpoint_id = ${period.endpoint_id}
-  and created_at >= ${period.since} and created_at < ${period.until}
-  ${period.includes_delivered ? sql`` : sql`and (status in ('failed', 'skipped') or (status = 'pending' and step > 0))`}`;
+/** The states that a replay is about: failed, skipped, and waiting after a failed try; or all where asked for. */
+const statesOf = (sql: Sql, { includes_delivered }: Pick<Period, 'includes_delivered'>): Fragment[] =>
+  includes_delivered
+    ? [sql`true`]
+    : [sql`status = 'failed'`, sql`status = 'skipped'`, sql`status = 'pending' and step > 0`];
 
-/** Begins a replay and counts what it is about. One about nothing is completed at once. */
-export async function insertReplay(tx: Sql, period: Period, now: Date) {
-  const { account_id, endpoint_id, since, until, includes_delivered } = period;
+/** Selects of the deliveries that a replay is about, state by state: each by its index, so that none of what was delivered is read. */
+function ofStates(sql: Sql, period: Period, { select, rest }: { select: Fragment; rest: Fragment }): Fragment {
+  const { account_id, endpoint_id, since, until } = period;
+  const parts = statesOf(sql, period).map(
+    (isInState) => sql`(
+      select ${select} from deliveries where account_id = ${account_id} and endpoint_id = ${endpoint_id} and ${isInState}
+        and created_at >= ${since} and created_at < ${until} ${rest})`,
+  );
+  return parts.reduce((all, part) => sql`${all} union all ${part}`);
+}
+
+/** Counts the deliveries that a replay would be about. */
+export async function countMatched(sql: Sql, period: Period): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select sum(count)::int as count from (${ofStates(sql, period, { select: sql`count(*)`, rest: sql`` })}) as counted`;
+  return row!.count;
+}
+
+/** Keeps other new replays of an endpoint out until the transaction ends, and counts those that run. */
+export async function countRunning(tx: Sql, { accountId, endpointId }: QueueKey): Promise<number> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`replays ${endpointId}`}, 0))`;
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count from replays
+    where account_id = ${accountId} and endpoint_id = ${endpointId} and status = 'running'`;
+  return row!.count;
+}
+
+/** Begins a replay of so many deliveries. One of none is completed at once. */
+export async function insertReplay(tx: Sql, { matched, ...period }: Period & { matched: number }, now: Date) {
+  const status = matched === 0 ? 'completed' : 'running';
   const [row] = await tx<ReplayRow[]>`
-    with matched as (select count(*)::int as count from deliveries where ${inPeriod(tx, period)})
-    insert into replays (account_id, endpoint_id, since, until, includes_delivered, status, matched, rests_until, created_at)
-    select ${account_id}, ${endpoint_id}, ${since}, ${until}, ${includes_delivered},
-      case when count = 0 then 'completed' else 'running' end, count, ${now}, ${now}
-    from matched returning ${columns(tx)}`;
+    insert into replays ${tx({ ...period, status, matched, rests_until: now, created_at: now })} returning ${columns(tx)}`;
   return row!;
 }
 
@@ -48,37 +82,59 @@ export async function findReplay(sql: Sql, accountId: string, endpointId: string
   return row;
 }
 
-/** Takes the running replay that has rested for longest, none of what operators paused; it is this transaction's until it ends. */
-export async function takeReplay(tx: Sql, now: Date, { accounts, endpoints }: Paused) {
+/** Takes the replay that `due` selects and locks, as it is under this lock. */
+export async function takeReplay(tx: Sql, due: Fragment) {
   const [row] = await tx<ReplayRow[]>`
-    select ${columns(tx)} from replays where status = 'running' and rests_until <= ${now} and account_id <> all(${[...accounts]}::uuid[])
-      and endpoint_id <> all(${[...endpoints]}::uuid[])
-    order by rests_until limit 1 for update skip locked`;
+    with due as materialized (${due})
+    select ${columns(tx)} from replays join due using (account_id, id) for update of replays`;
   return row;
 }
 
-/** The next deliveries of a replay, oldest first, at most `limit`; `is_begun` says that its first try is due or under way. */
-export async function nextOfReplay(tx: Sql, replay: ReplayRow, now: Date, limit: number) {
+/** Reads the next deliveries of a replay, oldest first, at most `limit`. */
+export async function nextOfReplay(sql: Sql, replay: ReplayRow, limit: number) {
   const { cursor_at, cursor_id } = replay;
-  return await tx<{ id: string; created_at: Date; is_begun: boolean }[]>`
-    select id, created_at, status = 'pending' and step = 0 and next_try_at <= ${now} as is_begun from deliveries
-    where ${inPeriod(tx, replay)} ${cursor_id === null ? tx`` : tx`and (created_at, id) > (${cursor_at}, ${cursor_id})`}
-    order by created_at, id limit ${limit} for update`;
+  const isNext =
+    cursor_id === null ? sql`` : sql`and (created_at, id) > (${cursor_at}::text::timestamptz, ${cursor_id}::uuid)`;
+  const first = { select: sql`id, created_at`, rest: sql`${isNext} order by created_at, id limit ${limit}` };
+  return await sql<{ id: string; created_at: string }[]>`
+    select id, created_at::text as created_at from (${ofStates(sql, replay, first)}) as next
+    order by next.created_at, id limit ${limit}`;
 }
 
-/** Writes how far a replay is and until when it rests. */
+/**
+ * Makes deliveries of a replay due now and begins their retry schedule again: those that it is still about, now that their queue is
+ * locked. One whose first try is due or under way is on its way: begun again, it could be sent twice.
+ */
+export async function restartOfReplay(tx: Sql, replay: ReplayRow, ids: string[], now: Date) {
+  const states = statesOf(tx, replay).reduce((all, isInState) => tx`${all} or ${isInState}`);
+  await tx`
+    update deliveries set ${restarted(tx, now)}
+    where account_id = ${replay.account_id} and id = any(${ids}::uuid[]) and (${states})
+      and not (status = 'pending' and step = 0 and next_try_at <= ${now})`;
+}
+
+/** Has a replay rest for the `rests`th time in a row; how far it is stays as it is: another process may have gone on with it. */
+export async function restReplay(tx: Sql, replay: ReplayRow, rests: number, until: Date) {
+  await tx`
+    update replays set rests = ${rests}, rests_until = ${until}
+    where account_id = ${replay.account_id} and id = ${replay.id} and status = 'running'`;
+}
+
+/** Writes how far a replay is; it goes on after those that wait. */
 export async function updateReplay(
   tx: Sql,
   replay: ReplayRow,
   progress: Pick<ReplayRow, 'status' | 'done' | 'cursor_at' | 'cursor_id'>,
-  restsUntil: Date,
+  now: Date,
 ) {
+  const { status, done, cursor_at, cursor_id } = progress;
   await tx`
-    update replays set ${tx(progress, 'status', 'done', 'cursor_at', 'cursor_id')}, rests_until = ${restsUntil}
+    update replays set status = ${status}, done = ${done}, cursor_at = ${cursor_at}::text::timestamptz, cursor_id = ${cursor_id},
+      rests = 0, rests_until = ${now}
     where account_id = ${replay.account_id} and id = ${replay.id}`;
 }
 
-/** How many deliveries of an endpoint are due, counted up to `limit`. */
+/** Counts the deliveries of an endpoint that are due, up to `limit`. */
 export async function countDue(tx: Sql, accountId: string, endpointId: string, now: Date, limit: number) {
   const [row] = await tx<{ count: number }[]>`
     select count(*)::int as count from (
@@ -89,7 +145,7 @@ export async function countDue(tx: Sql, accountId: string, endpointId: string, n
   return row!.count;
 }
 
-/** Deletes at most `limit` replays that are older than `oldest`; answers how many. */
+/** Deletes at most `limit` replays that are older than `oldest`; returns how many. */
 export async function deleteOldReplays(tx: Sql, oldest: Date, limit: number): Promise<number> {
   const result = await tx`
     delete from replays where (account_id, id) in (

@@ -117,6 +117,10 @@ describe('replaying', () => {
       const skipped = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'skipped'`;
       return skipped.length === 250;
     });
+    // Within one millisecond: the place of a replay is as exact as the database's instants.
+    await sql`
+      update deliveries set created_at = timestamptz '2026-01-01T00:00:00Z' + (random() * 999)::int * interval '1 microsecond'
+      where endpoint_id = ${endpoint.id}`;
     await account.client.updateEndpoint({ params, body: { active: true } });
     const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
     expect(matched).toBe(250);
@@ -127,6 +131,21 @@ describe('replaying', () => {
       return replay.status === 'completed' && replay.done === 250;
     });
     expect(receiver.received).toHaveLength(250);
+
+    const all = await account.client.replayDeliveries({
+      params,
+      body: { since: '2020-01-01T00:00:00Z', status: 'all' },
+    });
+    await waitFor('the replay of all', async () => {
+      const replay = await account.client.getReplay({ params: { ...params, replay_id: all.id } });
+      return replay.status === 'completed' && replay.done === 250;
+    });
+    await waitFor('every event again', () => receiver.received.length >= 500, 30_000);
+    await waitFor('all to be delivered', async () => {
+      const pending = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'pending'`;
+      return pending.length === 0;
+    });
+    expect(receiver.received).toHaveLength(500);
   }, 90_000);
 
   it('that overlaps another is done when all that it is about is on its way', async () => {
@@ -151,7 +170,7 @@ describe('replaying', () => {
     await account.client.updateEndpoint({ params, body: { active: false } });
     const sql = platform.database('webhooks');
     const now = platform.clock.now();
-    const period = { since: new Date(0), until: now, includes_delivered: true };
+    const period = { since: new Date(0), until: now, includes_delivered: true, matched: 1 };
     const { id } = await insertReplay(sql, { account_id: account.id, endpoint_id: endpoint.id, ...period }, now);
     const replay = { params: { ...params, replay_id: id } };
     await waitFor('the replay to fail', async () => (await account.client.getReplay(replay)).status === 'failed');

@@ -1,49 +1,89 @@
-import type { Job, WorkCall } from '@customer-platform/service-kit';
+import { isUnavailable, type Job, RoundRobin, type Sql, type WorkCall } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
 import { isEndpointOf } from '../sending/queued-deliveries.sql.ts';
-import { restartDeliveries } from './deliveries.sql.ts';
-import { countDue, nextOfReplay, type ReplayRow, takeReplay, updateReplay } from './replays.sql.ts';
+import {
+  countDue,
+  nextOfReplay,
+  type ReplayRow,
+  restartOfReplay,
+  restReplay,
+  runningReplays,
+  takeReplay,
+  updateReplay,
+} from './replays.sql.ts';
 
 const batch = 100;
 /** While so many deliveries of the endpoint are due a replay adds none: it never gets ahead of what the endpoint takes. */
 const maxDue = 200;
-const restMs = 500;
+/** Rest of a replay whose endpoint has so many due, and of one that failed: twice as long each time, up to the longest. */
+const shortestRestMs = 500;
+const longestRestMs = { busy: 8_000, failed: 300_000 };
+/** Rests in a row that are counted: any more are as long as the last. */
+const maxRests = 10;
+
+const replays = new RoundRobin(runningReplays, { limit: 1, locks: true });
+
+/** A replay could not go on; what it had done is rolled back. */
+class ReplayFailed extends Error {
+  readonly replay: ReplayRow;
+
+  constructor(replay: ReplayRow, cause: unknown) {
+    super(`replay ${replay.id}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.replay = replay;
+  }
+}
 
 /**
- * Goes on with one replay a round: makes its next deliveries due, with the place noted in the same transaction. It fails
- * where its endpoint is off or gone.
+ * Goes on with one replay a round, round-robin by account: makes its next deliveries due, with the place noted in the same transaction. It
+ * fails where its endpoint is off or gone.
  */
 export const runReplays: Job<WebhookResources> = {
   name: 'run-replays',
-  queue: {
-    queue: 'replays',
-    rows: { name: 'replays', due: 'rests_until', where: (sql) => sql`status = 'running'`, endpoint: 'endpoint_id' },
-    hasEndpoint: isEndpointOf,
-  },
+  queue: { queue: 'replays', rows: runningReplays, hasEndpoint: isEndpointOf },
   everyMs: 500,
-  async run(call, paused) {
-    const replay = await takeReplay(call.tx, call.now, paused);
-    if (!replay) return false;
-    await goOn(replay, call);
-    return true;
+  async run(call, { accounts, endpoints }) {
+    const replay = await takeReplay(call.tx, (await replays.next(call.tx, call.now, accounts, endpoints)).due);
+    // Before it goes on: where it cannot, others come next all the same.
+    const hasMore = replays.took(replay ? 1 : 0);
+    if (replay) {
+      await goOn(replay, call).catch((error: unknown) => {
+        throw isUnavailable(error) ? error : new ReplayFailed(replay, error);
+      });
+    }
+    return hasMore;
+  },
+  async failed({ tx, now }, error) {
+    if (error instanceof ReplayFailed) await rest(tx, error.replay, now, longestRestMs.failed);
   },
 };
 
+async function rest(tx: Sql, replay: ReplayRow, now: Date, longestMs: number): Promise<void> {
+  const ms = Math.min(shortestRestMs * 2 ** replay.rests, longestMs);
+  const rests = Math.min(replay.rests + 1, maxRests);
+  await restReplay(tx, replay, rests, new Date(now.getTime() + ms));
+}
+
 async function goOn(replay: ReplayRow, { tx, now }: WorkCall<WebhookResources>): Promise<void> {
   const { account_id: accountId, endpoint_id: endpointId } = replay;
-  const endpoint = await findEndpoint(tx, accountId, endpointId, 'lock');
+  const endpoint = await findEndpoint(tx, accountId, endpointId);
   if (!endpoint?.active) return await updateReplay(tx, replay, { ...replay, status: 'failed' }, now);
   if ((await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
-    return await updateReplay(tx, replay, replay, new Date(now.getTime() + restMs));
+    return await rest(tx, replay, now, longestRestMs.busy);
   }
-  await makeDue(tx, [{ accountId, endpointId }], now);
-  const deliveries = await nextOfReplay(tx, replay, now, batch);
+  const deliveries = await nextOfReplay(tx, replay, batch);
   const last = deliveries.at(-1);
-  // One whose first try is due is on its way: begun again, it could be sent twice.
-  const ids = deliveries.filter((delivery) => !delivery.is_begun).map((delivery) => delivery.id);
-  if (ids.length > 0) await restartDeliveries(tx, accountId, ids, now);
+  if (last) {
+    // Only now: outcomes of all accounts wait for whoever has locked a queue.
+    await makeDue(tx, [{ accountId, endpointId }], now);
+    await restartOfReplay(
+      tx,
+      replay,
+      deliveries.map(({ id }) => id),
+      now,
+    );
+  }
   const isOver = deliveries.length < batch;
   const progress = {
     status: isOver ? ('completed' as const) : ('running' as const),

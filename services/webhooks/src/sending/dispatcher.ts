@@ -287,7 +287,6 @@ export class Dispatcher {
       held?.busy.delete(outcome.deliveryId);
       if (held && outcome.status === 'delivered') held.failingSince = null;
       else if (held && !outcome.isAborted) held.failingSince ??= outcome.at;
-      // It may have had as many unwritten as it can have.
       if (held?.canStart()) this.#startable.add(held);
       if (outcome.disable !== null) this.wake();
       // The queue of an endpoint that is gone is removed once nothing of it is under way.
