@@ -60,3 +60,18 @@ it('selects them again where others are paused, too', async () => {
   expect(await take(batches, paused)).toEqual([accounts[1]]);
   expect(await take(batches, paused)).toEqual(accounts.slice(2));
 });
+
+it('selects nothing of paused endpoints, neither by time nor by account', async () => {
+  const accounts = await add({ accounts: 3, each: 1 });
+  // The column `id` stands for the endpoint's.
+  const [paused] = await sql<{ id: string }[]>`select id from errands where account_id = ${accounts[0]!}`;
+  const batches = new RoundRobin({ ...table, endpoint: 'id' }, { limit: 1, locks: true });
+  const found: string[] = [];
+  for (let round = 0; round < 6; round++) {
+    const { due } = await batches.next(sql, now, [], [paused!.id]);
+    const rows = await sql<Row[]>`${due}`;
+    batches.took(rows.length);
+    found.push(...accountsOf(rows));
+  }
+  expect([...new Set(found)].sort()).toEqual(accounts.slice(1));
+});
