@@ -10,6 +10,7 @@ import {
 import type { ChangeFeed } from './changes/change-feed.ts';
 import type { Traces } from './collector/traces.ts';
 import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
+import type { QueueHistory } from './operators/queue-history.ts';
 import type { Services } from './operators/services.ts';
 
 /** Resources of admin operations. */
@@ -18,6 +19,7 @@ export interface AdminResources {
   guard: InvalidKeyGuard;
   bus: Bus;
   services: Services;
+  queueHistory: QueueHistory;
   traces: Traces;
   eventsCommitted(): void;
 }

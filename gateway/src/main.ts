@@ -23,12 +23,14 @@ import { serveDocs } from './docs/docs.ts';
 import { HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { handleMember } from './members/handle-member.ts';
+import { QueueHistory } from './operators/queue-history.ts';
 import { Services } from './operators/services.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { openAdmission } from './proxy/open-admission.ts';
 import { publicHandler } from './proxy/public-handler.ts';
 import { RouteTable } from './proxy/route-table.ts';
 import { openUpstreams } from './proxy/upstreams.ts';
+import { readQueues } from './queues/read-queues.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
 /** Replies to other services. */
@@ -58,7 +60,10 @@ export async function startGateway(
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });
-  const resources = { changes, guard, bus, eventsCommitted, services: new Services(bus), traces };
+  const operated = new Services(bus);
+  const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
+  queueHistory.start(log);
+  const resources = { changes, guard, bus, eventsCommitted, services: operated, queueHistory, traces };
   const serveHealth = healthServer(foundation.health, isReady);
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
     serveHealth,
@@ -88,7 +93,7 @@ export async function startGateway(
       isStopping = true;
       const drainMs = config.DRAIN_SECONDS * 1_000;
       await Promise.all([publicListener.close(drainMs), admin.close(drainMs)]);
-      await Promise.all([changes, ...jobs].map((running) => running.stop()));
+      await Promise.all([changes, queueHistory, ...jobs].map((running) => running.stop()));
       await admission.stop();
       bodies.stop();
       upstreams.close();

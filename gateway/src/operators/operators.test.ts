@@ -68,6 +68,18 @@ describe('queues', () => {
     expect(body.data[0]).toMatchObject({ ready: expect.any(Number), lag_seconds: 0, paused: false, pauses: [] });
   });
 
+  it('have the depth of the last hour from the gateway’s start on, where it is asked for', async () => {
+    const listed = await waitFor('a sample', async () => {
+      const { body } = await admin('GET', '/admin/queues?history=true');
+      const outbox = (body.data as Queue[]).find(({ service, queue }) => service === 'crm' && queue === 'outbox')!;
+      return outbox.history!.length > 0 && outbox.history;
+    });
+    expect(listed[0]).toEqual({ at: expect.any(String), ready: 0, running: 0, waiting: 0, dead: 0 });
+    expect((await queue('crm/outbox?history=true')).history).toEqual(listed);
+    expect(await queue('crm/outbox')).not.toHaveProperty('history');
+    expect((await admin('GET', '/admin/queues')).body.data[0]).not.toHaveProperty('history');
+  });
+
   it('that are unknown are 404 with those that there are; bad parts of them say what is wrong', async () => {
     const nobody = randomUUID();
     const refusals = await Promise.all([

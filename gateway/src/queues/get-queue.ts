@@ -7,7 +7,13 @@ import { toOwners, toQueue } from './queue-shape.ts';
 /** Retrieves a queue with its deepest owners. */
 export const getQueue = implement(adminOperations.getQueue, {
   find: async ({ params }) => serviceNamed(params.service),
-  async handle({ found: service, params: { queue }, query: { by }, resources: { services }, now }) {
+  async handle({
+    found: service,
+    params: { queue },
+    query: { by, history },
+    resources: { services, queueHistory },
+    now,
+  }) {
     const [{ queues }, { owners }, processes] = await Promise.all([
       services.ask(service, 'measureQueues', {}),
       services.ask(service, 'measureOwners', { queue, by }),
@@ -20,6 +26,10 @@ export const getQueue = implement(adminOperations.getQueue, {
         queue,
         queues.map((one) => one.queue),
       );
-    return { ...toQueue(service, measured, processes, now), top: toOwners(measured, owners, processes, by) };
+    return {
+      ...toQueue(service, measured, processes, now),
+      ...(history && { history: queueHistory.of({ service, queue }) }),
+      top: toOwners(measured, owners, processes, by),
+    };
   },
 });

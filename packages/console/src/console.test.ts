@@ -75,6 +75,15 @@ describe('a person on call', () => {
     await openTraceOfDelivery(await open(), { accountName: 'Northwind', operation: 'bookAppointment', host });
   });
 
+  it('sees the last hour of a queue at once', async () => {
+    const page = await open('/queues');
+    const line = page.getByRole('row', { name: /webhooks\/deliveries/ }).getByRole('img');
+    // Deepest half an hour ago, which this page has not seen itself.
+    await expect(line.getAttribute('aria-label')).resolves.toBe('Depth of the last hour: now 4,530, at most 9,044');
+    const asked = standIn.paths.filter((path) => path.startsWith('/admin/queues'));
+    expect(asked.filter((path) => path.includes('history=true')).length).toBeGreaterThan(0);
+  });
+
   it('loads more of a list by its cursor', async () => {
     const page = await open('/accounts');
     const rows = page.getByRole('table', { name: 'Accounts' }).locator('tbody').getByRole('row');

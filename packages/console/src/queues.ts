@@ -14,8 +14,11 @@ export interface DepthHistory {
   depths: number[];
 }
 
-/** The page alone remembers depths, while it is open: at most an hour of polls for each queue. */
+/** Depths by queue: those that the gateway sampled, and those that this page has seen since; at most an hour of each. */
 const histories = new Map<string, DepthHistory>();
+/** Time without polls after which the gateway is asked for its samples again: the page slept, or was just opened. */
+const gapMs = 90_000;
+let lastPollMs = Number.NEGATIVE_INFINITY;
 
 /** Returns what a queue is known by: `webhooks/deliveries`. */
 export function queueName({ service, queue }: { service: string; queue: string }): string {
@@ -27,21 +30,23 @@ export function depthOf({ ready, running, waiting }: { ready: number; running: n
   return ready + running + waiting;
 }
 
-/** Returns the depths of a queue that this page has seen. */
+/** Returns the depths of a queue, oldest first. */
 export function depthHistory(name: string): DepthHistory {
   return histories.get(name) ?? { times: [], depths: [] };
 }
 
+/** Adds a poll to the depths, and the gateway's samples where it has them. */
 function remember(queues: Queue[], now: number): void {
   for (const queue of queues) {
     const name = queueName(queue);
     const { times, depths } = depthHistory(name);
-    const first = times.findIndex((time) => time * 1_000 >= now - historyMs);
-    const from = first === -1 ? times.length : first;
-    histories.set(name, {
-      times: [...times.slice(from), now / 1_000],
-      depths: [...depths.slice(from), depthOf(queue)],
-    });
+    const seen = times.map((time, index) => ({ time, depth: depths[index]! }));
+    const sampled = (queue.history ?? []).map((each) => ({ time: Date.parse(each.at) / 1_000, depth: depthOf(each) }));
+    const points = [...seen, ...sampled, { time: now / 1_000, depth: depthOf(queue) }].filter(
+      ({ time }) => time * 1_000 >= now - historyMs,
+    );
+    if (sampled.length > 0) points.sort((one, other) => one.time - other.time);
+    histories.set(name, { times: points.map(({ time }) => time), depths: points.map(({ depth }) => depth) });
   }
 }
 
@@ -50,8 +55,10 @@ export function useQueues() {
   return useQuery({
     queryKey: ['GET /admin/queues'],
     queryFn: async ({ signal }) => {
-      const list = await call('GET /admin/queues', { signal });
-      remember(list.data, Date.now());
+      const query = Date.now() - lastPollMs > gapMs ? { history: true } : {};
+      const list = await call('GET /admin/queues', { query, signal });
+      lastPollMs = Date.now();
+      remember(list.data, lastPollMs);
       return list;
     },
     refetchInterval: queuePollMs,

@@ -54,6 +54,17 @@ export function queues(): Item<'listQueues'>[] {
   );
 }
 
+/** The last hour of a queue, which was twice as deep half an hour ago. */
+export function history({ ready, running, waiting, dead }: Item<'listQueues'>): Shape<'getQueue'>['history'] {
+  return Array.from({ length: 60 }, (_, index) => ({
+    at: ago((60 - index) * 60),
+    ready: index === 30 ? 2 * ready : ready,
+    running,
+    waiting: index === 30 ? 2 * waiting : waiting,
+    dead,
+  }));
+}
+
 /** Parts of the deliveries' queue. */
 export function shares(by: string): Item<'listQueues'> extends never ? never : Shape<'getQueue'>['top'] {
   const error = 'HTTP 503 from https://hooks.northwind.example/customer-platform';

@@ -5,6 +5,7 @@ import {
   contoso,
   deadEvents,
   endpoints,
+  history,
   id,
   key,
   members,
@@ -89,7 +90,11 @@ function removeDead({ state, params }: Call): Entry | undefined {
 
 /** Handlers by the operation's key; undefined is a 404. */
 export const handlers: Record<string, (call: Call) => unknown> = {
-  listQueues: ({ state }) => ({ data: state.queues, gone: state.gone }),
+  listQueues: ({ state, query }) => {
+    const data =
+      query.history === 'true' ? state.queues.map((queue) => ({ ...queue, history: history(queue) })) : state.queues;
+    return { data, gone: state.gone };
+  },
   getQueue: (call) => {
     const queue = queueOf(call);
     const top = queue?.queue === 'deliveries' ? shares(call.query.by ?? 'account') : [];

@@ -5,7 +5,7 @@ import { depthHistory, useQueues } from '../queues.ts';
 import { count } from './format.ts';
 
 const hourSeconds = 3_600;
-/** Shortest time that a line shows in seconds: a page just opened has little to show. */
+/** Shortest time that a line shows in seconds: a gateway just started has little to show. */
 const leastSeconds = 300;
 /** Distances between times on the axis in seconds. */
 const tickSeconds = [60, 300, 600, 900, 1_800];
@@ -60,8 +60,8 @@ function dataOf(name: string): uPlot.AlignedData {
 }
 
 /**
- * Line of a queue's depth over the last hour, as far as this page has seen it. `depth` is the current one: a new
- * poll draws the line again.
+ * Line of a queue's depth over the last hour, as far as the gateway or this page has seen it. `depth` is the current
+ * one: a new poll draws the line again.
  */
 export function DepthLine({ name, depth, isLarge = false }: { name: string; depth: number; isLarge?: boolean }) {
   const element = useRef<HTMLDivElement>(null);
@@ -86,6 +86,6 @@ export function DepthLine({ name, depth, isLarge = false }: { name: string; dept
   }, [name, dataUpdatedAt]);
   const { depths } = depthHistory(name);
   const most = depths.reduce((one, other) => Math.max(one, other), depth);
-  const label = `Depth while this page was open: now ${count(depth)}, at most ${count(most)}`;
+  const label = `Depth of the last hour: now ${count(depth)}, at most ${count(most)}`;
   return <div ref={element} className={isLarge ? 'line large' : 'line'} role="img" aria-label={label} title={label} />;
 }

@@ -39,6 +39,12 @@ const depth = {
   last_error: z.string().optional(),
 };
 
+/** Depth of a queue at one time of the last hour. */
+export const QueueDepth = z
+  .object({ at: timestamp, ready: z.int(), running: z.int(), waiting: z.int(), dead: z.int() })
+  .meta({ id: 'QueueDepth' });
+export type QueueDepth = z.infer<typeof QueueDepth>;
+
 /** A queue of a service. */
 export const Queue = z
   .object({
@@ -49,6 +55,10 @@ export const Queue = z
     paused: z.boolean().meta({ description: 'Whether the whole queue is paused.' }),
     last_error_at: timestamp.optional(),
     pauses: z.array(QueuePause),
+    history: z.array(QueueDepth).optional().meta({
+      description:
+        'Depth over the last hour, one entry a minute, oldest first, as the gateway that responds has seen it: none from before its start or while the service was gone. Only with `history=true`.',
+    }),
   })
   .meta({ id: 'Queue' });
 export type Queue = z.infer<typeof Queue>;
@@ -76,8 +86,11 @@ export const QueueWithShares = Queue.extend({
 
 /** Both are text: the refusal says which services and queues there are. */
 export const queuePath = z.object({ service: z.string(), queue: z.string() });
+const history = z.boolean().optional().meta({ description: 'Adds `history`, the depth over the last hour.' });
+export const queuesQuery = z.object({ history });
 export const queueQuery = z.object({
   by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'What `top` groups by.' }),
+  history,
 });
 export const PauseInput = z.object({ ...queuePart, reason });
 export const QueuePart = z.object(queuePart);

@@ -1,0 +1,70 @@
+import type { Queue, QueueDepth } from '@customer-platform/contracts/accounts';
+import { formatInstant, type Logger, WakeLoop } from '@customer-platform/service-kit';
+
+/** Sampling interval. */
+const everyMs = 60_000;
+const slowestRetryMs = 60_000;
+/** Time for which samples are kept. */
+const keptMs = 3_600_000;
+/** Samples of a queue in that time, whatever the clock does meanwhile. */
+const maxSamples = keptMs / everyMs + 1;
+
+interface Sample extends Pick<QueueDepth, 'ready' | 'running' | 'waiting' | 'dead'> {
+  atMs: number;
+}
+
+type Named = Pick<Queue, 'service' | 'queue'>;
+
+/**
+ * The depth of every queue over the last hour, once a minute, in this gateway's memory: each gateway has its own, which begins with its
+ * start. A queue whose service was gone has no sample of that minute.
+ */
+export class QueueHistory {
+  readonly #read: (now: Date) => Promise<{ data: Queue[] }>;
+  readonly #clock: () => Date;
+  readonly #samples = new Map<string, Sample[]>();
+  #loop: WakeLoop | undefined;
+
+  constructor(read: (now: Date) => Promise<{ data: Queue[] }>, clock: () => Date) {
+    this.#read = read;
+    this.#clock = clock;
+  }
+
+  /** Samples every minute from now on. */
+  start(log: Logger): void {
+    this.#loop = new WakeLoop('queue-history', { everyMs, slowestRetryMs, log }, () => this.sample());
+  }
+
+  /** Takes one sample of every queue, and drops those that are older than an hour. */
+  async sample(): Promise<false> {
+    const now = this.#clock();
+    const { data } = await this.#read(now);
+    for (const { service, queue, ready, running, waiting, dead } of data) {
+      const name = nameOf({ service, queue });
+      const samples = this.#samples.get(name) ?? [];
+      this.#samples.set(name, samples);
+      samples.push({ atMs: now.getTime(), ready, running, waiting, dead });
+    }
+    for (const [name, samples] of this.#samples) {
+      const since = now.getTime() - keptMs;
+      const kept = samples.filter(({ atMs }) => atMs >= since).slice(-maxSamples);
+      if (kept.length > 0) this.#samples.set(name, kept);
+      else this.#samples.delete(name);
+    }
+    return false;
+  }
+
+  /** Returns the depths of a queue, oldest first. */
+  of(queue: Named): QueueDepth[] {
+    const samples = this.#samples.get(nameOf(queue)) ?? [];
+    return samples.map(({ atMs, ...depth }) => ({ at: formatInstant(new Date(atMs), 'UTC'), ...depth }));
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop?.stop();
+  }
+}
+
+function nameOf({ service, queue }: Named): string {
+  return `${service}/${queue}`;
+}
