@@ -4,6 +4,7 @@ import type {
   LiveProcess,
   OperatedEndpoint,
   Queue,
+  QueueDepth,
   QueuePause,
   QueueShare,
   TraceSummary,
@@ -24,11 +25,17 @@ export function queueColumns(): Column<Queue>[] {
     { title: 'ready', of: ({ ready }) => String(ready), isNumber: true },
     { title: 'run', of: ({ running }) => String(running), isNumber: true, rank: 2 },
     { title: 'wait', of: ({ waiting }) => String(waiting), isNumber: true, rank: 1 },
+    { title: 'failed', of: failedOf, isNumber: true, rank: 3 },
     { title: 'dead', of: ({ dead }) => String(dead), isNumber: true },
     { title: 'lag', of: lagOf, isNumber: true },
     { title: 'paused', of: pausedOf },
-    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 10, rank: 3 },
+    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 10, rank: 4 },
   ];
+}
+
+/** Returns how many entries wait after a failure; `-` where they are not counted. */
+function failedOf({ failed_waiting }: Queue | QueueShare): string {
+  return failed_waiting === undefined ? '-' : String(failed_waiting);
 }
 
 /** Returns the lag of a queue as a duration; `-` for none. */
@@ -56,14 +63,26 @@ export function partColumns(parts: QueueShare[], now: Now): Column<QueueShare>[]
   const isByEndpoint = parts.some(({ endpoint }) => endpoint !== undefined);
   return [
     { title: 'endpoint', of: ({ endpoint }) => endpoint ?? '-' },
-    { title: 'account', of: ({ account }) => account, rank: isByEndpoint ? 4 : 0 },
+    { title: 'account', of: ({ account }) => account, rank: isByEndpoint ? 5 : 0 },
+    { title: 'ready', of: ({ ready }) => String(ready), isNumber: true },
+    { title: 'run', of: ({ running }) => String(running), isNumber: true },
+    { title: 'wait', of: ({ waiting }) => String(waiting), isNumber: true },
+    { title: 'failed', of: failedOf, isNumber: true, rank: 3 },
+    { title: 'dead', of: ({ dead }) => String(dead), isNumber: true },
+    { title: 'oldest', of: ({ oldest_due_at }) => age(oldest_due_at, now), isNumber: true, rank: 4 },
+    { title: 'failing', of: ({ failing_since }) => age(failing_since, now), isNumber: true, rank: 2 },
+    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 8, rank: 1 },
+  ];
+}
+
+/** Columns of a queue's depth over the last hour. */
+export function depthColumns(): Column<QueueDepth>[] {
+  return [
+    { title: 'at', of: ({ at }) => minute(at) },
     { title: 'ready', of: ({ ready }) => String(ready), isNumber: true },
     { title: 'run', of: ({ running }) => String(running), isNumber: true },
     { title: 'wait', of: ({ waiting }) => String(waiting), isNumber: true },
     { title: 'dead', of: ({ dead }) => String(dead), isNumber: true },
-    { title: 'oldest', of: ({ oldest_due_at }) => age(oldest_due_at, now), isNumber: true, rank: 3 },
-    { title: 'failing', of: ({ failing_since }) => age(failing_since, now), isNumber: true, rank: 2 },
-    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 8, rank: 1 },
   ];
 }
 

@@ -165,6 +165,25 @@ describe('commands that show something', () => {
     ]);
   });
 
+  it('shows how many entries wait after a failure, and the last hour where it is asked for', async () => {
+    const depth = { ready: 3, running: 1, waiting: 40, dead: 0 };
+    const whole = queue({ ...depth, failed_waiting: 38 });
+    plane.give('getQueue', {
+      ...whole,
+      history: [{ at: '2026-11-20T11:58:00.000Z', ...depth }],
+      top: [{ account: idOf(1), ...depth, failed_waiting: 38 }],
+    });
+    const shown = await lines('queues', 'show', 'webhooks', 'deliveries', '--history', 'true');
+    expect(shown).toContain('failed_waiting  38');
+    expect(shown.slice(shown.indexOf('') + 1)).toEqual([
+      'account                               ready  run  wait  failed  dead',
+      `${idOf(1)}      3    1    40      38     0`,
+      '',
+      'at                ready  run  wait  dead',
+      '2026-11-20 11:58      3    1    40     0',
+    ]);
+  });
+
   it('lists dead events with whole ids and short reasons', async () => {
     plane.give('listDeadEvents', {
       data: [

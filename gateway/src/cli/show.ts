@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import {
   auditColumns,
   deadColumns,
+  depthColumns,
   endpointColumns,
   partColumns,
   pauseText,
@@ -31,11 +32,12 @@ const views = new Map([
     ...list(data, queueColumns(), screen),
     ...goneLines(gone),
   ]),
-  viewOf(adminOperations.getQueue, ({ top, pauses, ...queue }, screen) => [
+  viewOf(adminOperations.getQueue, ({ top, pauses, history, ...queue }, screen) => [
     ...fields(queue),
     ...pauses.map((pause) => `pause: ${printable(pauseText(pause, screen.now))}`),
     '',
     ...list(top, partColumns(top, screen.now), screen),
+    ...(history ? ['', ...list(history, depthColumns(), screen)] : []),
   ]),
   pageView(adminOperations.listDeadEvents, ({ now }) => deadColumns(now)),
   viewOf(adminOperations.getDeadEvent, deadLines),

@@ -10,9 +10,14 @@ const timeoutMs = 5_000;
 /** Lists the endpoints of all accounts, those that have been failing longest first. */
 export const listEndpoints = implement(adminOperations.listEndpoints, {
   async handle({ account, query, resources: { bus } }) {
-    const { failing } = query;
+    const { failing, account: owner, endpoint } = query;
+    const filter = {
+      ...(failing !== undefined && { failing }),
+      ...(owner && { account: owner }),
+      ...(endpoint && { endpoint }),
+    };
     const read = async (after: string | undefined, limit: number) => {
-      const input = { limit, ...(failing !== undefined && { failing }), ...(after && { after }) };
+      const input = { limit, ...filter, ...(after && { after }) };
       return (await bus.ask(listAllEndpoints, account.id, input, timeoutMs))?.endpoints;
     };
     return await readPage(query, {

@@ -170,10 +170,27 @@ describe('queues', () => {
       if (tries === 1) platform.clock.advance(6_000);
     }
     const owner = (await queue('webhooks/deliveries?by=endpoint')).top.find((one) => one.endpoint === endpoint);
-    expect(owner).toMatchObject({ ready: 0, waiting: 1, last_error: 'HTTP 500', failing_since: expect.any(String) });
-    expect((await queue('webhooks/deliveries')).last_error).toContain('500');
+    expect(owner).toMatchObject({
+      ready: 0,
+      waiting: 1,
+      failed_waiting: 1,
+      last_error: 'HTTP 500',
+      failing_since: expect.any(String),
+    });
+    const { last_error, failed_waiting } = await queue('webhooks/deliveries');
+    expect([last_error, failed_waiting]).toEqual([expect.stringContaining('500'), 1]);
     const { body: failing } = await admin('GET', '/admin/endpoints?failing=true');
     expect(failing.data).toContainEqual(expect.objectContaining({ id: endpoint, pending: 1, last_error: 'HTTP 500' }));
+    const listed = async (filter: string) =>
+      (await admin('GET', `/admin/endpoints?${filter}`)).body.data.map(({ id }: { id: string }) => id);
+    const other = await platform.account();
+    const { id: otherEndpoint } = await other.client.createEndpoint({
+      body: { url: receiver.url, events: ['deal.won'] },
+    });
+    expect(await listed(`account=${account.id}`)).toEqual([endpoint]);
+    expect(await listed(`account=${account.id}&failing=false`)).toEqual([]);
+    expect(await listed(`endpoint=${otherEndpoint}`)).toEqual([otherEndpoint]);
+    expect(await listed(`account=${account.id}&endpoint=${otherEndpoint}`)).toEqual([]);
     receiver.respond = (_, response) => response.writeHead(204).end();
     const retried = await change('webhooks/deliveries', 'retry', { endpoint });
     expect([retried.status, retried.body]).toEqual([202, { matched: 1 }]);

@@ -32,6 +32,10 @@ const depth = {
   ready: z.int().meta({ description: 'Entries that are due, paused ones included.' }),
   running: z.int(),
   waiting: z.int().meta({ description: 'Entries that are due later.' }),
+  failed_waiting: z.int().optional().meta({
+    description:
+      'Those of `waiting` that wait after a failure, which a retry makes due. Absent for queues where counting them would take too long.',
+  }),
   dead: z.int().meta({ description: 'Events that were given up; see /admin/dead.' }),
   oldest_due_at: timestamp.optional().meta({
     description: 'Earliest due time of what is ready, running or waiting; may lie ahead. Absent if there is nothing.',
@@ -152,6 +156,8 @@ export type OperatedEndpoint = z.infer<typeof OperatedEndpoint>;
 
 export const endpointsQuery = z.object({
   failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
+  account: uuid.optional().meta({ description: 'Only endpoints of this account.' }),
+  endpoint: uuid.optional().meta({ description: 'Only the endpoint with this id.' }),
   ...pageQuery,
 });
 

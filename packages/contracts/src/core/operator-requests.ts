@@ -17,6 +17,8 @@ export const MeasuredQueue = z.object({
   /** Rows that are due later; those included that run, where `hasLeases`. */
   later: z.number(),
   hasLeases: z.boolean(),
+  /** Rows among `later` that wait after a failure; absent where counting them would take too long. */
+  failedLater: z.number().optional(),
   dead: z.number(),
   /** Due time of the oldest; may lie ahead. */
   oldestAt: time.nullable(),
@@ -32,6 +34,7 @@ export const OwnerDepth = z.object({
   endpoint: id.nullable(),
   ready: z.number(),
   later: z.number(),
+  failedLater: z.number().optional(),
   dead: z.number(),
   oldestAt: time.nullable(),
   lastError: z.string().nullable(),

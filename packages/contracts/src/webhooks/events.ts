@@ -49,6 +49,12 @@ export type AnyEndpoint = z.infer<typeof anyEndpoint>;
 export const listAllEndpoints = internalRequest(
   'listAllEndpoints',
   'webhooks',
-  z.object({ failing: z.boolean().optional(), after: z.guid().optional(), limit: z.int() }),
+  z.object({
+    failing: z.boolean().optional(),
+    account: z.guid().optional(),
+    endpoint: z.guid().optional(),
+    after: z.guid().optional(),
+    limit: z.int(),
+  }),
   z.object({ endpoints: z.array(anyEndpoint) }).nullable(),
 );

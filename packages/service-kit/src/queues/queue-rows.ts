@@ -15,6 +15,8 @@ export interface QueueRows {
   error?: string;
   /** Condition of a row that waits after a failure and that no process has. */
   failed?(sql: Sql): Fragment;
+  /** They are counted with the others: the index that these are counted by has the columns of `failed`. */
+  countsFailed?: true;
 }
 
 /** Returns the condition of a queue's rows beside being due. */

@@ -9,18 +9,26 @@ export interface Depth {
   ready: number;
   /** Due later; those included that run under a lease. */
   later?: number;
+  /** Those of `later` that wait after a failure; null where they are not counted. */
+  failedLater?: number | null;
   dead?: number;
   oldest: Date | null;
 }
 
 const maxOwners = 100;
 
+/** Column that counts the rows that wait after a failure, where an index has them. */
+const failedLater = (sql: Sql, { due, failed, countsFailed }: QueueRows, now: Date) =>
+  countsFailed && failed
+    ? sql`count(*) filter (where ${sql(due)} > ${now} and ${failed(sql)})::float8`
+    : sql`null::float8`;
+
 /** Counts the rows of a queue. */
 export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise<Depth> {
   const due = sql(rows.due);
   const [depth] = await sql<Depth[]>`
     select count(*) filter (where ${due} <= ${now})::float8 as ready, count(*) filter (where ${due} > ${now})::float8 as later,
-      min(${due}) as oldest
+      ${failedLater(sql, rows, now)} as "failedLater", min(${due}) as oldest
     from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}`;
   return depth!;
 }
@@ -29,6 +37,7 @@ export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise
 const failedDepth = (sql: Sql, now: Date) => sql`
   count(*) filter (where dead_at is null and (due_at <= ${now} or due_at = 'infinity'))::float8 as ready,
   count(*) filter (where due_at > ${now} and due_at <> 'infinity')::float8 as later,
+  count(*) filter (where due_at > ${now} and due_at <> 'infinity' and dead_at is null and last_error is not null)::float8 as "failedLater",
   count(*) filter (where dead_at is not null)::float8 as dead,
   min(case when due_at = 'infinity' then first_at else due_at end) as oldest`;
 
@@ -39,7 +48,7 @@ export async function measureFailedEvents(sql: Sql, now: Date): Promise<Map<stri
   return new Map(rows.map((row) => [row.queue, row]));
 }
 
-type OwnerRow = Omit<OwnerDepth, 'oldestAt' | 'failingSince'> & { oldest: Date | null };
+type OwnerRow = Omit<OwnerDepth, 'oldestAt' | 'failingSince' | 'failedLater'> & Pick<Depth, 'oldest' | 'failedLater'>;
 
 /** Counts the rows of a queue by account or endpoint, deepest first, 100 at most. */
 export async function selectOwners(
@@ -52,7 +61,7 @@ export async function selectOwners(
   const error = rows.error ? sql`max(${sql(rows.error)})` : sql`null::text`;
   const owners = await sql<OwnerRow[]>`
     select account_id as account, ${endpoint} as endpoint, count(*) filter (where ${due} <= ${now})::float8 as ready,
-      count(*) filter (where ${due} > ${now})::float8 as later, 0 as dead, min(${due}) as oldest, ${error} as "lastError"
+      count(*) filter (where ${due} > ${now})::float8 as later, ${failedLater(sql, rows, now)} as "failedLater", 0 as dead, min(${due}) as oldest, ${error} as "lastError"
     from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}
     group by 1, 2 order by count(*) desc, account_id, 2 limit ${maxOwners}`;
   return owners.map(toOwner);
@@ -67,8 +76,9 @@ export async function selectOwnersOfFailedEvents(sql: Sql, queue: string, now: D
   return owners.map(toOwner);
 }
 
-function toOwner({ oldest, ...owner }: OwnerRow): OwnerDepth {
-  return { ...owner, oldestAt: oldest?.toISOString() ?? null, failingSince: null };
+function toOwner({ oldest, failedLater: failed, ...owner }: OwnerRow): OwnerDepth {
+  const counted = typeof failed === 'number' && { failedLater: failed };
+  return { ...owner, ...counted, oldestAt: oldest?.toISOString() ?? null, failingSince: null };
 }
 
 const isOfPart = (sql: Sql, { account, endpoint }: QueuePart, endpointColumn?: string): Fragment =>

@@ -175,12 +175,13 @@ export class Queues {
         if (hasFailedEvents) parts.push(failed.get(queue));
         const known = parts.filter((part) => part !== undefined);
         const oldest = known.flatMap(({ oldest }) => oldest ?? []).sort((a, b) => a.getTime() - b.getTime())[0];
-        const sum = (field: 'ready' | 'later' | 'dead') =>
+        const sum = (field: 'ready' | 'later' | 'failedLater' | 'dead') =>
           known.reduce((total, part: Depth) => total + (part[field] ?? 0), 0);
         return {
           queue,
           ready: sum('ready'),
           later: sum('later'),
+          ...((rows ? rows.countsFailed : hasFailedEvents) && { failedLater: sum('failedLater') }),
           dead: sum('dead'),
           hasLeases,
           oldestAt: oldest?.toISOString() ?? null,
@@ -256,6 +257,8 @@ function added(one: OwnerDepth, other: OwnerDepth): OwnerDepth {
     ...one,
     ready: one.ready + other.ready,
     later: one.later + other.later,
+    ...(one.failedLater !== undefined &&
+      other.failedLater !== undefined && { failedLater: one.failedLater + other.failedLater }),
     dead: one.dead + other.dead,
     oldestAt: [one.oldestAt, other.oldestAt].filter((at) => at !== null).sort()[0] ?? null,
     lastError: one.lastError ?? other.lastError,

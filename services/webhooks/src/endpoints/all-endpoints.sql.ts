@@ -1,5 +1,6 @@
-import type { AnyEndpoint } from '@customer-platform/contracts/webhooks';
+import type { AnyEndpoint, listAllEndpoints } from '@customer-platform/contracts/webhooks';
 import type { Sql } from '@customer-platform/service-kit';
+import type { z } from 'zod';
 import { lastError } from '../sending/queued-deliveries.sql.ts';
 
 type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
@@ -12,7 +13,7 @@ type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
  */
 export async function selectAllEndpoints(
   sql: Sql,
-  { failing, after, limit }: { failing: boolean | undefined; after: string | undefined; limit: number },
+  { failing, account, endpoint, after, limit }: z.output<typeof listAllEndpoints.input>,
 ): Promise<AnyEndpoint[] | null> {
   const [last] = after === undefined ? [] : await selectPosition(sql, after);
   if (after !== undefined && !last) return null;
@@ -27,6 +28,7 @@ export async function selectAllEndpoints(
         select from queue_pauses where queue = 'deliveries' and endpoint_id = e.id) as paused
     from (
       select * from endpoints where true ${failing === undefined ? sql`` : isFailing[`${failing}`]} ${isAfter ?? sql``}
+        ${account ? sql`and account_id = ${account}` : sql``} ${endpoint ? sql`and id = ${endpoint}` : sql``}
       order by coalesce(failing_since, 'infinity'), id limit ${limit}
     ) as e left join lateral (${lastError(sql)}) as last on true
     order by coalesce(e.failing_since, 'infinity'), e.id`;

@@ -10,6 +10,7 @@ export const deliveries: ReportedQueue = {
     where: (sql) => sql`status = 'pending'`,
     endpoint: 'endpoint_id',
     failed: (sql) => sql`step > 0`,
+    countsFailed: true,
   },
   hasEndpoint: isEndpointOf,
   describe: describeEndpoints,
