@@ -35,6 +35,7 @@ function toEndpoint({
   failing_since,
   last_error,
   last_error_at,
+  last_error_trace_id,
   ...endpoint
 }: AnyEndpoint): OperatedEndpoint {
   return {
@@ -43,5 +44,6 @@ function toEndpoint({
     ...(failing_since && { failing_since: toTimestamp(failing_since) }),
     ...(last_error && { last_error }),
     ...(last_error_at && { last_error_at: toTimestamp(last_error_at) }),
+    ...(last_error_trace_id && { last_error_trace_id }),
   };
 }

@@ -71,6 +71,7 @@ export function toOwners(
       dead: owner.dead,
       ...(owner.oldestAt && { oldest_due_at: toTimestamp(owner.oldestAt) }),
       ...(owner.lastError && { last_error: owner.lastError }),
+      ...(owner.lastErrorTraceId && { last_error_trace_id: owner.lastErrorTraceId }),
       ...(owner.failingSince && { failing_since: toTimestamp(owner.failingSince) }),
     };
   });

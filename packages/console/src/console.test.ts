@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBrowser, type TestBrowser } from '../test/browser.ts';
+import { id } from '../test/fixtures.ts';
 import {
   makeAndRevokeKey,
   openTraceOfDelivery,
+  openTraceOfFailure,
   pauseAndResumeDeliveries,
   requeueDeadEvent,
   signIn,
@@ -82,6 +84,32 @@ describe('a person on call', () => {
     await expect(line.getAttribute('aria-label')).resolves.toBe('Depth of the last hour: now 4,530, at most 9,044');
     const asked = standIn.paths.filter((path) => path.startsWith('/admin/queues'));
     expect(asked.filter((path) => path.includes('history=true')).length).toBeGreaterThan(0);
+  });
+
+  it('opens the trace of a failed try from its endpoint', async () => {
+    await openTraceOfFailure(await open(), { operation: 'bookAppointment' });
+  });
+
+  it('finds the endpoints of an account from a number of its deliveries', async () => {
+    const page = await open('/queues/webhooks/deliveries');
+    await page
+      .getByRole('row', { name: /^Contoso/ })
+      .getByRole('link', { name: '14' })
+      .click();
+    const rows = page.getByRole('table', { name: 'Webhook endpoints' }).locator('tbody').getByRole('row');
+    await rows.first().waitFor();
+    await expect(rows.allInnerTexts()).resolves.toEqual([
+      expect.stringContaining('contoso.example/hooks'),
+      expect.stringContaining('old.contoso.example'),
+    ]);
+  });
+
+  it('is led to traces that are elsewhere', async () => {
+    const url = `https://traces.example/${id(9)}`;
+    standIn.state.elsewhere = `The trace is at ${url}`;
+    const page = await open(`/traces/${'0'.repeat(32)}`);
+    await expect(page.getByRole('link', { name: url }).getAttribute('href')).resolves.toBe(url);
+    delete standIn.state.elsewhere;
   });
 
   it('loads more of a list by its cursor', async () => {

@@ -61,6 +61,31 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   });
 });
 
+/** Numbers that are measurements or settings: they count nothing that could be shown. */
+const measured = [
+  'Up',
+  'Loop lag',
+  'Memory',
+  'Connections',
+  'Duration',
+  'Rate',
+  'starts at',
+  'took',
+  'http.response.status_code',
+];
+/** Counts that nothing but the count is kept of. */
+const countedOnly = ['Invalid keys'];
+
+it.each(pages)('every number of %s leads to what it counts', async (path, shows) => {
+  const page = await browser.open(standIn.url, { path, token: standIn.token });
+  await page.locator(shows).first().waitFor();
+  const plain = await page.evaluate<{ name: string; text: string }[]>(`
+    [...document.querySelectorAll('td.number, .facts dd')]
+      .filter((each) => /^[\\d,.]+/.test(each.textContent) && !each.querySelector('a, button, time, code, .none'))
+      .map((each) => ({ name: each.dataset.label ?? each.previousElementSibling.textContent, text: each.textContent }))`);
+  expect(plain.filter(({ name }) => ![...measured, ...countedOnly].includes(name))).toEqual([]);
+});
+
 describe.each([390, 800, 1024])('at %d px', (width) => {
   it.each(pages)('%s is not wider than the window', async (path, shows) => {
     const page = await browser.open(standIn.url, { path, width, token: standIn.token });

@@ -17,6 +17,7 @@ export interface TargetDepth {
   ready: number;
   running: number;
   waiting: number;
+  failed_waiting?: number | undefined;
 }
 
 function inputOf({ service, queue, account, endpoint }: QueueTarget) {
@@ -57,12 +58,14 @@ export function resumeAction(target: QueueTarget, pause: QueuePause, depth: Targ
 }
 
 /** Makes what waits after a failure due now. */
-export function retryAction(target: QueueTarget, { waiting }: TargetDepth): Action {
+export function retryAction(target: QueueTarget, { waiting, failed_waiting: failed }: TargetDepth): Action {
   const { params, part } = inputOf(target);
+  const ofWaiting = countOf(waiting, 'waiting entry', 'waiting entries');
+  const those = failed === undefined ? 'those' : failed === 1 ? 'the one' : `the ${count(failed)}`;
   return {
     title: `Retry ${target.of}`,
     confirm: 'Retry now',
-    touches: `Of ${countOf(waiting, 'waiting entry', 'waiting entries')}, those that wait after a failure become due now and run at the usual pace. Entries that wait for their time stay as they are.`,
+    touches: `Of ${ofWaiting}, ${those} that ${failed === 1 ? 'waits' : 'wait'} after a failure become${failed === 1 ? 's' : ''} due now, at the usual pace. Entries that wait for their time stay as they are.`,
     run: async () => {
       const { matched } = await call('POST /admin/queues/{service}/{queue}/retry', { params, body: part });
       return `${countOf(matched, 'entry is', 'entries are')} due now.`;

@@ -20,6 +20,9 @@ const histories = new Map<string, DepthHistory>();
 const gapMs = 90_000;
 let lastPollMs = Number.NEGATIVE_INFINITY;
 
+/** The queue of webhooks' deliveries, the one that has endpoints. */
+export const deliveries = { service: 'webhooks', queue: 'deliveries' };
+
 /** Returns what a queue is known by: `webhooks/deliveries`. */
 export function queueName({ service, queue }: { service: string; queue: string }): string {
   return `${service}/${queue}`;

@@ -15,6 +15,7 @@ import { startBrowser, type TestBrowser } from '../test/browser.ts';
 import {
   makeAndRevokeKey,
   openTraceOfDelivery,
+  openTraceOfFailure,
   pauseAndResumeDeliveries,
   requeueDeadEvent,
   signIn,
@@ -88,6 +89,10 @@ it('opens a trace from a delivery', async () => {
     return data[0]?.status === 'error';
   });
   await openTraceOfDelivery(page, { accountName: 'Northwind', operation: 'createContact', host: '127.0.0.1' });
+});
+
+it('opens the trace of a failed try from its endpoint', async () => {
+  await openTraceOfFailure(page, { operation: 'createContact' });
 });
 
 it('makes a key and revokes it', async () => {

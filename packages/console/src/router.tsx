@@ -50,7 +50,7 @@ const deadEventRoute = createRoute({
 const endpointsRoute = createRoute({
   getParentRoute: () => root,
   path: '/endpoints',
-  validateSearch: texts('failing'),
+  validateSearch: texts('failing', 'account', 'endpoint'),
   component: () => <EndpointsPage filters={endpointsRoute.useSearch()} />,
 });
 const accountRoute = createRoute({

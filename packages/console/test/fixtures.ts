@@ -1,5 +1,6 @@
 import type { adminOperations } from '@customer-platform/contracts/accounts';
 import type { z } from 'zod';
+import { traceId } from './trace-fixture.ts';
 
 type Operations = typeof adminOperations;
 type Responding = {
@@ -39,6 +40,7 @@ export function queues(): Item<'listQueues'>[] {
       ready: 1_204,
       running: 16,
       waiting: 3_310,
+      failed_waiting: 3_308,
       lag_seconds: 252,
       oldest_due_at: ago(252),
       last_error: 'HTTP 503 from https://hooks.northwind.example/customer-platform',
@@ -75,15 +77,26 @@ export function shares(by: string): Item<'listQueues'> extends never ? never : S
       ready: 1_190,
       running: 8,
       waiting: 3_310,
+      failed_waiting: 3_308,
       dead: 0,
       oldest_due_at: ago(252),
       last_error: error,
       failing_since: ago(9_000),
+      last_error_trace_id: traceId,
     },
-    { account: contoso, endpoint: id(32), ready: 14, running: 8, waiting: 0, dead: 0, oldest_due_at: ago(1) },
+    {
+      account: contoso,
+      endpoint: id(32),
+      ready: 14,
+      running: 8,
+      waiting: 0,
+      failed_waiting: 0,
+      dead: 0,
+      oldest_due_at: ago(1),
+    },
   ];
   if (by === 'endpoint') return parts;
-  return parts.map(({ endpoint: _endpoint, failing_since: _since, ...part }) => part);
+  return parts.map(({ endpoint: _endpoint, failing_since: _since, last_error_trace_id: _trace, ...part }) => part);
 }
 
 const event = {
@@ -127,6 +140,7 @@ export function endpoints(): Item<'listEndpoints'>[] {
       pending: 4_508,
       last_error: 'HTTP 503',
       last_error_at: ago(3),
+      last_error_trace_id: traceId,
     },
     {
       id: id(32),

@@ -122,3 +122,17 @@ export async function openTraceOfDelivery(page: Page, { accountName, operation, 
     .click();
   await page.getByText(host, { exact: true }).waitFor();
 }
+
+/** Follows the last failed try of a webhook from its endpoint to its trace. */
+export async function openTraceOfFailure(page: Page, { operation }: { operation: string }): Promise<void> {
+  await page.getByRole('link', { name: /^Attention/ }).click();
+  await page
+    .getByRole('row', { name: /^Failing/ })
+    .locator('a[href*="endpoint="]')
+    .click();
+  const endpoints = page.getByRole('table', { name: 'Webhook endpoints' });
+  await endpoints.getByRole('link', { name: 'trace', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: `Trace of ${operation}` }).waitFor();
+  await page.getByRole('term').filter({ hasText: 'Errors' }).locator('..').getByRole('button').click();
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('error');
+}

@@ -28,6 +28,8 @@ export interface State {
   addresses: ReturnType<typeof addresses>;
   accounts: ReturnType<typeof account>[];
   gone: ('messaging' | 'crm')[];
+  /** Refusal that says where traces are instead. */
+  elsewhere?: string;
 }
 
 /** Returns data as a stand-in begins with it. */
@@ -125,7 +127,10 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   listEndpoints: ({ state, query }) =>
     pageOf(
       state.endpoints.filter(
-        (each) => query.failing === undefined || (each.failing_since !== undefined) === (query.failing === 'true'),
+        (each) =>
+          (query.failing === undefined || (each.failing_since !== undefined) === (query.failing === 'true')) &&
+          (!query.account || each.account === query.account) &&
+          (!query.endpoint || each.id === query.endpoint),
       ),
     ),
   listServices: ({ state }) => ({ data: processes(), gone: state.gone }),
@@ -159,8 +164,8 @@ export const handlers: Record<string, (call: Call) => unknown> = {
     };
     return pageOf([summary, other].filter(({ status }) => !query.status || status === query.status));
   },
-  getTrace: ({ params }) =>
-    [traceId, id(90)].includes(params.trace_id!) ? bookingTrace(northwind, id(90)) : undefined,
+  getTrace: ({ state, params }) =>
+    !state.elsewhere && [traceId, id(90)].includes(params.trace_id!) ? bookingTrace(northwind, id(90)) : undefined,
   listAccounts: ({ state, query }) => {
     if (query.limit !== undefined) return pageOf(state.accounts);
     const from = Number(query.starting_after ?? 0);

@@ -68,8 +68,10 @@ async function serve(
   const given: unknown = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {};
   const body = operation.body?.parse(given) ?? {};
   const result = handlers[operation.key]?.({ state, params, query: Object.fromEntries(searchParams), body });
-  if (result === undefined) send(response, 404, { error: { code: 'not_found', message: 'Nothing has this id' } });
-  else if (operation.response) send(response, operation.status, operation.response.parse(result));
+  if (result === undefined) {
+    const message = (operation.key === 'getTrace' && state.elsewhere) || 'Nothing has this id';
+    send(response, 404, { error: { code: 'not_found', message } });
+  } else if (operation.response) send(response, operation.status, operation.response.parse(result));
   else response.writeHead(operation.status).end();
 }
 

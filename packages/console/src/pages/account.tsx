@@ -66,6 +66,9 @@ function AccountFacts({ account }: { account: Account }) {
             <Link to="/traces" search={{ account: id }}>
               traces
             </Link>{' '}
+            <Link to="/endpoints" search={{ account: id }}>
+              endpoints
+            </Link>{' '}
             <Link to="/dead" search={{ account: id }}>
               dead events
             </Link>{' '}

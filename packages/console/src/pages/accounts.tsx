@@ -47,7 +47,11 @@ const columns: Column<Account>[] = [
     header: 'Rate/min',
     kind: 'number',
     sortBy: (account) => account.rate_limit.per_minute,
-    cell: ({ rate_limit }) => count(rate_limit.per_minute),
+    cell: ({ id, rate_limit }) => (
+      <Link to="/accounts/$id" params={{ id }}>
+        {count(rate_limit.per_minute)}
+      </Link>
+    ),
   },
   { id: 'timezone', header: 'Timezone', cell: ({ timezone }) => timezone },
   { id: 'created', header: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },

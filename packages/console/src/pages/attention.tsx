@@ -1,7 +1,9 @@
+import type { Queue } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { type AttentionItem, useAttention } from '../attention.ts';
-import { countOf, duration, shortId } from '../ui/format.ts';
-import { AccountLink, QueueLink } from '../ui/links.tsx';
+import { deliveries } from '../queues.ts';
+import { countOf, duration } from '../ui/format.ts';
+import { AccountLink, EndpointLink, QueueLink, TraceLink } from '../ui/links.tsx';
 import { Loading, More } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -53,9 +55,9 @@ function Where({ item }: { item: AttentionItem }) {
   if (item.kind !== 'failing') return <QueueLink {...item.queue} />;
   const { id } = item.endpoint;
   return (
-    <Link to="/endpoints" search={{ failing: 'true' }} title={id}>
-      endpoint <span className="id">{shortId(id)}</span>
-    </Link>
+    <>
+      endpoint <EndpointLink id={id} />
+    </>
   );
 }
 
@@ -66,8 +68,9 @@ function What({ item }: { item: AttentionItem }) {
     case 'lag':
       return (
         <>
-          Oldest due entry is {duration(item.queue.lag_seconds)} old, {countOf(item.queue.ready, 'entry', 'entries')}{' '}
-          ready. <LastError text={item.queue.last_error} />
+          Oldest due entry is {duration(item.queue.lag_seconds)} old,{' '}
+          <ToQueue queue={item.queue}>{countOf(item.queue.ready, 'entry', 'entries')}</ToQueue> ready.{' '}
+          <LastError text={item.queue.last_error} />
         </>
       );
     case 'paused':
@@ -85,8 +88,11 @@ function What({ item }: { item: AttentionItem }) {
       return (
         <>
           <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · failing since{' '}
-          <Time at={item.endpoint.failing_since} /> · {countOf(item.endpoint.pending, 'delivery', 'deliveries')}{' '}
-          pending. <LastError text={item.endpoint.last_error} />
+          <Time at={item.endpoint.failing_since} /> ·{' '}
+          <Link to="/queues/$service/$queue" params={deliveries} search={{ by: 'endpoint' }}>
+            {countOf(item.endpoint.pending, 'delivery', 'deliveries')}
+          </Link>{' '}
+          pending. <LastError text={item.endpoint.last_error} /> <TraceLink id={item.endpoint.last_error_trace_id} />
         </>
       );
   }
@@ -99,8 +105,22 @@ function Pauses({ item }: { item: Extract<AttentionItem, { kind: 'paused' }> }) 
   return (
     <>
       {part} is paused by {first.actor}, <Time at={first.at} />: “{first.reason}”
-      {others.length > 0 && ` and ${countOf(others.length, 'more pause')}`}
+      {others.length > 0 && (
+        <>
+          {' '}
+          and <ToQueue queue={item.queue}>{countOf(others.length, 'more pause')}</ToQueue>
+        </>
+      )}
     </>
+  );
+}
+
+/** Words that lead to a queue. */
+function ToQueue({ queue: { service, queue }, children }: { queue: Queue; children: string }) {
+  return (
+    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
+      {children}
+    </Link>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Output } from '../api.ts';
 import { dropAction, requeueAction } from '../dead-actions.ts';
@@ -43,7 +43,7 @@ export function DeadEventPage({ id }: { id: string }) {
               Queue: <QueueLink {...data} />,
               Account: <AccountLink id={data.account} />,
               Reason: <span className="error-text">{data.reason}</span>,
-              Tries: count(data.tries),
+              Tries: <Tries event={data} />,
               'First try': <Time at={data.first_at} />,
               Dead: <Time at={data.dead_at} />,
               Subject: <code>{data.subject}</code>,
@@ -55,6 +55,17 @@ export function DeadEventPage({ id }: { id: string }) {
         </>
       )}
     </Page>
+  );
+}
+
+/** Number of tries, which leads to their trace if the event has one. */
+function Tries({ event: { tries, headers } }: { event: DeadEvent }) {
+  const id = /^00-([0-9a-f]{32})-/.exec(headers.traceparent ?? '')?.[1];
+  if (id === undefined) return count(tries);
+  return (
+    <Link to="/traces/$id" params={{ id }}>
+      {count(tries)}
+    </Link>
   );
 }
 

@@ -27,7 +27,17 @@ const columns: Column<DeadEvent>[] = [
   { id: 'queue', header: 'Queue', cell: (event) => <QueueLink {...event} /> },
   { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
   { id: 'reason', header: 'Reason', kind: 'wide', cell: ({ reason }) => <span className="error-text">{reason}</span> },
-  { id: 'tries', header: 'Tries', kind: 'number', sortBy: ({ tries }) => tries, cell: ({ tries }) => count(tries) },
+  {
+    id: 'tries',
+    header: 'Tries',
+    kind: 'number',
+    sortBy: ({ tries }) => tries,
+    cell: ({ id, tries }) => (
+      <Link to="/dead/$id" params={{ id }}>
+        {count(tries)}
+      </Link>
+    ),
+  },
   {
     id: 'size',
     header: 'Size',

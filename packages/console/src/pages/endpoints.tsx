@@ -1,17 +1,21 @@
 import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
+import { deliveries } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { Filters } from '../ui/filters.tsx';
-import { count, shortId } from '../ui/format.ts';
-import { AccountLink } from '../ui/links.tsx';
+import { count } from '../ui/format.ts';
+import { AccountLink, EndpointLink, TraceLink } from '../ui/links.tsx';
 import { Loading, More, useList, useResource } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 
-const deliveries = { service: 'webhooks', queue: 'deliveries' };
-const fields = [{ name: 'failing', label: 'Failing', options: ['', 'true', 'false'] }];
+const fields = [
+  { name: 'failing', label: 'Failing', options: ['', 'true', 'false'] },
+  { name: 'account', label: 'Account id', maxLength: 36 },
+  { name: 'endpoint', label: 'Endpoint id', maxLength: 36 },
+];
 
 const columns: Column<OperatedEndpoint>[] = [
   {
@@ -20,10 +24,7 @@ const columns: Column<OperatedEndpoint>[] = [
     kind: 'wide',
     cell: ({ id, url }) => (
       <>
-        <span className="url">{url}</span>{' '}
-        <span className="id" title={id}>
-          {shortId(id)}
-        </span>
+        <span className="url">{url}</span> <EndpointLink id={id} />
       </>
     ),
   },
@@ -48,12 +49,13 @@ const columns: Column<OperatedEndpoint>[] = [
     id: 'error',
     header: 'Last error',
     kind: 'wide',
-    cell: ({ disabled_reason, last_error, last_error_at }) =>
+    cell: ({ disabled_reason, last_error, last_error_at, last_error_trace_id }) =>
       disabled_reason && !last_error ? (
         `Disabled: ${disabled_reason}`
       ) : last_error ? (
         <>
-          <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
+          <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}{' '}
+          <TraceLink id={last_error_trace_id} />
         </>
       ) : (
         <span className="none">–</span>
@@ -62,13 +64,21 @@ const columns: Column<OperatedEndpoint>[] = [
   { id: 'actions', header: '', kind: 'actions', cell: (endpoint) => <EndpointActions endpoint={endpoint} /> },
 ];
 
+/** Filters as the page's address has them: texts. */
+export interface EndpointFilters {
+  failing?: string;
+  account?: string;
+  endpoint?: string;
+}
+
 /** Webhook endpoints of all accounts, those that have been failing longest first. */
-export function EndpointsPage({ filters }: { filters: { failing?: string } }) {
-  const failing = filters.failing === undefined ? {} : { failing: filters.failing === 'true' };
-  const list = useList('GET /admin/endpoints', { query: failing });
+export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
+  const { failing, account, endpoint } = filters;
+  const query = { account, endpoint, ...(failing === undefined ? {} : { failing: failing === 'true' }) };
+  const list = useList('GET /admin/endpoints', { query });
   return (
     <Page title="Endpoints">
-      <Filters fields={fields} values={filters} />
+      <Filters fields={fields} values={{ ...filters }} />
       <Loading {...list} />
       {!list.isLoading && !list.error && (
         <DataTable
@@ -76,7 +86,7 @@ export function EndpointsPage({ filters }: { filters: { failing?: string } }) {
           columns={columns}
           rows={list.items}
           rowKey={({ id }) => id}
-          empty={filters.failing === 'true' ? 'No endpoint is failing.' : 'No account has such an endpoint.'}
+          empty={failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.'}
         />
       )}
       <More list={list} />

@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Output } from '../api.ts';
 import { pauseAction, type QueueTarget, resumeAction, retryAction } from '../queue-actions.ts';
-import { queueName } from '../queues.ts';
+import { deliveries, queueName } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
-import { count, shortId } from '../ui/format.ts';
-import { AccountLink, DeadCount, useAccountNames } from '../ui/links.tsx';
+import { shortId } from '../ui/format.ts';
+import { AccountLink, DeadCount, EndpointLink, PartCount, TraceLink, useAccountNames } from '../ui/links.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 
@@ -29,7 +29,7 @@ export function useTargets({ service, queue }: { service: string; queue: string 
 export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 'endpoint' }) {
   const names = useAccountNames();
   const targetOf = useTargets(queue);
-  const hasEndpoints = queue.service === 'webhooks' && queue.queue === 'deliveries';
+  const hasEndpoints = queueName(queue) === queueName(deliveries);
   return (
     <section id="shares" tabIndex={-1}>
       <div className="section-head">
@@ -58,30 +58,29 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
 
 function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => QueueTarget): Column<QueueShare>[] {
   const isByEndpoint = queue.top.some(({ endpoint }) => endpoint !== undefined);
-  const numberColumn = (id: 'ready' | 'running' | 'waiting', header: string): Column<QueueShare> => ({
+  const numberColumn = (
+    id: 'ready' | 'running' | 'waiting' | 'failed_waiting',
+    header: string,
+  ): Column<QueueShare> => ({
     id,
     header,
     kind: 'number',
-    sortBy: (part) => part[id],
-    cell: (part) => (part[id] === 0 ? <span className="none">0</span> : count(part[id])),
+    sortBy: (part) => part[id] ?? 0,
+    cell: ({ account, endpoint, [id]: value }) => (
+      <PartCount service={queue.service} account={account} endpoint={endpoint} value={value ?? 0} />
+    ),
   });
   const endpointColumn: Column<QueueShare> = {
     id: 'endpoint',
     header: 'Endpoint',
-    cell: ({ endpoint }) =>
-      endpoint ? (
-        <Link to="/endpoints" className="id" title={endpoint}>
-          {shortId(endpoint)}
-        </Link>
-      ) : (
-        <span className="none">–</span>
-      ),
+    cell: ({ endpoint }) => (endpoint ? <EndpointLink id={endpoint} /> : <span className="none">–</span>),
   };
   const columns: Column<QueueShare>[] = [
     { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
     numberColumn('ready', 'Ready'),
     numberColumn('running', 'Running'),
     numberColumn('waiting', 'Waiting'),
+    ...(queue.failed_waiting === undefined ? [] : [numberColumn('failed_waiting', 'Failed')]),
     {
       id: 'dead',
       header: 'Dead',
@@ -95,7 +94,7 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
       id: 'error',
       header: 'Last error',
       kind: 'wide',
-      cell: ({ last_error, failing_since }) =>
+      cell: ({ last_error, failing_since, last_error_trace_id }) =>
         last_error ? (
           <>
             <span className="error-text">{last_error}</span>{' '}
@@ -103,7 +102,8 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
               <>
                 since <Time at={failing_since} />
               </>
-            )}
+            )}{' '}
+            <TraceLink id={last_error_trace_id} />
           </>
         ) : (
           <span className="none">–</span>

@@ -1,11 +1,12 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
 import { depthOf, queueName } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
-import { count, shortId } from '../ui/format.ts';
+import { count } from '../ui/format.ts';
 import { DepthLine } from '../ui/line.tsx';
-import { AccountLink, DeadCount, useAccountNames } from '../ui/links.tsx';
+import { AccountLink, DeadCount, EndpointLink, useAccountNames } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
 import { Facts, Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -50,11 +51,18 @@ function QueueFacts({ queue }: { queue: QueueWithShares }) {
   return (
     <Facts
       facts={{
-        Ready: <ToShares value={queue.ready} />,
-        Running: <ToShares value={queue.running} />,
-        Waiting: <ToShares value={queue.waiting} />,
+        Ready: <ToShares>{count(queue.ready)}</ToShares>,
+        Running: <ToShares>{count(queue.running)}</ToShares>,
+        Waiting: <ToShares>{count(queue.waiting)}</ToShares>,
+        ...(queue.failed_waiting === undefined
+          ? {}
+          : { 'Waiting after a failure': <ToShares>{count(queue.failed_waiting)}</ToShares> }),
         Dead: <DeadCount service={service} queue={name} value={queue.dead} />,
-        Lag: <Lag seconds={queue.lag_seconds} />,
+        Lag: (
+          <ToShares>
+            <Lag seconds={queue.lag_seconds} />
+          </ToShares>
+        ),
         'Oldest due': <Time at={queue.oldest_due_at} />,
         'Last error': <LastError queue={queue} />,
       }}
@@ -62,8 +70,8 @@ function QueueFacts({ queue }: { queue: QueueWithShares }) {
   );
 }
 
-/** Number of entries of the queue, which leads to them below. */
-function ToShares({ value }: { value: number }) {
+/** A number of the queue, which leads to its entries below. */
+function ToShares({ children }: { children: ReactNode }) {
   const show = () => {
     const shares = document.getElementById('shares');
     shares?.scrollIntoView();
@@ -71,7 +79,7 @@ function ToShares({ value }: { value: number }) {
   };
   return (
     <button type="button" className="link" onClick={show}>
-      {count(value)}
+      {children}
     </button>
   );
 }
@@ -93,12 +101,7 @@ function Pauses({ queue }: { queue: QueueWithShares }) {
       id: 'part',
       header: 'Paused',
       cell: ({ account, endpoint }) => {
-        if (endpoint)
-          return (
-            <span className="id" title={endpoint}>
-              {shortId(endpoint)}
-            </span>
-          );
+        if (endpoint) return <EndpointLink id={endpoint} />;
         return account ? <AccountLink id={account} /> : 'the whole queue';
       },
     },

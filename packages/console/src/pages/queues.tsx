@@ -1,4 +1,5 @@
 import type { Queue } from '@customer-platform/contracts/accounts';
+import { Link } from '@tanstack/react-router';
 import { depthOf, maxLagSeconds, queueName, useQueues } from '../queues.ts';
 import { duration } from '../ui/format.ts';
 import { Gone } from '../ui/gone.tsx';
@@ -47,6 +48,18 @@ const columns: Column<Queue>[] = [
     cell: (queue) => <QueueCount {...queue} value={queue.waiting} />,
   },
   {
+    id: 'failed',
+    header: 'Failed',
+    kind: 'number',
+    sortBy: (queue) => queue.failed_waiting ?? 0,
+    cell: ({ service, queue, failed_waiting }) =>
+      failed_waiting === undefined ? (
+        <span className="none">–</span>
+      ) : (
+        <QueueCount service={service} queue={queue} value={failed_waiting} />
+      ),
+  },
+  {
     id: 'dead',
     header: 'Dead',
     kind: 'number',
@@ -58,7 +71,14 @@ const columns: Column<Queue>[] = [
     header: 'Lag',
     kind: 'number',
     sortBy: (queue) => queue.lag_seconds,
-    cell: (queue) => <Lag seconds={queue.lag_seconds} />,
+    cell: ({ service, queue, lag_seconds }) =>
+      lag_seconds < 1 ? (
+        <Lag seconds={lag_seconds} />
+      ) : (
+        <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
+          <Lag seconds={lag_seconds} />
+        </Link>
+      ),
   },
   {
     id: 'error',

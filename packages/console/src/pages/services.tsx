@@ -1,4 +1,5 @@
 import type { LiveProcess } from '@customer-platform/contracts/accounts';
+import { Link } from '@tanstack/react-router';
 import { bytes, count, duration, milliseconds } from '../ui/format.ts';
 import { Gone } from '../ui/gone.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
@@ -35,7 +36,8 @@ const columns: Column<LiveProcess>[] = [
     header: 'In flight',
     kind: 'number',
     sortBy: ({ in_flight }) => in_flight,
-    cell: ({ in_flight }) => count(in_flight),
+    cell: ({ in_flight }) =>
+      in_flight === 0 ? <span className="none">0</span> : <Link to="/traces">{count(in_flight)}</Link>,
   },
   {
     id: 'loop',

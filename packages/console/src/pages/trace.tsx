@@ -5,23 +5,25 @@ import { AccountLink } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
 import { codes, Facts, Page } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
+import { TraceRefusal } from '../ui/trace-refusal.tsx';
 
 /** One trace as a waterfall: spans below their parents, each with its time as a bar. */
 export function TracePage({ id }: { id: string }) {
   const { data, isLoading, error } = useResource('GET /admin/traces/{trace_id}', { params: { trace_id: id } });
   const waterfall = useMemo(() => (data ? waterfallOf(data) : undefined), [data]);
   const first = waterfall?.spans[0];
+  const errors = waterfall?.spans.filter(({ isError }) => isError) ?? [];
   return (
     <Page title={first ? `Trace of ${attributeOf(first, 'platform.operation') ?? first.name}` : 'Trace'}>
-      <Loading isLoading={isLoading} error={error} />
+      {error ? <TraceRefusal error={error} /> : <Loading isLoading={isLoading} error={null} />}
       {waterfall && first && (
         <>
           <Facts
             facts={{
               Started: <Time at={new Date(waterfall.startedAt).toISOString()} />,
               Duration: milliseconds(waterfall.duration),
-              Spans: count(waterfall.spans.length),
-              Errors: count(waterfall.spans.filter(({ isError }) => isError).length),
+              Spans: <ToSpan count={waterfall.spans.length} span={first} />,
+              Errors: <ToSpan count={errors.length} span={errors[0]} />,
               Account: <AccountLink id={attributeOf(first, 'platform.account')} />,
               Id: <code>{id}</code>,
             }}
@@ -32,6 +34,21 @@ export function TracePage({ id }: { id: string }) {
         </>
       )}
     </Page>
+  );
+}
+
+/** Number of spans, which leads to the first of them. */
+function ToSpan({ count: value, span }: { count: number; span: Span | undefined }) {
+  if (!span) return <span className="none">0</span>;
+  const show = () => {
+    const bar = document.getElementById(`span-${span.id}`);
+    bar?.scrollIntoView({ block: 'center' });
+    bar?.focus();
+  };
+  return (
+    <button type="button" className="link" onClick={show}>
+      {count(value)}
+    </button>
   );
 }
 
@@ -65,7 +82,12 @@ function Bars({ waterfall: { spans, duration, services } }: { waterfall: Waterfa
         const isChosen = span.id === chosen;
         return (
           <li key={span.id}>
-            <button type="button" aria-expanded={isChosen} onClick={() => setChosen(isChosen ? null : span.id)}>
+            <button
+              id={`span-${span.id}`}
+              type="button"
+              aria-expanded={isChosen}
+              onClick={() => setChosen(isChosen ? null : span.id)}
+            >
               <span className="name" style={{ paddingInlineStart: `${Math.min(span.depth, 12) * 12}px` }}>
                 <span className={`swatch ${colourOf(services, span.service)}`} />
                 <span className="service">{span.service}</span> {span.name}

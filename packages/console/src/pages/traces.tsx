@@ -8,6 +8,7 @@ import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { TraceRefusal } from '../ui/trace-refusal.tsx';
 
 const fields = [
   { name: 'operation', label: 'Operation', maxLength: 200 },
@@ -38,7 +39,11 @@ const columns: Column<TraceSummary>[] = [
     header: 'Duration',
     kind: 'number',
     sortBy: (trace) => trace.duration_ms,
-    cell: ({ duration_ms }) => milliseconds(duration_ms),
+    cell: ({ trace_id, duration_ms }) => (
+      <Link to="/traces/$id" params={{ id: trace_id }}>
+        {milliseconds(duration_ms)}
+      </Link>
+    ),
   },
   {
     id: 'spans',
@@ -55,7 +60,14 @@ const columns: Column<TraceSummary>[] = [
   {
     id: 'request',
     header: 'Request',
-    cell: ({ request_id }) => (request_id ? <span className="id">{request_id}</span> : <span className="none">–</span>),
+    cell: ({ request_id }) =>
+      request_id ? (
+        <Link to="/traces/$id" params={{ id: request_id }} className="id">
+          {request_id}
+        </Link>
+      ) : (
+        <span className="none">–</span>
+      ),
   },
 ];
 
@@ -82,7 +94,7 @@ export function TracesPage({ filters }: { filters: TraceFilters }) {
     <Page title="Traces">
       <OpenTrace />
       <Filters fields={fields} values={{ ...filters }} />
-      <Loading {...list} />
+      {list.error ? <TraceRefusal error={list.error} /> : <Loading {...list} />}
       {!list.isLoading && !list.error && (
         <DataTable
           label="Traces"

@@ -63,3 +63,43 @@ export function DeadCount(props: { service: string; queue: string; account?: str
     </Link>
   );
 }
+
+/** Link to a trace; nothing where there is none. */
+export function TraceLink({ id }: { id: string | undefined }) {
+  if (!id) return null;
+  return (
+    <Link to="/traces/$id" params={{ id }} title={id} className="in-text">
+      trace
+    </Link>
+  );
+}
+
+/** A webhook endpoint by the end of its id. */
+export function EndpointLink({ id }: { id: string }) {
+  return (
+    <Link to="/endpoints" search={{ endpoint: id }} className="id" title={id}>
+      {shortId(id)}
+    </Link>
+  );
+}
+
+/**
+ * Number of entries of an account or an endpoint in a queue: of deliveries it leads to the endpoints that they go to, of others to what the
+ * account did. A zero stands back.
+ */
+export function PartCount(props: { service: string; account: string; endpoint: string | undefined; value: number }) {
+  const { service, account, endpoint, value } = props;
+  if (value === 0) return <span className="none">0</span>;
+  if (service !== 'webhooks') {
+    return (
+      <Link to="/traces" search={{ account }}>
+        {count(value)}
+      </Link>
+    );
+  }
+  return (
+    <Link to="/endpoints" search={endpoint ? { endpoint } : { account }}>
+      {count(value)}
+    </Link>
+  );
+}

@@ -67,6 +67,11 @@ export const Queue = z
   .meta({ id: 'Queue' });
 export type Queue = z.infer<typeof Queue>;
 
+const lastErrorTrace = z
+  .string()
+  .optional()
+  .meta({ description: 'Id of the trace of the delivery whose try failed last, if it has one.' });
+
 /** The part of a queue that belongs to an account or an endpoint. */
 export const QueueShare = z
   .object({
@@ -76,6 +81,7 @@ export const QueueShare = z
     failing_since: timestamp
       .optional()
       .meta({ description: 'First failed try after the last success; endpoints only.' }),
+    last_error_trace_id: lastErrorTrace,
   })
   .meta({ id: 'QueueShare' });
 export type QueueShare = z.infer<typeof QueueShare>;
@@ -150,6 +156,7 @@ export const OperatedEndpoint = z
     pending: z.int().meta({ description: 'Deliveries that are not ended.' }),
     last_error: z.string().optional(),
     last_error_at: timestamp.optional(),
+    last_error_trace_id: lastErrorTrace,
   })
   .meta({ id: 'OperatedEndpoint' });
 export type OperatedEndpoint = z.infer<typeof OperatedEndpoint>;

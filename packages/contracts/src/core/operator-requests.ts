@@ -38,6 +38,7 @@ export const OwnerDepth = z.object({
   dead: z.number(),
   oldestAt: time.nullable(),
   lastError: z.string().nullable(),
+  lastErrorTraceId: z.string().nullish(),
   failingSince: time.nullable(),
 });
 export type OwnerDepth = z.infer<typeof OwnerDepth>;

@@ -42,6 +42,7 @@ const anyEndpoint = z.object({
   pending: z.number(),
   last_error: z.string().nullable(),
   last_error_at: z.iso.datetime().nullable(),
+  last_error_trace_id: z.string().nullish(),
 });
 export type AnyEndpoint = z.infer<typeof anyEndpoint>;
 

@@ -21,7 +21,7 @@ export async function selectAllEndpoints(
   const isAfter = last && sql`and (coalesce(failing_since, 'infinity'), id) > (${last.since}::timestamptz, ${after!})`;
   const rows = await sql<Row[]>`
     select e.id, e.account_id as account, e.url, e.active, e.disabled_reason, e.failing_since, last.error as last_error,
-      last.at as last_error_at, (
+      last.at as last_error_at, last.trace_id as last_error_trace_id, (
         select count(*)::float8 from deliveries d
         where d.account_id = e.account_id and d.endpoint_id = e.id and d.status = 'pending') as pending,
       exists (

@@ -23,29 +23,44 @@ export async function retryDeliveries(tx: Sql, _: QueueRows, part: QueuePart, no
   return waiting.length;
 }
 
-/** Adds to endpoints since when they fail, and their last error. */
+interface Described {
+  id: string;
+  failingSince: Date | null;
+  lastError: string | null;
+  traceId: string | null;
+}
+
+/** Adds to endpoints since when they fail, and their last error with its trace. */
 export async function describeEndpoints(sql: Sql, owners: OwnerDepth[]): Promise<OwnerDepth[]> {
   const ofEndpoints = owners.filter(({ endpoint }) => endpoint !== null);
-  const rows = await sql<{ id: string; failingSince: Date | null; lastError: string | null }[]>`
-    select e.id, e.failing_since as "failingSince", last.error as "lastError"
+  const rows = await sql<Described[]>`
+    select e.id, e.failing_since as "failingSince", last.error as "lastError", last.trace_id as "traceId"
     from unnest(${ofEndpoints.map(({ account }) => account)}::uuid[], ${ofEndpoints.map(({ endpoint }) => endpoint)}::uuid[])
       as owner (account_id, id)
     join endpoints e on e.account_id = owner.account_id and e.id = owner.id
     left join lateral (${lastError(sql)}) as last on true`;
   const known = new Map(rows.map((row) => [row.id, row]));
   return owners.map((owner) => {
-    const { failingSince = null, lastError: error = null } = known.get(owner.endpoint ?? '') ?? {};
-    return { ...owner, failingSince: failingSince?.toISOString() ?? null, lastError: error };
+    const { failingSince = null, lastError: error = null, traceId = null } = known.get(owner.endpoint ?? '') ?? {};
+    return {
+      ...owner,
+      failingSince: failingSince?.toISOString() ?? null,
+      lastError: error,
+      lastErrorTraceId: traceId,
+    };
   });
 }
 
-/** Selects the last failed try of what is pending at endpoint `e`. */
+/** Selects the last failed try of what is pending at endpoint `e`, with the id of its trace where that is recorded. */
 export const lastError = (sql: Sql) => sql`
-  select coalesce(t.error, 'HTTP ' || t.status) as error, t.at from (
-    select account_id, id, tries_made from deliveries
+  select coalesce(t.error, 'HTTP ' || t.status) as error, t.at,
+    substring(v.trace ->> 'traceparent' from '^00-([0-9a-f]{32})-[0-9a-f]{16}-01$') as trace_id
+  from (
+    select account_id, id, event_id, tries_made from deliveries
     where account_id = e.account_id and endpoint_id = e.id and status = 'pending' and step > 0
     order by next_try_at desc limit 1
   ) as d join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
+  join events v on v.account_id = d.account_id and v.id = d.event_id
   where e.failing_since is not null`;
 
 /** Returns whether an endpoint is there, of the account where one is named. */
