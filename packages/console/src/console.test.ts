@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startBrowser, type TestBrowser } from '../test/browser.ts';
+import { describe, expect, it } from '@jest/globals';
 import { id } from '../test/fixtures.ts';
 import {
   makeAndRevokeKey,
@@ -9,89 +8,76 @@ import {
   requeueDeadEvent,
   signIn,
 } from '../test/flows.ts';
-import { type StandIn, startStandIn } from '../test/stand-in.ts';
+import { startSuite } from '../test/suite.ts';
 
-let browser: TestBrowser;
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startStandIn();
-  browser = await startBrowser();
-}, 120_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await standIn?.close();
-});
-
-const open = (path = '/', options = {}) => browser.open(standIn.url, { path, token: standIn.token, ...options });
+const suite = startSuite();
 
 describe('the token', () => {
   it('is asked for, refused with the envelope’s message, and kept for the tab alone', async () => {
-    const page = await browser.open(standIn.url);
+    const page = await suite.open('/', { token: null });
     await page.getByLabel('Admin token').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('The admin token is wrong').waitFor();
-    await signIn(page, standIn.token);
+    await signIn(page, suite.standIn.token);
     await page.reload();
     await page.getByRole('heading', { level: 1, name: /^Attention/ }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
-    expect(page.url()).not.toContain(standIn.token);
-    expect(standIn.paths.join('\n')).not.toContain(standIn.token);
+    expect(page.url()).not.toContain(suite.standIn.token);
+    expect(suite.standIn.paths.join('\n')).not.toContain(suite.standIn.token);
     const other = await page.context().newPage();
     await other.goto('/');
     await other.getByLabel('Admin token').waitFor();
   });
 
   it('is asked for again once it is refused, on the page that was open', async () => {
-    const page = await open('/accounts');
+    const page = await suite.open('/accounts');
     await page.getByRole('table', { name: 'Accounts' }).waitFor();
-    const token = standIn.token;
-    standIn.token = 'another-token-of-32-characters-or-more';
+    const token = suite.standIn.token;
+    suite.standIn.token = 'another-token-of-32-characters-or-more';
     try {
       await page.getByText('The admin token is wrong').waitFor();
-      await page.getByLabel('Admin token').fill(standIn.token);
+      await page.getByLabel('Admin token').fill(suite.standIn.token);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor();
     } finally {
-      standIn.token = token;
+      suite.standIn.token = token;
     }
   });
 });
 
 describe('a person on call', () => {
   it('pauses deliveries and resumes them', async () => {
-    await pauseAndResumeDeliveries(await open());
+    await pauseAndResumeDeliveries(await suite.open());
   });
 
   it('requeues a dead event', async () => {
-    await requeueDeadEvent(await open(), { text: '"data":', hex: '7b' });
+    await requeueDeadEvent(await suite.open(), { text: '"data":', hex: '7b' });
   });
 
   it('makes a key and revokes it', async () => {
-    await makeAndRevokeKey(await open(), 'Northwind');
+    await makeAndRevokeKey(await suite.open(), 'Northwind');
   });
 
   it('opens a trace from a delivery', async () => {
     const host = 'hooks.northwind.example';
-    await openTraceOfDelivery(await open(), { accountName: 'Northwind', operation: 'bookAppointment', host });
+    await openTraceOfDelivery(await suite.open(), { accountName: 'Northwind', operation: 'bookAppointment', host });
   });
 
   it('sees the last hour of a queue at once', async () => {
-    const page = await open('/queues');
+    const page = await suite.open('/queues');
     const line = page.getByRole('row', { name: /webhooks\/deliveries/ }).getByRole('img');
     // Deepest half an hour ago, which this page has not seen itself.
     await expect(line.getAttribute('aria-label')).resolves.toBe('Depth of the last hour: now 4,530, at most 9,044');
-    const asked = standIn.paths.filter((path) => path.startsWith('/admin/queues'));
+    const asked = suite.standIn.paths.filter((path) => path.startsWith('/admin/queues'));
     expect(asked.filter((path) => path.includes('history=true')).length).toBeGreaterThan(0);
   });
 
   it('opens the trace of a failed try from its endpoint', async () => {
-    await openTraceOfFailure(await open(), { operation: 'bookAppointment' });
+    await openTraceOfFailure(await suite.open(), { operation: 'bookAppointment' });
   });
 
   it('finds the endpoints of an account from a number of its deliveries', async () => {
-    const page = await open('/queues/webhooks/deliveries');
+    const page = await suite.open('/queues/webhooks/deliveries');
     await page
       .getByRole('row', { name: /^Contoso/ })
       .getByRole('link', { name: '14' })
@@ -106,14 +92,14 @@ describe('a person on call', () => {
 
   it('is led to traces that are elsewhere', async () => {
     const url = `https://traces.example/${id(9)}`;
-    standIn.state.elsewhere = `The trace is at ${url}`;
-    const page = await open(`/traces/${'0'.repeat(32)}`);
+    suite.standIn.state.elsewhere = `The trace is at ${url}`;
+    const page = await suite.open(`/traces/${'0'.repeat(32)}`);
     await expect(page.getByRole('link', { name: url }).getAttribute('href')).resolves.toBe(url);
-    delete standIn.state.elsewhere;
+    delete suite.standIn.state.elsewhere;
   });
 
   it('loads more of a list by its cursor', async () => {
-    const page = await open('/accounts');
+    const page = await suite.open('/accounts');
     const rows = page.getByRole('table', { name: 'Accounts' }).locator('tbody').getByRole('row');
     await rows.first().waitFor();
     expect(await rows.count()).toBe(1);
@@ -123,9 +109,9 @@ describe('a person on call', () => {
   });
 
   it('sees why something was refused, and what is gone', async () => {
-    const page = await open('/addresses');
+    const page = await suite.open('/addresses');
     await page.getByRole('button', { name: 'Unblock 203.0.113.77' }).click();
-    standIn.state.addresses = standIn.state.addresses.filter(({ address }) => address !== '203.0.113.77');
+    suite.standIn.state.addresses = suite.standIn.state.addresses.filter(({ address }) => address !== '203.0.113.77');
     await page.getByRole('dialog').getByRole('button', { name: 'Unblock' }).click();
     await page.getByRole('dialog').getByText('Nothing has this id').waitFor();
     await page.keyboard.press('Escape');
@@ -136,7 +122,7 @@ describe('a person on call', () => {
 
 describe('the keyboard', () => {
   it('leads to every page and lists how', async () => {
-    const page = await open();
+    const page = await suite.open();
     await page.getByRole('heading', { level: 1, name: /^Attention/ }).waitFor();
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard' });
@@ -156,7 +142,7 @@ describe('the keyboard', () => {
   });
 
   it('stays in a dialog, and is back where it was after Esc', async () => {
-    const page = await open('/queues/webhooks/deliveries');
+    const page = await suite.open('/queues/webhooks/deliveries');
     const button = page.getByRole('button', { name: 'Retry failed' });
     await button.focus();
     await page.keyboard.press('Enter');

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
-import { startBrowser, type TestBrowser } from '../test/browser.ts';
 import { id, northwind } from '../test/fixtures.ts';
-import { type StandIn, startStandIn } from '../test/stand-in.ts';
+import { startSuite } from '../test/suite.ts';
 import { traceId } from '../test/trace-fixture.ts';
 
 /** Every page by its address, with what is there once it is loaded. */
@@ -27,23 +26,12 @@ const pages: [path: string, shows: string][] = [
 ];
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-let browser: TestBrowser;
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startStandIn();
-  browser = await startBrowser();
-}, 120_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await standIn?.close();
-});
+const suite = startSuite();
 
 describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   it.each([...pages, ['', '.sign-in'] as [string, string]])('%s has nothing that axe finds', async (path, shows) => {
-    const token = path === '' ? {} : { token: standIn.token };
-    const page = await browser.open(standIn.url, { path, scheme, ...token });
+    const token = path === '' ? { token: null } : {};
+    const page = await suite.open(path, { scheme, ...token });
     await page.locator(shows).first().waitFor();
     await page.evaluate(axe);
     const { violations } = await page.evaluate<AxeResults>('axe.run()');
@@ -52,7 +40,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   });
 
   it('a dialog has nothing that axe finds', async () => {
-    const page = await browser.open(standIn.url, { path: `/accounts/${northwind}`, scheme, token: standIn.token });
+    const page = await suite.open(`/accounts/${northwind}`, { scheme });
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('dialog').waitFor();
     await page.evaluate(axe);
@@ -77,7 +65,7 @@ const measured = [
 const countedOnly = ['Invalid keys'];
 
 it.each(pages)('every number of %s leads to what it counts', async (path, shows) => {
-  const page = await browser.open(standIn.url, { path, token: standIn.token });
+  const page = await suite.open(path);
   await page.locator(shows).first().waitFor();
   const plain = await page.evaluate<{ name: string; text: string }[]>(`
     [...document.querySelectorAll('td.number, .facts dd')]
@@ -88,7 +76,7 @@ it.each(pages)('every number of %s leads to what it counts', async (path, shows)
 
 describe.each([390, 800, 1024])('at %d px', (width) => {
   it.each(pages)('%s is not wider than the window', async (path, shows) => {
-    const page = await browser.open(standIn.url, { path, width, token: standIn.token });
+    const page = await suite.open(path, { width });
     const failures: string[] = [];
     page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
     page.on('pageerror', (error) => failures.push(error.message));
