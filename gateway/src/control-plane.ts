@@ -10,7 +10,7 @@ import {
   type Foundation,
   noAccount,
   ResponseSeal,
-  sendError,
+  refuseUnhandled,
 } from '@customer-platform/service-kit';
 import type { AdminResources } from './admin-operation.ts';
 import type { AdminTokens } from './admin-tokens.ts';
@@ -50,14 +50,14 @@ export function controlPlane(
   const { log, config } = foundation;
   const app = createApp();
   const wrongTokens = new WrongTokens();
-  const logRequest = requestLog(log);
+  const lines = requestLog(log);
   app.use((request, response, next) => {
     const requestId = randomUUIDv7();
     request.headers['request-id'] = requestId;
     response.setHeader('Request-Id', requestId);
     if (options.serveHealth(request, response) || serveConsole(request, response)) return;
     if (resources.traces.receiver?.serve(request, response)) return;
-    logRequest?.(request, response, () => ({ operation: response.locals.operation as string | undefined }));
+    lines?.request(request, response, () => ({ operation: response.locals.operation as string | undefined }));
     // A stranger learns nothing here, not even which paths exist.
     const actor = actorOf(request.headers.authorization, options.tokens);
     if (typeof actor === 'string') {
@@ -68,7 +68,7 @@ export function controlPlane(
     const refusal = actor;
     const address = options.addressOf(request);
     if (refusal.code === 'invalid_key') wrongTokens.count(address);
-    wrongTokens.delay(address, response, () => sendError(response, refusal, log));
+    wrongTokens.delay(address, response, () => refuseUnhandled(response, refusal, log));
   });
   bindOperations(app, operations, {
     ...foundation,

@@ -65,12 +65,9 @@ export async function startGateway(
   queueHistory.start(log);
   const resources = { changes, guard, bus, eventsCommitted, services: operated, queueHistory, traces };
   const serveHealth = healthServer(foundation.health, isReady);
-  const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, {
-    serveHealth,
-    addressOf,
-    tokens,
-  });
-  const admin = await listenWithEnvelopes(adminApp, config.ADMIN_PORT, config.ADMIN_HOST);
+  const parts = { serveHealth, addressOf, tokens };
+  const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
+  const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
   const upstreams = openUpstreams(config, log);
   const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
@@ -84,7 +81,12 @@ export async function startGateway(
     serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
     serveDocs,
   });
-  const publicListener = await listenWithEnvelopes(handler, config.GATEWAY_PORT, config.GATEWAY_HOST, 'watched');
+  const publicListener = await listenWithEnvelopes(handler, {
+    port: config.GATEWAY_PORT,
+    host: config.GATEWAY_HOST,
+    log,
+    bodies: 'watched',
+  });
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
     url: publicListener.url,

@@ -1,6 +1,7 @@
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sendRaw } from '../test/raw-http.ts';
 
 let platform: Platform;
 let metrics: string;
@@ -17,6 +18,13 @@ beforeAll(async () => {
   const { key: other } = await platform.account();
   expect((await get('/v1/me/too', other)).status).toBe(404);
   expect((await get('/v1/calendar/settings', other)).status).toBe(503);
+  expect((await sendRaw(platform.gatewayUrl, 'NONSENSE\r\n\r\n')).status).toBe(400);
+  const large = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`;
+  expect((await sendRaw(platform.gatewayUrl, large)).status).toBe(431);
+  expect((await sendRaw(platform.gatewayUrl, 'GET / HTTP/1.1\r\n\r\n')).status).toBe(400);
+  const admin = (path: string, asKey: string) => rawRequest(platform.adminUrl, 'GET', path, { key: asKey });
+  expect((await admin('/admin/queues', 'wrong')).status).toBe(401);
+  expect((await admin('/admin/none', platform.adminToken)).status).toBe(404);
   metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 });
 afterAll(async () => {
@@ -59,8 +67,24 @@ describe('metrics for Prometheus, without any collector', () => {
   it('count limits that were reached', () => {
     expect(seriesOf('platform_limits_reached_total')).toMatchObject([
       { labels: { platform_limit: 'key_rate' }, value: 1 },
+      { labels: { platform_limit: 'head_size' }, value: 1 },
     ]);
     expect(seriesOf('gateway_rate_limit_local')).toMatchObject([{ value: 0 }]);
+  });
+
+  it('count requests that were refused unread', () => {
+    const unread = seriesOf('gateway_requests_unread_total');
+    expect(unread.map(({ labels, value }) => [labels.http_response_status_code, value])).toEqual([
+      ['400', 2],
+      ['431', 1],
+    ]);
+  });
+
+  it('have the duration of requests that no handler served', () => {
+    const counted = seriesOf('http_server_request_duration_count').filter(({ labels }) => !labels.http_route);
+    const statuses = counted.map(({ labels, value }) => [labels.http_response_status_code, value]);
+    // One unknown path on each port.
+    expect(Object.fromEntries(statuses)).toEqual({ 401: 1, 404: 2 });
   });
 
   it('show the process and its pool of connections', () => {

@@ -14,10 +14,28 @@ export interface RequestFacts {
 /** Logs a request when its response has ended; `facts` is called then. */
 export type LogRequest = (request: IncomingMessage, response: ServerResponse, facts: () => RequestFacts) => void;
 
-/** Returns the log of a listener's requests, one line each, in the format and at the level of `log`; undefined if it has no level info. */
-export function requestLog(log: Logger): LogRequest | undefined {
+/** Log of requests, one line each. */
+export interface RequestLog {
+  request: LogRequest;
+  /** Logs one that could not be read: neither its method nor its time is known. */
+  unread(facts: { request_id: string; status: number; bytes: number }): void;
+}
+
+/** One log for all listeners of a process: each has a buffer of its own. */
+const logs = new WeakMap<Logger, RequestLog>();
+
+/** Returns the log of requests in the format and at the level of `log`; undefined if it has no level info. */
+export function requestLog(log: Logger): RequestLog | undefined {
   if (!log.isLevelEnabled('info')) return undefined;
+  const known = logs.get(log);
+  if (known) return known;
   const lines = bufferedLogger(log);
+  const made = { request: logTo(lines), unread: (facts: object) => lines.info(facts, 'request') };
+  logs.set(log, made);
+  return made;
+}
+
+function logTo(lines: Logger): LogRequest {
   return (request, response, facts) => {
     const beganMs = performance.now();
     const { method, socket } = request;

@@ -3,7 +3,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
-import { sendRefusal } from '@customer-platform/service-kit';
+import { type LimitName, type Logger, limitReached, meter, sendRefusal } from '@customer-platform/service-kit';
+import { type RequestLog, requestLog } from '../request-log.ts';
 
 /** Sets the headers of every response but the pages and files of the documentation. */
 export function setProtectiveHeaders(response: ServerResponse): void {
@@ -31,45 +32,73 @@ export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessag
   return hosts > 1 ? new ApiError('invalid_request', 'The Host header must be sent once') : undefined;
 }
 
-/** Refuses a request that no handler sees, and ends its connection. */
-export function refuseUnread(response: ServerResponse, refusal: ApiError): void {
-  response.setHeader('Request-Id', randomUUIDv7());
-  response.setHeader('Connection', 'close');
-  sendRefusal(response, refusal);
+/** Refuses requests that no handler sees, each with a line in the log and in a metric. */
+export class UnreadRequests {
+  readonly #log: RequestLog | undefined;
+
+  constructor(log: Logger) {
+    this.#log = requestLog(log);
+  }
+
+  /** Refuses one whose head could be read, and ends its connection. */
+  refuse(request: IncomingMessage, response: ServerResponse, refusal: ApiError): void {
+    this.#log?.request(request, response, () => ({}));
+    countRefused(refusal.status);
+    response.setHeader('Request-Id', randomUUIDv7());
+    response.setHeader('Connection', 'close');
+    sendRefusal(response, refusal);
+  }
+
+  /** Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. */
+  refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (lingering.has(socket)) {
+      // Read and drop what still arrives: closing a connection with unread data loses the response.
+      if ((socket as Socket).bytesRead > lingering.get(socket)! + lingerBytes) socket.destroy();
+      return;
+    }
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    lingering.set(socket, (socket as Socket).bytesRead);
+    const { status, limit } = refusals[error.code ?? ''] ?? { status: 400 };
+    const requestId = randomUUIDv7();
+    const envelope = envelopeOf(status, requestId);
+    socket.end(envelope);
+    if (limit) limitReached(limit);
+    countRefused(status);
+    this.#log?.unread({ request_id: requestId, status, bytes: Buffer.byteLength(envelope) });
+    const timer = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once('close', () => clearTimeout(timer));
+    socket.once('end', () => socket.destroy());
+  }
 }
 
-/** Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. */
-export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (lingering.has(socket)) {
-    // Read and drop what still arrives: closing a connection with unread data loses the response.
-    if ((socket as Socket).bytesRead > lingering.get(socket)! + lingerBytes) socket.destroy();
-    return;
-  }
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  lingering.set(socket, (socket as Socket).bytesRead);
-  socket.end(envelopeFor(error.code));
-  const timer = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once('close', () => clearTimeout(timer));
-  socket.once('end', () => socket.destroy());
+const refused = meter.createCounter('gateway.requests.unread', {
+  unit: '{request}',
+  description: 'Requests that were refused unread, by status.',
+});
+
+function countRefused(status: number): void {
+  refused.add(1, { 'http.response.status_code': status });
 }
 
 /** Refused connections, with the bytes that they had sent by then. */
 const lingering = new WeakMap<Duplex, number>();
 
-/** Statuses of Node's errors, 400 for all others. */
-const statuses: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+/** Statuses and limits of Node's errors; all others are 400. */
+const refusals: Record<string, { status: number; limit?: LimitName }> = {
+  HPE_HEADER_OVERFLOW: { status: 431, limit: 'head_size' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, limit: 'head_time' },
+};
 
-function envelopeFor(code = ''): string {
-  const status = statuses[code] ?? 400;
+function envelopeOf(status: number, requestId: string): string {
   const reason = STATUS_CODES[status];
   const message = `The request is not valid HTTP, or not complete: ${reason}`;
   const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
   const head = [
     `HTTP/1.1 ${status} ${reason}`,
-    `Request-Id: ${randomUUIDv7()}`,
+    `Request-Id: ${requestId}`,
     'Content-Type: application/json; charset=utf-8',
     'Cache-Control: no-store',
     'X-Content-Type-Options: nosniff',

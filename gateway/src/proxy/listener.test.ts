@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RawReply, sendRaw } from '../../test/raw-http.ts';
@@ -85,7 +86,11 @@ describe.each([
 
 it('a connection on which very much waits for the first request is cut before much of it is in memory', async () => {
   const requests: IncomingMessage[] = [];
-  const listener = await listenWithEnvelopes((request) => void requests.push(request), 0, '127.0.0.1');
+  const listener = await listenWithEnvelopes((request) => void requests.push(request), {
+    port: 0,
+    host: '127.0.0.1',
+    log: createLogger('gateway', 'error'),
+  });
   const post = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`;
   const client = new SlowClient(listener.url, `GET / HTTP/1.1\r\nHost: x\r\n\r\n${post.repeat(90)}`);
   await waitFor('the end, or all of it', () => client.isClosed || requests[0]!.socket.bytesRead > 5_000_000);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { listen } from '@customer-platform/service-kit';
-import { hostRefusal, refuseBrokenHttp, refuseUnread, setProtectiveHeaders } from './broken-http.ts';
+import { type Logger, limitReached, listen } from '@customer-platform/service-kit';
+import { hostRefusal, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 
 /** Timeout of a request's head; Node checks every 30 s. */
 const headMs = 20_000;
@@ -18,7 +18,11 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
  * Listens. Invalid HTTP, a request without Host or with two included, gets an envelope with a Request-Id too; an
  * expectation other than 100-continue is ignored. With `bodies` the handler itself bounds how long a body takes.
  */
-export async function listenWithEnvelopes(handle: RequestHandler, port: number, host: string, bodies?: 'watched') {
+export async function listenWithEnvelopes(
+  handle: RequestHandler,
+  { port, host, log, bodies }: { port: number; host: string; log: Logger; bodies?: 'watched' },
+) {
+  const unread = new UnreadRequests(log);
   const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
     // Requests of a connection run one at a time: pipelined ones wait here and hold no resources.
     if (response.socket === null) {
@@ -27,7 +31,7 @@ export async function listenWithEnvelopes(handle: RequestHandler, port: number, 
     }
     setProtectiveHeaders(response);
     const refusal = hostRefusal(request);
-    if (refusal) refuseUnread(response, refusal);
+    if (refusal) unread.refuse(request, response, refusal);
     else handle(request, response, continues);
   };
   const listener = await listen(
@@ -41,7 +45,7 @@ export async function listenWithEnvelopes(handle: RequestHandler, port: number, 
   if (bodies === 'watched') server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
-  server.on('clientError', refuseBrokenHttp);
+  server.on('clientError', (error, socket) => unread.refuseBroken(error, socket));
   return listener;
 }
 
@@ -52,6 +56,7 @@ export async function listenWithEnvelopes(handle: RequestHandler, port: number, 
 function queue({ socket }: IncomingMessage, take: () => void, response: ServerResponse): void {
   const { waiting, fromBytes } = queued.get(socket) ?? { waiting: 0, fromBytes: socket.bytesRead };
   if (waiting >= maxQueued || socket.bytesRead - fromBytes > maxQueuedBytes) {
+    limitReached('pipelined_requests');
     socket.destroy();
     return;
   }

@@ -38,7 +38,7 @@ export interface PublicParts extends AdmissionParts {
 
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
 export function publicHandler(parts: PublicParts): RequestHandler {
-  const log = requestLog(parts.log);
+  const log = requestLog(parts.log)?.request;
   return (request, response, continues) => {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);

@@ -5,11 +5,11 @@ import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';
-import { meter } from './meter.ts';
 import { noAccount } from './no-account.ts';
 import type { BoundOperation } from './operation.ts';
 import { read } from './read.ts';
 import { bodyReader, releaseBody } from './request-body.ts';
+import { activeRequests, requestDuration } from './request-metrics.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
 import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
 import { write } from './write.ts';
@@ -23,19 +23,6 @@ const connectionRatio = 2;
 const clientGone = 499;
 /** Time that a request waits for one of the connections that its account may have. */
 const connectionWaitMs = 15_000;
-
-/** Time to respond, of every listener of the process. */
-export const requestDuration = meter.createHistogram('http.server.request.duration', {
-  unit: 's',
-  description: 'Time to respond, by method, route and status.',
-});
-
-/** Requests under way, of every listener of the process. */
-export const activeRequests = meter.createUpDownCounter(
-  'http.server.active_requests',
-  { unit: '{request}', description: 'Requests under way, by method.' },
-  'http.request.method',
-);
 
 /** Serves operations on an Express app: one route each, from its contract. */
 export function bindOperations<Resources>(

@@ -1,7 +1,7 @@
 export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
 export { AccountsLocked } from './accounts-locked.ts';
-export { activeRequests, bindOperations, requestDuration } from './bind-operations.ts';
+export { bindOperations } from './bind-operations.ts';
 export * from './bus.ts';
 export * from './changed-values.ts';
 export * from './config.ts';
@@ -38,6 +38,7 @@ export { maxMoved } from './queues/queues.sql.ts';
 export type { QueueSeat, Queues, ReportedQueue } from './queues/queues.ts';
 export { Reporter } from './queues/reporter.ts';
 export * from './read-under-lock.ts';
+export { activeRequests, requestDuration } from './request-metrics.ts';
 export * from './requests.ts';
 export * from './responses.ts';
 export * from './sealed-text.ts';

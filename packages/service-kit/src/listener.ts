@@ -5,7 +5,7 @@ import express, { type Express } from 'express';
 /** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
 const keepAliveMs = 75_000;
 
-/** An Express app as every listener of ours has it. */
+/** An Express app as every listener of ours has it; `locals.beganMs` of a response is when its request came. */
 export function createApp(): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -13,6 +13,10 @@ export function createApp(): Express {
   app.enable('strict routing');
   app.enable('case sensitive routing');
   app.set('query parser', 'simple');
+  app.use((_request, response, next) => {
+    response.locals.beganMs = performance.now();
+    next();
+  });
   return app;
 }
 

@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from './database.ts';
+import { limitReached } from './limits.ts';
 import type { Logger } from './logging.ts';
+import { requestDuration } from './request-metrics.ts';
+import { httpMethod } from './telemetry.ts';
 
 /** A path template of the contracts as Express has it: `{name}` is `:name`. */
 export function routePattern(path: string): string {
@@ -43,14 +46,23 @@ export function pathOf(request: IncomingMessage): string {
   return request.url!.split('?', 1)[0]!;
 }
 
-/** Sends envelopes for what no route took, and for errors of Express itself. Goes last. */
+/** Sends envelopes for what no route took, and for what is refused before its handler. Goes last. */
 export function endWithEnvelopes(app: Express, log: Logger): void {
   app.use((_request: Request, response: Response) => {
-    sendError(response, new ApiError('not_found', 'No operation exists at this path'), log);
+    refuseUnhandled(response, new ApiError('not_found', 'No operation exists at this path'), log);
   });
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    sendError(response, fromExpress(error), log);
+    refuseUnhandled(response, fromExpress(error), log);
   });
+}
+
+/** Refuses a request that reaches no handler, and measures it as handlers do: without a route, since it may have none. */
+export function refuseUnhandled(response: Response, error: unknown, log: Logger): void {
+  const status = sendError(response, error, log);
+  const ms = performance.now() - Number(response.locals.beganMs);
+  const method = httpMethod(response.req.method);
+  requestDuration.record(ms / 1_000, { 'http.request.method': method, 'http.response.status_code': status });
+  if (log.isLevelEnabled('debug')) log.debug({ status, ms }, 'request');
 }
 
 /** Sends JSON text, or no body where it is null. */
@@ -109,6 +121,7 @@ function fromExpress(error: unknown): unknown {
   const { status, type } = error as { status?: number; type?: string };
   if (error instanceof URIError) return new ApiError('not_found', 'No operation exists at this path');
   if (type === 'entity.too.large') {
+    limitReached('body_size');
     return new ApiError('invalid_request', 'body must be at most 1 MiB', { status: 413, field: 'body' });
   }
   if (status === 400 || status === 415) {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { fileTypeOf } from '@customer-platform/documents';
+import { limitReached } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { asTitle, toSource } from './source.ts';
@@ -13,7 +14,10 @@ const titleLength = 200;
 export const uploadFile = implement(contract.uploadFile, {
   async handle({ account, tx, body, now }) {
     const { file, title, active } = body;
-    if (file.size > contract.maxFileBytes) throw refusedFile('must be at most 20 MiB', 413);
+    if (file.size > contract.maxFileBytes) {
+      limitReached('body_size');
+      throw refusedFile('must be at most 20 MiB', 413);
+    }
     if (file.size === 0) throw refusedFile('must not be empty');
     const { buffer, byteOffset, byteLength } = await file.bytes();
     const bytes = Buffer.from(buffer, byteOffset, byteLength);

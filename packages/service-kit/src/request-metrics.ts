@@ -1,0 +1,14 @@
+import { meter } from './meter.ts';
+
+/** Time to respond, of every listener of the process. */
+export const requestDuration = meter.createHistogram('http.server.request.duration', {
+  unit: 's',
+  description: 'Time to respond, by method, route and status.',
+});
+
+/** Requests under way, of every listener of the process. */
+export const activeRequests = meter.createUpDownCounter(
+  'http.server.active_requests',
+  { unit: '{request}', description: 'Requests under way, by method.' },
+  'http.request.method',
+);
