@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import type { Fragment } from '../queues/queue-rows.ts';
+import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
 import type { QueueSeat } from '../queues/queues.ts';
 import type { TraceHeaders } from '../telemetry.ts';
 import type { RunEnd } from './account-slots.ts';
@@ -53,6 +53,8 @@ export interface DueWork<Row extends DueRow, Result> {
   /** The place on the list of queues, where whoever starts the queue opened it: for all parts of one, or under other names. */
   seat?: QueueSeat;
   table: DueTable;
+  /** Rows of another table that become rows of this one at their time: operators see them as waiting. */
+  scheduled?: QueueRows;
   concurrency: SlotBounds;
   /** Null where a row must not be run twice: its claim takes the due time away, and the module ends rows whose process died. */
   retries: Retries | null;

@@ -260,9 +260,10 @@ export class WorkQueue<Row extends DueRow, Result> {
   }
 
   #reported(): ReportedQueue {
-    const { queue, table, retries } = this.#work;
+    const { queue, table, scheduled, retries } = this.#work;
     return {
       queue,
+      scheduled,
       rows: { failed: hasFailed(table.error), ...table },
       hasLeases: retries !== null,
       running: () => this.#slots.owners,

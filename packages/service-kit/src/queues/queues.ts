@@ -33,6 +33,8 @@ export interface ReportedQueue {
   queue: string;
   /** Its rows; a consumer's entries are on the bus, and those that failed are failed events under its name. */
   rows?: QueueRows;
+  /** Rows of another table that become entries at their time; they count as entries that are due then. */
+  scheduled?: QueueRows | undefined;
   /** A row that runs is due later, at the end of its lease. */
   hasLeases?: boolean;
   /** Events that failed under the queue's name belong to it. */
@@ -170,32 +172,38 @@ export class Queues {
     const now = this.#clock();
     const [failed, pauses] = await Promise.all([measureFailedEvents(this.#sql, now), selectPauses(this.#sql)]);
     return await Promise.all(
-      [...this.#queues.values()].map(async ({ queue, rows, hasLeases = false, hasFailedEvents, pending }) => {
-        const parts = [rows && (await measureRows(this.#sql, rows, now)), await pending?.()];
-        if (hasFailedEvents) parts.push(failed.get(queue));
-        const known = parts.filter((part) => part !== undefined);
-        const oldest = known.flatMap(({ oldest }) => oldest ?? []).sort((a, b) => a.getTime() - b.getTime())[0];
-        const sum = (field: 'ready' | 'later' | 'failedLater' | 'dead') =>
-          known.reduce((total, part: Depth) => total + (part[field] ?? 0), 0);
-        return {
-          queue,
-          ready: sum('ready'),
-          later: sum('later'),
-          ...((rows ? rows.countsFailed : hasFailedEvents) && { failedLater: sum('failedLater') }),
-          dead: sum('dead'),
-          hasLeases,
-          oldestAt: oldest?.toISOString() ?? null,
-          pauses: pauses
-            .filter((pause) => pause.queue === queue)
-            .map(({ account, endpoint, reason, actor, at }) => ({
-              account,
-              endpoint,
-              reason,
-              actor,
-              at: at.toISOString(),
-            })),
-        };
-      }),
+      [...this.#queues.values()].map(
+        async ({ queue, rows, scheduled, hasLeases = false, hasFailedEvents, pending }) => {
+          const parts = [
+            rows && (await measureRows(this.#sql, rows, now)),
+            scheduled && (await measureRows(this.#sql, scheduled, now)),
+            await pending?.(),
+          ];
+          if (hasFailedEvents) parts.push(failed.get(queue));
+          const known = parts.filter((part) => part !== undefined);
+          const oldest = known.flatMap(({ oldest }) => oldest ?? []).sort((a, b) => a.getTime() - b.getTime())[0];
+          const sum = (field: 'ready' | 'later' | 'failedLater' | 'dead') =>
+            known.reduce((total, part: Depth) => total + (part[field] ?? 0), 0);
+          return {
+            queue,
+            ready: sum('ready'),
+            later: sum('later'),
+            ...((rows ? rows.countsFailed : hasFailedEvents) && { failedLater: sum('failedLater') }),
+            dead: sum('dead'),
+            hasLeases,
+            oldestAt: oldest?.toISOString() ?? null,
+            pauses: pauses
+              .filter((pause) => pause.queue === queue)
+              .map(({ account, endpoint, reason, actor, at }) => ({
+                account,
+                endpoint,
+                reason,
+                actor,
+                at: at.toISOString(),
+              })),
+          };
+        },
+      ),
     );
   }
 
@@ -204,10 +212,11 @@ export class Queues {
     const queue = this.#queues.get(name);
     if (!queue) return null;
     const now = this.#clock();
-    const { rows, hasFailedEvents, describe = async (_, owners) => owners } = queue;
+    const { rows, scheduled, hasFailedEvents, describe = async (_, owners) => owners } = queue;
     const ofRows = rows ? await describe(this.#sql, await selectOwners(this.#sql, rows, { now, by })) : [];
+    const ofScheduled = scheduled ? await selectOwners(this.#sql, scheduled, { now, by }) : [];
     const failed = hasFailedEvents ? await selectOwnersOfFailedEvents(this.#sql, name, now) : [];
-    return merged([...ofRows, ...failed]);
+    return merged([...ofRows, ...ofScheduled, ...failed]);
   }
 
   /** Returns how much of a part of a queue waits after a failure. */

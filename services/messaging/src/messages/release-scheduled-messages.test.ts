@@ -24,6 +24,15 @@ async function schedule(count: number, sendAt: string): Promise<string> {
   return id;
 }
 
+it('scheduled messages wait in the queue of messages, each of its account', async () => {
+  const account = await schedule(3, '2031-01-01T00:00:00Z');
+  const { body } = await platform.admin('GET', '/admin/queues/messaging/messages');
+  expect(body).toMatchObject({ ready: 0, waiting: 3, oldest_due_at: '2031-01-01T00:00:00+00:00', lag_seconds: 0 });
+  expect(body.top).toEqual([
+    { account, ready: 0, running: 0, waiting: 3, dead: 0, oldest_due_at: '2031-01-01T00:00:00+00:00' },
+  ]);
+});
+
 it('one account with very many scheduled messages delays those of another by one batch', async () => {
   const many = await schedule(3_000, '2030-01-01T00:00:00Z');
   const one = await schedule(2, '2030-01-01T01:00:00Z');

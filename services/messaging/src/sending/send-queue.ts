@@ -1,6 +1,7 @@
 import { type DueWork, type Foundation, meter } from '@customer-platform/service-kit';
 import type { MessagingConfig } from '../config.ts';
 import type { TryResult } from '../messages/message-state.ts';
+import { scheduledMessages } from '../messages/messages.sql.ts';
 import { beginAttempts, type DueAttempt, dueAttempts } from './claims.sql.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { writeResults } from './write-results.ts';
@@ -26,6 +27,7 @@ export function messageSending(
   return {
     queue: 'messages',
     table: dueAttempts,
+    scheduled: scheduledMessages,
     concurrency: {
       most: config.MESSAGING_MAX_IN_FLIGHT * 4,
       perLane: config.MESSAGING_MAX_PER_CHANNEL,
