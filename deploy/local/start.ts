@@ -66,6 +66,8 @@ async function bringUp(supervisor: Supervisor, directory: string, options: Optio
   await requireFreePorts(options);
   await supervisor.start([describeProcess(gateway, platform)]);
   const { gateway: gatewayUrl, admin } = entrances(options);
+  // The command-line tool finds the control plane by it.
+  platformDirectory.writeSecretJson(join(directory, 'addresses.json'), { gateway: gatewayUrl, admin });
   const demo = options.demo
     ? await openDemo(directory, {
         gateway: gatewayUrl,

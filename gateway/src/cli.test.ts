@@ -149,18 +149,20 @@ describe('the admin tool', () => {
       const port = new URL(platform.adminUrl).port;
       expect((await runCommand(['accounts', 'list'], { ADMIN_PORT: port }, directory)).exitCode).toBe(0);
       writeFileSync(
-        join(directory, 'demo.json'),
-        JSON.stringify({ admin: platform.adminUrl, admin_token: platform.adminToken }),
+        join(directory, 'addresses.json'),
+        JSON.stringify({ gateway: platform.gatewayUrl, admin: platform.adminUrl }),
       );
+      // A start without demo data leaves the file of an earlier one.
+      const ofEarlier = { admin: 'http://127.0.0.1:1', admin_token: 'of an earlier start' };
+      writeFileSync(join(directory, 'demo.json'), JSON.stringify(ofEarlier));
       expect((await runCommand(['accounts', 'list'], {}, directory)).exitCode).toBe(0);
-      const stale = { admin: 'http://127.0.0.1:1', admin_token: 'of an earlier start' };
-      writeFileSync(join(directory, 'demo.json'), JSON.stringify(stale));
+      writeFileSync(join(directory, 'addresses.json'), JSON.stringify({ admin: 'http://127.0.0.1:1' }));
       for (const where of [{ ADMIN_PORT: port }, { ADMIN_URL: platform.adminUrl }])
         expect((await runCommand(['accounts', 'list'], where, directory)).exitCode).toBe(0);
       const misled = await runCommand(['accounts', 'list'], {}, directory);
       expect([misled.exitCode, misled.output]).toEqual([
         1,
-        expect.stringMatching(/127\.0\.0\.1:1 \(from [^()]*demo\.json\)/),
+        expect.stringMatching(/127\.0\.0\.1:1 \(from [^()]*addresses\.json\)/),
       ]);
     } finally {
       rmSync(directory, { recursive: true });

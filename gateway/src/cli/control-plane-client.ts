@@ -33,12 +33,13 @@ export class Unreachable extends Error {
 }
 
 /**
- * Returns the control plane's address and token: from the environment, else from a local start. `source` says where the
- * URL is from: a start without demo data leaves the address of an earlier one. Throws without a token.
+ * Returns the control plane's address and token: from the environment, else from the last local start. `source` says
+ * where the URL is from. Throws without a token.
  */
 export function findControlPlane(env: NodeJS.ProcessEnv, directory: string): ControlPlane {
-  const demoFile = join(directory, 'demo.json');
-  const demo = readJson(demoFile);
+  const demo = readJson(join(directory, 'demo.json'));
+  const addressesFile = join(directory, 'addresses.json');
+  const { admin } = readJson(addressesFile);
   const secrets = readJson(join(directory, 'secrets.json'));
   const token = env.ADMIN_TOKEN || secrets.ADMIN_TOKEN || demo.admin_token;
   if (!token) {
@@ -47,7 +48,7 @@ export function findControlPlane(env: NodeJS.ProcessEnv, directory: string): Con
   }
   if (env.ADMIN_URL) return { url: env.ADMIN_URL, token, source: 'ADMIN_URL' };
   if (env.ADMIN_PORT) return { url: `http://127.0.0.1:${env.ADMIN_PORT}`, token, source: 'ADMIN_PORT' };
-  if (demo.admin) return { url: demo.admin, token, source: demoFile };
+  if (admin) return { url: admin, token, source: addressesFile };
   return { url: 'http://127.0.0.1:8081', token, source: 'the default' };
 }
 

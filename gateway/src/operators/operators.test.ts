@@ -253,6 +253,23 @@ describe('queues', () => {
   });
 });
 
+it('names what does not exist in the words of operators, who are in no account', async () => {
+  const nobody = randomUUID();
+  const paths = [
+    `accounts/${nobody}`,
+    `accounts/${nobody}/keys`,
+    'dead/none',
+    `accounts/${account.id}/members/${nobody}`,
+  ];
+  const refusals = await Promise.all(paths.map((path, index) => admin(index < 3 ? 'GET' : 'DELETE', `/admin/${path}`)));
+  expect(refusals.map(({ status, body }) => [status, body.error.message])).toEqual([
+    [404, 'There is no such account'],
+    [404, 'There is no such account'],
+    [404, expect.stringMatching(/^There is no such dead event: /)],
+    [404, 'There is no such member'],
+  ]);
+});
+
 it('lists the processes that live', async () => {
   const { body } = await admin('GET', '/admin/services');
   expect(body.data.map(({ service }: { service: string }) => service)).toEqual(['gateway', 'crm', 'webhooks']);

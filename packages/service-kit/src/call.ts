@@ -148,13 +148,21 @@ function fail(code: 'not_found', message: string, field?: string): never {
 }
 
 function noSuchResource(operation: Operation): ApiError {
-  return new ApiError('not_found', `There is no such ${resourceOf(operation)} in this account`);
+  // Operators ask for no account: what they miss is in none.
+  const where = operation.path.startsWith('/admin/') ? '' : ' in this account';
+  return new ApiError('not_found', `There is no such ${resourceOf(operation)}${where}`);
 }
+
+/** Names in paths that are no plain plural of their resource. */
+const irregular = new Map([
+  ['addresses', 'blocked address'],
+  ['dead', 'dead event'],
+]);
 
 /** Returns the kind of resource that an operation's path names, in the singular. */
 function resourceOf({ path }: Operation): string {
   const segments = path.split('/').filter((segment) => !/^(\{|by-)/.test(segment));
   const isNested = path.endsWith('}') || segments.length < 4;
   const name = segments[isNested ? segments.length - 1 : segments.length - 2] ?? 'resource';
-  return name.replaceAll('-', ' ').replace(/ies$/, 'y').replace(/s$/, '');
+  return irregular.get(name) ?? name.replaceAll('-', ' ').replace(/ies$/, 'y').replace(/s$/, '');
 }
