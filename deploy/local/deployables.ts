@@ -104,7 +104,8 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
       // Requests allocate much short-lived memory: limits keep V8 and malloc from growing for it, at no measured cost.
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8`.trim(),
       MALLOC_ARENA_MAX: '1',
-      NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache'),
+      // One for each: processes that end at once and write the same files over each other's take many seconds for it.
+      NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache', name),
       HOST: '127.0.0.1',
       PORT: String(port),
       DATABASE_URL: roleUrl(platform.databaseUrl, name, platform.secrets.roles[name] ?? ''),

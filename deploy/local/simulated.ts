@@ -21,7 +21,7 @@ export function describeSimulated(platform: Platform): ManagedProcess {
     cwd: platform.root,
     env: {
       PATH: process.env.PATH ?? '',
-      NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache'),
+      NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache', 'simulated'),
       HOST: '127.0.0.1',
       PORT: String(platform.ports.simulated),
     },

@@ -14,6 +14,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
+import { isReachable } from './is-reachable.ts';
 import { withTimeout } from './with-timeout.ts';
 
 export type { Attributes, Span };
@@ -73,9 +74,11 @@ export async function startTelemetry(
   tracing = endpoint !== undefined && env.OTEL_TRACES_EXPORTER !== 'none';
   measuring = hasMetrics;
   return async () => {
-    // The collector may be stopping too, as the gateway is with its own: that is no news, and nobody waits for it.
+    // The collector may have stopped before, as the gateway has with its own: that is no news, and nobody waits for retries.
     diag.disable();
-    await withTimeout(flushMs, sdk.shutdown()).catch(() => undefined);
+    const ended = sdk.shutdown().catch(() => undefined);
+    const collector = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || endpoint;
+    if (!collector || (await isReachable(collector))) await withTimeout(flushMs, ended).catch(() => undefined);
   };
 }
 
