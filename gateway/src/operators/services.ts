@@ -14,6 +14,8 @@ import type { z } from 'zod';
 const replyMs = 1_000;
 /** Time in which a change is made. */
 const changeMs = 10_000;
+/** Time in which processes read their pauses again. */
+const spreadMs = 300;
 /** Time after which a process that is silent is not waited for any more. */
 const forgottenMs = 15_000;
 
@@ -57,6 +59,14 @@ export class Services {
     );
     const here = replies.filter((one) => one !== undefined);
     return { replies: here, gone: among.filter((name) => !here.some(({ service }) => service === name)) };
+  }
+
+  /**
+   * Has every process of a service read its pauses again, and gives them a moment for it: no list of processes is complete, since one
+   * may have started just now. Whoever replies later hears of the pause over the bus all the same.
+   */
+  async spreadPauses(service: ServiceName): Promise<void> {
+    await this.#bus.askAll(describeProcess, { pausesOf: service }, { isComplete: () => false, timeoutMs: spreadMs });
   }
 
   /** Returns every process that replies within 1 s, with what of `queue` runs there. */

@@ -11,6 +11,7 @@ export const pauseQueue = implement(adminOperations.pauseQueue, {
       changeQueue(call, { service: found, queue, body }, 'queues.pause', async (part) => {
         const pause = { ...part, reason: body.reason, actor: call.account.name };
         const reply = await services.ask(found, 'pauseQueue', pause, 'change');
+        if (reply.matched > 0) await services.spreadPauses(found);
         return { ...reply, after: body };
       }),
     );

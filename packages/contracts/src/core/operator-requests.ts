@@ -97,7 +97,11 @@ export type ProcessReport = z.infer<typeof ProcessReport>;
 /** Has every process of every service describe itself; with `queue` also what of it runs there, by account and endpoint. */
 export const describeProcess = {
   key: 'describeProcess',
-  input: z.object({ queue: z.object({ service: z.enum(serviceNames), queue: z.string() }).optional() }),
+  input: z.object({
+    queue: z.object({ service: z.enum(serviceNames), queue: z.string() }).optional(),
+    /** Has the processes of this service read its pauses again before they reply. */
+    pausesOf: z.enum(serviceNames).optional(),
+  }),
   reply: ProcessReport,
 } as const;
 

@@ -23,7 +23,8 @@ const waitedForMs = 2_000;
 /** Has this process describe itself to operators for as long as it is connected to the bus. */
 export function describeItself({ service, version, sql, bus, requests, queues }: DescribedProcess): void {
   const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString();
-  bus.handleAll(describeProcess, async ({ queue }): Promise<ProcessReport> => {
+  bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
+    if (pausesOf === service) await queues.pauses.refresh();
     return {
       service,
       instance: processInstance,

@@ -24,6 +24,7 @@ export class Pauses {
   readonly #loop: WakeLoop;
   readonly #watchers = new Set<() => void>();
   #byQueue = new Map<string, Paused>();
+  #reading: Promise<unknown> = Promise.resolve();
 
   /** Reads them once; throws where the database is unavailable. */
   static async open(sql: Database, bus: Bus, log: Logger): Promise<Pauses> {
@@ -35,7 +36,7 @@ export class Pauses {
   private constructor(sql: Database, bus: Bus, log: Logger) {
     this.#sql = sql;
     this.#bus = bus;
-    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.#read());
+    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.refresh());
     bus.onPeers(topic, () => this.#loop.wake());
   }
 
@@ -54,6 +55,13 @@ export class Pauses {
   announce(): void {
     this.#loop.wake();
     this.#bus.tellPeers(topic);
+  }
+
+  /** Reads them again: as they are from then on, this process works. One read at a time, so that none brings an older state back. */
+  refresh(): Promise<false> {
+    const read = this.#reading.then(() => this.#read());
+    this.#reading = read.catch(() => undefined);
+    return read;
   }
 
   async stop(): Promise<void> {

@@ -1,11 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { type Database, startService } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSecondProcess } from '../../test/second-process.ts';
 import { delivery, earnCap, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { countUnaccounted } from '../events/events.sql.ts';
 import { webhooks } from '../start.ts';
@@ -41,19 +38,6 @@ const states = async (accountId: string) => {
     select status, count(*)::int as count from deliveries where account_id = ${accountId} group by status order by status`;
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 };
-
-/** Another process of the service, on the same database and bus; it takes events once this resolves. */
-async function startSecondProcess(): Promise<ChildProcess> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((done) => probe.close(done));
-  const env = { PATH: process.env.PATH, ...platform.env('webhooks'), PORT: String(port) };
-  const entry = fileURLToPath(new URL('../main.ts', import.meta.url));
-  const child = spawn(process.execPath, [entry], { env, stdio: 'ignore' });
-  await waitFor('the second process', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
-  return child;
-}
 
 describe('the dispatcher', () => {
   it('reads large events a few at a time, and delivers all of them', async () => {
@@ -126,7 +110,7 @@ describe('the dispatcher', () => {
     const receiver = await receiverThat((_, response) => void killed.then(() => response.writeHead(204).end()));
     for (const account of accounts) await register(account, receiver.url);
     const ids = accounts.map((account) => account.id);
-    const second = await startSecondProcess();
+    const second = await startSecondProcess(platform);
     let events = 0;
     const emitToAll = async () => {
       for (const account of accounts) await emitContactCreated(account);

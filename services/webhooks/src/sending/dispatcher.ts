@@ -16,7 +16,7 @@ import {
 import { AccountStandings } from './account-standings.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { HeldEndpoint } from './held-endpoint.ts';
+import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
@@ -136,22 +136,20 @@ export class Dispatcher {
     const ready = all.reduce((sum, held) => sum + (this.#canStart(held) ? held.ready.length : 0), 0);
     const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, maxReadAtOnce);
     if (wanting.length > 0 && ready < maxReady && this.#writer.waiting < maxUnwritten) await this.#fetch(wanting);
+    for (const held of this.#queues.all())
+      if (held.canStart() && !isPaused(held, this.#seat.paused())) this.#startable.add(held);
     this.#startable.putBack();
     this.#startReady();
   }
 
-  /**
-   * Leases what is due, but nothing that operators paused, nor of an account that is suspended or at its bound, and gives up what is held
-   * of what is paused or suspended.
-   */
+  /** Leases what is due, but nothing that is paused, suspended or at its bound, and gives up what it holds of the first two. */
   async #takeDue(): Promise<void> {
-    const { isWhole, ...paused } = this.#seat.paused();
-    const resting = new Set([...this.#standings.suspended(), ...paused.accounts]);
-    const { endpoints } = paused;
-    if (!isWhole) await this.#queues.takeDue({ accounts: [...resting, ...this.#slots.atBound()], endpoints });
-    if (!isWhole && resting.size + endpoints.length === 0) return;
+    const { isWhole, accounts, endpoints } = this.#seat.paused();
+    const suspended = new Set(this.#standings.suspended());
+    const resting = [...suspended, ...accounts, ...this.#slots.atBound()];
+    if (!isWhole) await this.#queues.takeDue({ accounts: resting, endpoints });
     for (const held of this.#queues.all()) {
-      if (isWhole || resting.has(held.accountId) || endpoints.includes(held.endpointId)) held.giveUp(restingMs);
+      if (suspended.has(held.accountId) || isPaused(held, this.#seat.paused())) held.giveUp(restingMs);
     }
   }
 
@@ -251,6 +249,7 @@ export class Dispatcher {
     while (!this.#isStopping && this.#slots.freeOfFresh > 0 && this.#writer.waiting < maxUnwritten) {
       const held = this.#startable.next(mayStart);
       if (!held) return;
+      if (isPaused(held, this.#seat.paused())) continue; // the next look gives it up, or adds it again
       const delivery = held.canStart() ? held.ready.shift() : undefined;
       if (delivery) void this.#try(held, delivery);
       if (held.canStart()) this.#startable.add(held);

@@ -1,4 +1,4 @@
-import type { RunEnd } from '@customer-platform/service-kit';
+import type { Paused, RunEnd } from '@customer-platform/service-kit';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
 
@@ -93,4 +93,9 @@ export const firstCap = 1;
 export function adaptedCap(cap: number, end: RunEnd, max: number): number {
   if (end === 'timeout') return firstCap;
   return end === 'responded' ? Math.min(max, cap * 2) : cap;
+}
+
+/** Returns whether operators paused an endpoint, its account or everything: no try may begin there. */
+export function isPaused({ accountId, endpointId }: QueueKey, { isWhole, accounts, endpoints }: Paused): boolean {
+  return isWhole || accounts.includes(accountId) || endpoints.includes(endpointId);
 }

@@ -1,0 +1,58 @@
+import type { ChildProcess } from 'node:child_process';
+import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startSecondProcess } from '../../test/second-process.ts';
+import { emitContactCreated, register } from '../../test/webhooks.ts';
+
+/** Endpoints with a try under way: as many as it takes until both processes work on some. */
+const [leastEndpoints, mostEndpoints] = [6, 40];
+let platform: Platform;
+let second: ChildProcess;
+let paused: Receiver;
+let other: Receiver;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  [paused, other] = await Promise.all([startReceiver(), startReceiver()]);
+  second = await startSecondProcess(platform);
+}, 60_000);
+afterAll(async () => {
+  second?.kill('SIGKILL');
+  await Promise.all([paused?.stop(), other?.stop()]);
+  await platform?.stop();
+});
+
+/** Number of processes that work on an account's endpoints. */
+async function workersOf(accountId: string): Promise<number> {
+  const sql = platform.database('webhooks');
+  const owners = await sql`select distinct owner from queues where account_id = ${accountId} and owner is not null`;
+  return owners.count;
+}
+
+it('begins no try in any process once a pause is confirmed', async () => {
+  const [account, others] = [await platform.account(), await platform.account()];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  paused.respond = (_request, response) => void released.then(() => response.writeHead(204).end());
+  await register(others, other.url);
+  let endpoints = 0;
+  while (endpoints < leastEndpoints || (endpoints < mostEndpoints && (await workersOf(account.id)) < 2)) {
+    await register(account, `${paused.url}/${endpoints++}`);
+    await emitContactCreated(account);
+    await waitFor('a try at the endpoint', () => paused.received.length === endpoints);
+  }
+  expect(await workersOf(account.id)).toBe(2);
+
+  const change = (verb: string, body: object) =>
+    platform.admin('POST', `/admin/queues/webhooks/deliveries/${verb}`, { account: account.id, ...body });
+  expect((await change('pause', { reason: 'a test' })).status).toBe(204);
+  // Each try that ends makes room for the next of its endpoint, in whichever process works on it.
+  release();
+  await emitContactCreated(account);
+  for (let index = 0; index < 20; index++) await emitContactCreated(others, `Contact ${index}`);
+  await waitFor('what came after it to be delivered to the other', () => other.received.length === 20);
+  expect(paused.received).toHaveLength(endpoints);
+
+  expect((await change('resume', {})).status).toBe(204);
+  // The first endpoint has had every event, the next all but one, and so on; then all of them that of the pause.
+  await waitFor('the rest', () => paused.received.length === (endpoints * (endpoints + 1)) / 2 + endpoints);
+});

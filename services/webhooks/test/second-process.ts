@@ -1,0 +1,14 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@customer-platform/deploy/local-port';
+import { type Platform, waitFor } from '@customer-platform/testkit';
+
+/** Starts another process of the service, on the same database and bus; it takes events once this resolves. */
+export async function startSecondProcess(platform: Platform): Promise<ChildProcess> {
+  const port = await freePort();
+  const env = { PATH: process.env.PATH, ...platform.env('webhooks'), PORT: String(port) };
+  const entry = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [entry], { env, stdio: 'ignore' });
+  await waitFor('the second process', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+  return child;
+}
