@@ -23,13 +23,16 @@ const failedLater = (sql: Sql, { due, failed, countsFailed }: QueueRows, now: Da
     ? sql`count(*) filter (where ${sql(due)} > ${now} and ${failed(sql)})::float8`
     : sql`null::float8`;
 
-/** Counts the rows of a queue. */
+/** Rows of a queue that are counted: a deeper queue has at least as many, and whoever asks gets a reply in time. */
+const maxCounted = 2_000_000;
+
+/** Counts the rows of a queue, `maxCounted` at most. */
 export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise<Depth> {
   const due = sql(rows.due);
   const [depth] = await sql<Depth[]>`
     select count(*) filter (where ${due} <= ${now})::float8 as ready, count(*) filter (where ${due} > ${now})::float8 as later,
       ${failedLater(sql, rows, now)} as "failedLater", min(${due}) as oldest
-    from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}`;
+    from (select * from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)} limit ${maxCounted}) as counted`;
   return depth!;
 }
 

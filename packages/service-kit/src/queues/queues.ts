@@ -1,5 +1,6 @@
 import type { MeasuredQueue, OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus.ts';
+import { coalesced } from '../coalesced.ts';
 import type { Database, Sql } from '../database.ts';
 import { errorText } from '../error-text.ts';
 import type { Logger } from '../logging.ts';
@@ -167,8 +168,10 @@ export class Queues {
     return this.#queues.get(queue)?.running?.() ?? [];
   }
 
-  /** Measures every queue, with its pauses. */
-  async measure(): Promise<MeasuredQueue[]> {
+  /** Measures every queue, with its pauses; one measurement at a time, however many ask. */
+  readonly measure = coalesced(() => this.#measure());
+
+  async #measure(): Promise<MeasuredQueue[]> {
     const now = this.#clock();
     const [failed, pauses] = await Promise.all([measureFailedEvents(this.#sql, now), selectPauses(this.#sql)]);
     return await Promise.all(
