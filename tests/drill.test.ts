@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram } from '@customer-platform/deploy/server-binary';
 import { expect, it } from '@jest/globals';
 import { drill } from './drill/drill.ts';
 import { poison } from './drill/queue-faults.ts';
 import { scaleRules } from './drill/scaled-rules.ts';
 import { startWorld } from './drill/world.ts';
+import { findPrometheus } from './prometheus.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -21,12 +21,7 @@ it('scales durations, windows and ages of the rules, and nothing else', () => {
 });
 
 it('a drill of bytes that are no event sees the alert, ends it with the tool, and finds nothing lost', async () => {
-  const wanted = { program: 'prometheus', debianPackage: 'prometheus', cacheDirectory: join(root, '.platform/debian') };
-  const found = await findProgram({ ...wanted, say: () => undefined }).catch((error: Error) => error.message);
-  if (typeof found === 'string') {
-    console.warn(`left out: ${found}`);
-    return;
-  }
+  if (!(await findPrometheus())) return;
   const lines: string[] = [];
   const world = await startWorld((line) => lines.push(line));
   try {

@@ -12,10 +12,19 @@ export interface Sample {
   value: number;
 }
 
+/** Alert that is pending or firing. */
+export interface Alert {
+  name: string;
+  labels: Record<string, string>;
+  isFiring: boolean;
+}
+
 /** Prometheus of a test. */
 export interface Prometheus {
   /** Returns what an instant query gives now; a sample without a value (NaN) is left out. Throws where the query is wrong. */
   query(expression: string): Promise<Sample[]>;
+  /** Returns the alerts of the rules that it was started with. */
+  alerts(): Promise<Alert[]>;
   stop(): Promise<void>;
 }
 
@@ -29,12 +38,18 @@ export async function findPrometheus(program: 'prometheus' | 'promtool' = 'prome
   });
 }
 
-/** Starts Prometheus on loopback, which scrapes each job's port once a second. */
-export async function startPrometheus(program: Program, jobs: Record<string, number>): Promise<Prometheus> {
+/** Starts Prometheus on loopback, which scrapes each job's port and evaluates `rules`, each a file's text, once a second. */
+export async function startPrometheus(
+  program: Program,
+  jobs: Record<string, number>,
+  rules: readonly string[] = [],
+): Promise<Prometheus> {
   const directory = mkdtempSync(join(platformFolder, 'test-prometheus-'));
   const port = await freePort();
+  for (const [index, text] of rules.entries()) writeFileSync(join(directory, `rules-${index}.yml`), text);
   const config = {
-    global: { scrape_interval: '1s', scrape_timeout: '1s' },
+    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    rule_files: ['rules-*.yml'],
     scrape_configs: Object.entries(jobs).map(([job_name, jobPort]) => ({
       job_name,
       static_configs: [{ targets: [`127.0.0.1:${jobPort}`] }],
@@ -60,6 +75,7 @@ export async function startPrometheus(program: Program, jobs: Record<string, num
   });
   return {
     query: (expression) => query(url, expression),
+    alerts: () => alertsOf(url),
     stop: async () => {
       await server.stop();
       rmSync(directory, { recursive: true, force: true });
@@ -77,4 +93,16 @@ async function query(url: string, expression: string): Promise<Sample[]> {
   if (!data) throw new Error(`${expression}: ${error}`);
   const samples = data.result.map(({ metric, value: [, value] }) => ({ labels: metric, value: Number(value) }));
   return samples.filter(({ value }) => !Number.isNaN(value));
+}
+
+async function alertsOf(url: string): Promise<Alert[]> {
+  const response = await fetch(`${url}/api/v1/alerts`, { signal: AbortSignal.timeout(10_000) });
+  const { data } = (await response.json()) as {
+    data: { alerts: { labels: Record<string, string>; state: string }[] };
+  };
+  return data.alerts.map(({ labels: { alertname = '', ...labels }, state }) => ({
+    name: alertname,
+    labels,
+    isFiring: state === 'firing',
+  }));
 }

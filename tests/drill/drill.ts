@@ -1,6 +1,6 @@
 import { waitFor } from '@customer-platform/testkit';
+import type { Alert } from '../prometheus.ts';
 import type { Fault, Ongoing } from './fault.ts';
-import type { Alert } from './prometheus.ts';
 import type { World } from './world.ts';
 
 const fireMs = 60_000;

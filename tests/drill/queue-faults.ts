@@ -15,18 +15,17 @@ const nothing = async () => undefined;
 export const poison: Fault = {
   name: 'poison',
   what: 'bytes that are no event are published on the bus',
-  alerts: [{ name: 'DeadEvents', labels: { job: 'webhooks' } }],
+  alerts: [{ name: 'DeadEvents', labels: {} }],
   async cause({ platform, admin }) {
     const connection = await connectAs(platform, 'cdp');
-    await connection.request('platform.event.public.cdp.contact.created', 'no event', { timeout: 5_000, noMux: true });
+    await connection.request('platform.event.public.cdp.audience.entered', 'no event', { timeout: 5_000, noMux: true });
     await connection.close();
     return {
       async remedy() {
-        const { data } = await admin('dead', 'list', '--service', 'webhooks');
-        for (const { id } of data) {
-          await admin('dead', 'show', id);
-          await admin('dead', 'drop', id, '--reason', 'no event, published by a drill');
-        }
+        // One for each consumer that could not take it.
+        const { data } = await admin('dead', 'list');
+        await admin('dead', 'show', data[0].id);
+        for (const { id } of data) await admin('dead', 'drop', id, '--reason', 'no event, published by a drill');
       },
       end: nothing,
     };

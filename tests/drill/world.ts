@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { services } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
@@ -11,8 +11,9 @@ import {
   startReceiver,
 } from '@customer-platform/testkit';
 import { testCertificate } from '@customer-platform/testkit/test-certificate';
+import { findPrometheus, type Prometheus, startPrometheus } from '../prometheus.ts';
 import { Load } from './load.ts';
-import { type AlertingPrometheus, startAlerting } from './prometheus.ts';
+import { scaleRules } from './scaled-rules.ts';
 
 const root = join(import.meta.dirname, '../..');
 const commandMs = 20_000;
@@ -25,7 +26,7 @@ export interface World {
   load: Load;
   /** Endpoint of both accounts that takes everything. */
   receiver: Receiver;
-  prometheus: AlertingPrometheus;
+  prometheus: Prometheus;
   /** Runs the command-line tool with --json, says so, and returns what it printed. Throws where its exit code is not 0. */
   // biome-ignore lint/suspicious/noExplicitAny: the responses of every command
   admin(...args: string[]): Promise<any>;
@@ -43,8 +44,10 @@ const scaledSettings = {
   DATABASE_POOL: '6',
 };
 
-/** Starts everything; `stop` ends it and deletes its data. */
+/** Starts everything; `stop` ends it and deletes its data. Throws where there is no Prometheus. */
 export async function startWorld(say: (line: string) => void): Promise<World> {
+  const program = await findPrometheus();
+  if (!program) throw new Error('a drill needs Prometheus');
   mkdirSync(join(root, '.platform'), { recursive: true, mode: 0o700 });
   const directory = mkdtempSync(join(root, '.platform', 'drill-'));
   const undo: (() => Promise<void> | void)[] = [() => rmSync(directory, { recursive: true, force: true })];
@@ -68,7 +71,7 @@ export async function startWorld(say: (line: string) => void): Promise<World> {
     for (const key of keys) {
       await requestAs(platform, key, ['POST', '/v1/webhooks'], { url: receiver.url, events: ['contact.created'] });
     }
-    const prometheus = await startAlerting(join(directory, 'prometheus'), ports, say);
+    const prometheus = await startPrometheus(program, ports, scaledRules());
     undo.push(() => prometheus.stop());
     const load = new Load(platform.gatewayUrl, keys);
     undo.push(() => load.stop());
@@ -87,6 +90,11 @@ export async function startWorld(say: (line: string) => void): Promise<World> {
     await stop();
     throw error;
   }
+}
+
+function scaledRules(): string[] {
+  const folder = join(root, 'deploy/observe/alerts');
+  return globSync('*.yml', { cwd: folder }).map((file) => scaleRules(readFileSync(join(folder, file), 'utf8')));
 }
 
 async function metricsPorts(): Promise<Record<string, number>> {
