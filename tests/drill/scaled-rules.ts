@@ -1,6 +1,9 @@
 /** A minute of the rules is half a second of a drill. */
 export const factor = 120;
 
+/** Metrics that are ages in seconds. */
+const isAge = /queue_lag|failing_longest/;
+
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
@@ -15,8 +18,9 @@ export function scaleRules(rules: string, by = factor): string {
       (_, before: string, amount: string, unit: string) => before + scaled(amount, unit),
     )
     .replaceAll(/\[(\d+)([smhd])\]/g, (_, amount: string, unit: string) => `[${scaled(amount, unit)}]`)
-    .replaceAll(
-      /((?:queue_lag|failing_longest)[^\n]*\) > )(\d+)\n/g,
-      (_, before: string, seconds: string) => `${before}${Number(seconds) / by}\n`,
-    );
+    .split('\n')
+    .map((line) =>
+      isAge.test(line) ? line.replace(/> (\d+)$/, (_, seconds: string) => `> ${Number(seconds) / by}`) : line,
+    )
+    .join('\n');
 }
