@@ -100,7 +100,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
     cwd: platform.root,
     env: {
       ...inheritedEnvironment(),
-      ...definedDefaults({ LOG_LEVEL: 'warn', ...deployable.defaults?.(platform) }),
+      ...definedDefaults({ LOG_LEVEL: 'warn', DRAIN_DELAY_SECONDS: '0', ...deployable.defaults?.(platform) }),
       // Requests allocate much short-lived memory: limits keep V8 and malloc from growing for it, at no measured cost.
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8`.trim(),
       MALLOC_ARENA_MAX: '1',

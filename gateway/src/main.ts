@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { operations } from '@customer-platform/contracts';
 import type * as contract from '@customer-platform/contracts/accounts';
 import {
+  drained,
   handleRequests,
   healthServer,
   type RepliesTo,
@@ -93,8 +94,7 @@ export async function startGateway(
     adminUrl: admin.url,
     async stop() {
       isStopping = true;
-      const drainMs = config.DRAIN_SECONDS * 1_000;
-      await Promise.all([publicListener.close(drainMs), admin.close(drainMs)]);
+      await drained([publicListener, admin], config);
       await Promise.all([changes, queueHistory, ...jobs].map((running) => running.stop()));
       await admission.stop();
       bodies.stop();

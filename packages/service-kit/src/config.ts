@@ -71,6 +71,10 @@ export const baseConfig = z.object({
     .max(300)
     .default(10)
     .meta({ description: 'How long a stopping process waits for the requests it has taken.' }),
+  DRAIN_DELAY_SECONDS: z.coerce.number().min(0).max(300).default(5).meta({
+    description:
+      'How long a process serves on after SIGTERM, while its /readyz is 503 and its connections end: the time in which a balancer notices.',
+  }),
 });
 
 export type BaseConfig = z.infer<typeof baseConfig>;

@@ -23,7 +23,7 @@ export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
 export { type LimitName, limitReached } from './limits.ts';
-export { createApp, listen } from './listener.ts';
+export { createApp, type Listener, listen } from './listener.ts';
 export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { meter } from './meter.ts';
 export { migrate } from './migrate.ts';

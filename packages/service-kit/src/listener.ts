@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
 
@@ -20,12 +20,22 @@ export function createApp(): Express {
   return app;
 }
 
-/** Listens; `close` refuses new connections and waits at most `drainMs` for requests that were taken. */
+/** A server that listens. */
+export interface Listener {
+  url: string;
+  server: Server;
+  /** Ends each connection with its next response, while serving on: whoever connects again is led to another process. */
+  drain(): void;
+  /** Refuses new connections and waits at most `drainMs` for requests that were taken. */
+  close(drainMs: number): Promise<void>;
+}
+
+/** Listens on an address. */
 export async function listen(
   handler: Express | Parameters<typeof createServer>[1],
   port: number,
   host: string,
-): Promise<{ url: string; server: Server; close(drainMs: number): Promise<void> }> {
+): Promise<Listener> {
   const server = createServer(
     { keepAliveTimeout: keepAliveMs, requestTimeout: 60_000, requireHostHeader: false },
     handler as Express,
@@ -38,6 +48,12 @@ export async function listen(
   return {
     url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
     server,
+    drain() {
+      const endWith = (_request: IncomingMessage, response: ServerResponse) => {
+        response.shouldKeepAlive = false;
+      };
+      server.prependListener('request', endWith).prependListener('checkContinue', endWith);
+    },
     async close(drainMs) {
       const closed = new Promise((resolve) => server.close(resolve));
       // A connection does not become idle at once after its last response: it is swept, not waited for.

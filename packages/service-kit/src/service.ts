@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
@@ -12,7 +13,7 @@ import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
 import { type Job, startJob, type WorkContext } from './jobs.ts';
-import { createApp, listen } from './listener.ts';
+import { createApp, type Listener, listen } from './listener.ts';
 import { createLogger, type Logger } from './logging.ts';
 import { migrate } from './migrate.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
@@ -189,13 +190,26 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     url: listener.url,
     async stop() {
       isStopping = true;
-      await listener.close(config.DRAIN_SECONDS * 1000);
+      await drained([listener], config);
       await Promise.all([...consumers, retries, ...jobs].map((running) => running.stop()));
       await resources?.stop?.();
       if (patientSql !== sql) await patientSql.end({ timeout: 5 });
       await stop();
     },
   };
+}
+
+/**
+ * Closes listeners, whose readiness is over: they serve on for DRAIN_DELAY_SECONDS, in which balancers and clients turn to other processes,
+ * and then take DRAIN_SECONDS at most for what they have taken.
+ */
+export async function drained(
+  listeners: readonly Pick<Listener, 'drain' | 'close'>[],
+  { DRAIN_DELAY_SECONDS, DRAIN_SECONDS }: Pick<BaseConfig, 'DRAIN_DELAY_SECONDS' | 'DRAIN_SECONDS'>,
+): Promise<void> {
+  for (const listener of listeners) listener.drain();
+  await sleep(DRAIN_DELAY_SECONDS * 1_000);
+  await Promise.all(listeners.map((listener) => listener.close(DRAIN_SECONDS * 1_000)));
 }
 
 /** Connections for jobs whose statements may take longer than others: as many as there are of them, none before the first statement. */
