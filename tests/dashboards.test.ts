@@ -10,7 +10,10 @@ const emptyWhileWell = new Map([
   ['API: Operations that fail', 'has the names of operations, and none of them responds with 500 or above'],
 ]);
 /** Metrics that come into being with their first trouble; a panel shows 0 instead. */
-const onlyInTrouble = new Map([['gateway_rate_limit_fallback_total', 'Redis is available']]);
+const onlyInTrouble = new Map([
+  ['gateway_requests_unread_total', 'clients send HTTP that can be read'],
+  ['gateway_rate_limit_fallback_total', 'Redis is available'],
+]);
 
 const program = await findPrometheus();
 const dashboards = readDashboards();
