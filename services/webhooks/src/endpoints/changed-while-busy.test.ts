@@ -31,6 +31,11 @@ async function busyEndpoint() {
   receiver.respond = (_, response) => void released.then(() => response.writeHead(204).end());
   await Promise.all(Array.from({ length: 50 }, (_, i) => emitContactCreated(account, `Contact ${i}`)));
   await waitFor('ten tries under way', () => receiver.received.length === 10);
+  // Events that come when the endpoint is off are skipped: all of these wait before it is.
+  const isPending = ({ status }: { status: string }) => status === 'pending';
+  await waitFor('the others to wait', async () => {
+    return (await deliveriesTo(account, endpoint.id)).filter(isPending).length === 50;
+  });
   const witness = await register(account, other.url, { events: ['webhook.test'] });
   /** Resolves once the dispatcher has looked at what is due after this was called: it has sent something made since. */
   const look = async () => {
