@@ -35,6 +35,9 @@ function admin(method: string, path: string, body?: unknown) {
 
 const queue = async (path: string): Promise<Queue & { top: QueueShare[] }> =>
   (await admin('GET', `/admin/queues/${path}`)).body;
+const namesOf = async (query: string): Promise<string[]> =>
+  (await admin('GET', `/admin/queues?${query}`)).body.data.map(queueName);
+const queueName = ({ service, queue: name }: Queue) => `${service}/${name}`;
 const change = (path: string, verb: string, body: object) => admin('POST', `/admin/queues/${path}/${verb}`, body);
 
 async function auditOf(filter = `account=${account.id}`): Promise<AuditEntry[]> {
@@ -244,6 +247,10 @@ describe('queues', () => {
       return one.ready > 0 && one;
     });
     expect(waiting).toMatchObject({ paused: true, pauses: [{ reason: 'test', actor: 'anna' }] });
+    expect(await namesOf('attention=true')).toContain('webhooks/public-events');
+    expect(await namesOf('attention=true')).not.toContain('gateway/outbox');
+    expect(await namesOf('attention=false')).not.toContain('webhooks/public-events');
+    expect(await namesOf('attention=false')).toContain('gateway/outbox');
     await change('webhooks/public-events', 'resume', {});
     await waitFor(
       'the event',
@@ -280,6 +287,7 @@ it('lists the processes that live', async () => {
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
     started_at: expect.any(String),
     host: expect.any(String),
+    pid: process.pid,
     in_flight: 0,
     event_loop_lag_ms: expect.any(Number),
     memory_bytes: expect.any(Number),

@@ -11,18 +11,20 @@ import type { AdmissionParts } from './admission.ts';
 
 /** Opens what the checks of a request need. `stop` ends it, after the jobs, and writes the last uses of keys. */
 export function openAdmission(
-  { config, sql, bus, log, clock }: Foundation<GatewayConfig>,
+  { config, sql, bus, log, clock, dependencies }: Foundation<GatewayConfig>,
   changes: ChangeFeed,
 ): AdmissionParts & { stop(): Promise<void> } {
   const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX, config.REDIS_TIMEOUT_MS);
   redis.on('error', (error) => log.debug({ err: error }, 'Redis'));
   const gateways = new LiveGateways(bus);
   const uses = new UseLog();
+  const limiter = new RateLimiter(redis, gateways, log);
+  dependencies.watch('Redis', () => limiter.isRedisUnavailable());
   return {
     keys: new KeyCache(sql, changes, config.CONTEXT_SECRET),
     uses,
     guard: new InvalidKeyGuard(redis, bus, log, clock),
-    limiter: new RateLimiter(redis, gateways, log),
+    limiter,
     clock,
     async stop() {
       gateways.stop();

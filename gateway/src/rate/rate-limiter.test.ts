@@ -1,3 +1,4 @@
+import type { LiveProcess } from '@customer-platform/contracts/accounts';
 import {
   type Platform,
   type Relay,
@@ -32,6 +33,12 @@ afterAll(async () => {
 const keyOf = (per_minute: number, burst: number) =>
   platform.issueKey(account.id, { rate_limit: { per_minute, burst } });
 const ask = (key: string, url = platform.gatewayUrl) => rawRequest(url, 'GET', '/v1/me', { key });
+
+/** Returns what each gateway says that it waits for. */
+async function waitedFor(): Promise<string[]> {
+  const { body } = await platform.admin('GET', '/admin/services');
+  return (body.data as LiveProcess[]).map(({ waiting_for = '' }) => waiting_for);
+}
 
 async function statuses(key: string, count: number): Promise<number[]> {
   const codes: number[] = [];
@@ -116,6 +123,7 @@ describe('while Redis is unavailable', () => {
         expect(response.status).toBe(429);
         expect(response.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
         expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(await waitedFor()).toEqual(['Redis', 'Redis']);
       } finally {
         redis.mend();
       }
@@ -124,6 +132,7 @@ describe('while Redis is unavailable', () => {
         for (let taken = 0; taken < 3; taken++) await ask(known);
         return (await left()) <= before - 3;
       });
+      await waitFor('no gateway to wait for Redis', async () => (await waitedFor()).join('') === '');
     },
   );
 });

@@ -14,13 +14,14 @@ export const listServices = implement(adminOperations.listServices, {
 });
 
 function toProcess(report: ProcessReport): LiveProcess {
-  const { service, instance, version, host, pool, migrations } = report;
+  const { service, instance, version, host, pid, pool, migrations } = report;
   return {
     service,
     instance,
     version,
     started_at: toTimestamp(report.startedAt),
     host,
+    ...(pid !== undefined && { pid }),
     in_flight: report.inFlight,
     event_loop_lag_ms: report.eventLoopLagMs,
     memory_bytes: report.memoryBytes,

@@ -213,6 +213,8 @@ export function processes(): Item<'listServices'>[] {
     version: '1.0.0',
     started_at: ago(86_400 * (index + 1)),
     host: `node-${(index % 3) + 1}`,
+    // The last is of an older version.
+    ...(index < 6 ? { pid: 4_001 + index } : {}),
     in_flight: index === 0 ? 31 : index,
     event_loop_lag_ms: index === 2 ? 412 : 3.4,
     memory_bytes: 143_000_000 + index * 9_100_000,

@@ -17,7 +17,7 @@ import { createApp, type Listener, listen } from './listener.ts';
 import { createLogger, type Logger } from './logging.ts';
 import { migrate } from './migrate.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
-import { describeItself } from './operators/describe-process.ts';
+import { Dependencies, describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
 import { OutboxRelay } from './outbox.ts';
 import { observeProcess } from './process-metrics.ts';
@@ -42,6 +42,8 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   requests: RequestCount;
   health: Health;
   queues: Queues;
+  /** Those that the process describes to operators as waited for while they are unavailable. */
+  dependencies: Dependencies;
 }
 
 /** One service: its table of contents, complete by its contract. */
@@ -113,6 +115,7 @@ export async function startFoundation<Config extends BaseConfig>(
     () => accounts.forget('all'),
   );
   const requests = new RequestCount();
+  const dependencies = new Dependencies();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
   const foundation: Foundation<Config> = {
     config,
@@ -125,10 +128,11 @@ export async function startFoundation<Config extends BaseConfig>(
     requests,
     health,
     queues,
+    dependencies,
   };
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, log }), work);
-  describeItself({ service: name, version, sql, bus, requests, queues });
+  describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
     await Promise.all([...upkeep, relay, queues].map((running) => running.stop()));

@@ -97,7 +97,17 @@ export const QueueWithShares = Queue.extend({
 /** Both are text: the refusal says which services and queues there are. */
 export const queuePath = z.object({ service: z.string(), queue: z.string() });
 const history = z.boolean().optional().meta({ description: 'Adds `history`, the depth over the last hour.' });
-export const queuesQuery = z.object({ history });
+/** A queue whose oldest due entry is older needs attention. */
+export const lagLimitSeconds = 60;
+export const queuesQuery = z.object({
+  attention: z
+    .boolean()
+    .optional()
+    .meta({
+      description: `Only queues that lag by more than ${lagLimitSeconds} s, are paused, or have dead or failed entries; or only the others.`,
+    }),
+  history,
+});
 export const queueQuery = z.object({
   by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'What `top` groups by.' }),
   history,
@@ -176,6 +186,7 @@ export const LiveProcess = z
     version: z.string(),
     started_at: timestamp,
     host: z.string(),
+    pid: z.int().optional().meta({ description: 'Id of the process on its host; absent for one of an older version.' }),
     in_flight: z.int().meta({ description: 'Requests under way.' }),
     event_loop_lag_ms: z.number().meta({ description: 'Longest delay of the event loop in the last 10 s.' }),
     memory_bytes: z.int().meta({ description: 'Resident memory.' }),

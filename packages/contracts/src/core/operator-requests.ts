@@ -75,6 +75,8 @@ export const ProcessReport = z.object({
   version: z.string(),
   startedAt: time,
   host: z.string(),
+  /** Id of the process on its host; absent from a process of an older version. */
+  pid: z.int().optional(),
   inFlight: z.number(),
   eventLoopLagMs: z.number(),
   memoryBytes: z.number(),

@@ -7,6 +7,21 @@ import type { Queues } from '../queues/queues.ts';
 import type { RequestCount } from '../request-count.ts';
 import { processInstance } from '../telemetry.ts';
 
+/** Dependencies of a process besides PostgreSQL, which say for themselves whether they are unavailable. */
+export class Dependencies {
+  readonly #isUnavailable = new Map<string, () => boolean>();
+
+  /** Adds one by the name that operators see. */
+  watch(name: string, isUnavailable: () => boolean): void {
+    this.#isUnavailable.set(name, isUnavailable);
+  }
+
+  /** Returns the names of those that are unavailable. */
+  unavailable(): string[] {
+    return [...this.#isUnavailable].filter(([, isUnavailable]) => isUnavailable()).map(([name]) => name);
+  }
+}
+
 /** Parts of a process that its description is made of. */
 export interface DescribedProcess {
   service: ServiceName;
@@ -15,28 +30,31 @@ export interface DescribedProcess {
   bus: Bus;
   requests: RequestCount;
   queues: Queues;
+  dependencies: Dependencies;
 }
 
 /** Statements that have not ended for this long say that the database is waited for. */
 const waitedForMs = 2_000;
 
 /** Has this process describe itself to operators for as long as it is connected to the bus. */
-export function describeItself({ service, version, sql, bus, requests, queues }: DescribedProcess): void {
+export function describeItself({ service, version, sql, bus, requests, queues, dependencies }: DescribedProcess): void {
   const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString();
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
+    const waitedFor = [...(standsStillMs(sql) > waitedForMs ? ['PostgreSQL'] : []), ...dependencies.unavailable()];
     return {
       service,
       instance: processInstance,
       version,
       startedAt,
       host: hostname(),
+      pid: process.pid,
       inFlight: requests.underWay,
       eventLoopLagMs: eventLoopLagMs(),
       memoryBytes: process.memoryUsage.rss(),
       pool: poolUse(sql),
       migrations: queues.lastMigration,
-      waitingFor: standsStillMs(sql) > waitedForMs ? 'PostgreSQL' : null,
+      waitingFor: waitedFor.join(', ') || null,
       queues: queues.report(),
       owners: queue?.service === service ? [...queues.runningByOwner(queue.queue)] : [],
     };
