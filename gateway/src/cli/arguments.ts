@@ -16,7 +16,7 @@ export interface CommandRequest {
 export function readArguments(candidates: Command[], args: string[]): CommandRequest {
   const names = candidates.flatMap(({ flags }) => flags.map(({ field }) => flagName(field)));
   const { values, positionals } = parseArgs({
-    args,
+    args: withTrue(candidates, args),
     allowPositionals: true,
     options: {
       ...Object.fromEntries(names.map((name) => [name, { type: 'string', multiple: true } as const])),
@@ -38,6 +38,16 @@ export function readArguments(candidates: Command[], args: string[]): CommandReq
   const missing = command.flags.filter((flag) => flag.isRequired && !(flag.field in fields));
   if (missing.length > 0) throw new Error(`missing: ${missing.map((flag) => `--${flagName(flag.field)}`).join(', ')}`);
   return { command, path: pathOf(command, positionals), fields, isJson: values.json === true };
+}
+
+/** A boolean flag may stand alone: `--attention` is `--attention true`. */
+function withTrue(candidates: Command[], args: string[]): string[] {
+  const flags = candidates.flatMap((command) => command.flags).filter(({ kind }) => kind === 'boolean');
+  const names = new Set(flags.map(({ field }) => `--${flagName(field)}`));
+  return args.map((arg, index) => {
+    const next = args[index + 1];
+    return names.has(arg) && (next === undefined || next.startsWith('--')) ? `${arg}=true` : arg;
+  });
 }
 
 function pathOf({ operation, parameters }: Command, positionals: string[]): string {

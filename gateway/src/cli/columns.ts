@@ -15,10 +15,13 @@ import { age, duration, milliseconds, minute } from './text.ts';
 /** The control plane's time; undefined if its response did not say. */
 type Now = Date | undefined;
 
+/** What has failed last, if anything has. */
+type LastError = Pick<Queue, 'last_error' | 'last_error_at'>;
+
 const mib = 1_048_576;
 
-/** Columns of queues; an error is cut. */
-export function queueColumns(): Column<Queue>[] {
+/** Columns of queues. An error that has no room is below its row, or else cut. */
+export function queueColumns(now: Now, errors: 'below' | 'cut' = 'below'): Column<Queue>[] {
   return [
     { title: 'service', of: ({ service }) => service },
     { title: 'queue', of: ({ queue }) => queue },
@@ -29,8 +32,18 @@ export function queueColumns(): Column<Queue>[] {
     { title: 'dead', of: ({ dead }) => String(dead), isNumber: true },
     { title: 'lag', of: lagOf, isNumber: true },
     { title: 'paused', of: pausedOf },
-    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 10, rank: 4 },
+    {
+      title: 'error',
+      of: (queue) => errorText(queue, now),
+      ...(errors === 'below' ? { isBelow: true } : { min: 10, rank: 4 }),
+    },
   ];
+}
+
+/** Returns the last error with its age, which tells one that is over from one that goes on; `-` for none. */
+export function errorText({ last_error, last_error_at }: LastError, now: Now): string {
+  if (last_error === undefined) return '-';
+  return last_error_at === undefined ? last_error : `${sinceText(last_error_at, now)}: ${last_error}`;
 }
 
 /** Returns how many entries wait after a failure; `-` where they are not counted. */
@@ -58,12 +71,12 @@ function sinceText(timestamp: string, now: Now): string {
   return now === undefined ? `at ${minute(timestamp)}` : `${age(timestamp, now)} ago`;
 }
 
-/** Columns of the parts of a queue by account, or by endpoint: where these have an endpoint, their account may have no room. */
+/** Columns of the parts of a queue by account, or by endpoint: where these have an endpoint, their account may be below it. */
 export function partColumns(parts: QueueShare[], now: Now): Column<QueueShare>[] {
   const isByEndpoint = parts.some(({ endpoint }) => endpoint !== undefined);
   return [
     { title: 'endpoint', of: ({ endpoint }) => endpoint ?? '-' },
-    { title: 'account', of: ({ account }) => account, rank: isByEndpoint ? 5 : 0 },
+    { title: 'account', of: ({ account }) => account, ...(isByEndpoint && { isBelow: true }) },
     { title: 'ready', of: ({ ready }) => String(ready), isNumber: true },
     { title: 'run', of: ({ running }) => String(running), isNumber: true },
     { title: 'wait', of: ({ waiting }) => String(waiting), isNumber: true },
@@ -94,10 +107,10 @@ export function deadColumns(now: Now): Column<DeadEvent>[] {
     { title: 'service', of: ({ service }) => service },
     { title: 'queue', of: ({ queue }) => queue, min: 10 },
     { title: 'reason', of: ({ reason }) => reason, min: 10 },
-    { title: 'kind', of: ({ kind, subject }) => kind ?? subject, min: 16, rank: 2 },
-    { title: 'tries', of: ({ tries }) => String(tries), isNumber: true, rank: 3 },
     { title: 'bytes', of: ({ size_bytes }) => String(size_bytes), isNumber: true, rank: 4 },
-    { title: 'account', of: ({ account }) => account ?? '-', rank: 5 },
+    { title: 'account', of: ({ account }) => account ?? '-', isBelow: true },
+    { title: 'tries', of: ({ tries }) => String(tries), isNumber: true, isBelow: true },
+    { title: 'kind', of: ({ kind, subject }) => kind ?? subject, isBelow: true },
   ];
 }
 
@@ -107,10 +120,10 @@ export function endpointColumns(now: Now): Column<OperatedEndpoint>[] {
     { title: 'id', of: ({ id }) => id },
     { title: 'failing', of: ({ failing_since }) => age(failing_since, now), isNumber: true },
     { title: 'pending', of: ({ pending }) => String(pending), isNumber: true },
-    { title: 'state', of: endpointState, min: 6, rank: 1 },
-    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 10 },
-    { title: 'url', of: ({ url }) => url, min: 20, rank: 2 },
-    { title: 'account', of: ({ account }) => account, rank: 3 },
+    { title: 'state', of: endpointState, min: 6 },
+    { title: 'url', of: ({ url }) => url, isBelow: true },
+    { title: 'account', of: ({ account }) => account, isBelow: true },
+    { title: 'error', of: (endpoint) => errorText(endpoint, now), isBelow: true },
   ];
 }
 
@@ -123,16 +136,17 @@ function endpointState({ active, paused, disabled_reason }: OperatedEndpoint): s
 export function processColumns(now: Now): Column<LiveProcess>[] {
   return [
     { title: 'service', of: ({ service }) => service },
-    { title: 'instance', of: ({ instance }) => instance },
-    { title: 'version', of: ({ version }) => version, min: 7, rank: 3 },
+    { title: 'pid', of: ({ pid }) => (pid === undefined ? '-' : String(pid)), isNumber: true },
+    { title: 'host', of: ({ host }) => host, min: 12 },
     { title: 'up', of: ({ started_at }) => age(started_at, now), isNumber: true },
     { title: 'waiting for', of: ({ waiting_for }) => waiting_for ?? '-', min: 10 },
-    { title: 'requests', of: ({ in_flight }) => String(in_flight), isNumber: true, rank: 5 },
-    { title: 'loop ms', of: ({ event_loop_lag_ms }) => milliseconds(event_loop_lag_ms), isNumber: true, rank: 2 },
-    { title: 'MiB', of: ({ memory_bytes }) => String(Math.round(memory_bytes / mib)), isNumber: true, rank: 1 },
-    { title: 'pool', of: poolOf, isNumber: true, rank: 4 },
-    { title: 'migration', of: ({ migrations }) => migrations, min: 10, rank: 6 },
-    { title: 'host', of: ({ host }) => host, min: 8, rank: 7 },
+    { title: 'requests', of: ({ in_flight }) => String(in_flight), isNumber: true, rank: 3 },
+    { title: 'loop ms', of: ({ event_loop_lag_ms }) => milliseconds(event_loop_lag_ms), isNumber: true },
+    { title: 'MiB', of: ({ memory_bytes }) => String(Math.round(memory_bytes / mib)), isNumber: true, rank: 2 },
+    { title: 'pool', of: poolOf, isNumber: true },
+    { title: 'version', of: ({ version }) => version, min: 5, rank: 1 },
+    { title: 'instance', of: ({ instance }) => instance, rank: 4 },
+    { title: 'migration', of: ({ migrations }) => migrations, min: 10, rank: 5 },
   ];
 }
 
@@ -149,8 +163,8 @@ export function auditColumns(now: Now): Column<AuditEntry>[] {
     { title: 'actor', of: ({ actor }) => actor, min: 8 },
     { title: 'action', of: ({ action }) => action },
     { title: 'target', of: ({ target }) => target },
-    { title: 'change', of: changeOf, min: 16, rank: 1 },
-    { title: 'account', of: ({ account }) => account ?? '-', rank: 3 },
+    { title: 'change', of: changeOf, isBelow: true },
+    { title: 'account', of: ({ account }) => account ?? '-', isBelow: true },
   ];
 }
 
@@ -174,7 +188,7 @@ export function traceColumns(now: Now): Column<TraceSummary>[] {
     { title: 'status', of: ({ status }) => status },
     { title: 'spans', of: ({ spans }) => String(spans), isNumber: true, rank: 1 },
     { title: 'operation', of: ({ operation }) => operation ?? '-', min: 12 },
-    { title: 'request', of: ({ request_id }) => request_id ?? '-', rank: 2 },
-    { title: 'account', of: ({ account }) => account ?? '-', rank: 3 },
+    { title: 'account', of: ({ account }) => account ?? '-', isBelow: true },
+    { title: 'request', of: ({ request_id }) => request_id ?? '-', isBelow: true },
   ];
 }

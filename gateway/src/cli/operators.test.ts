@@ -52,25 +52,29 @@ describe('commands that change something', () => {
     expect(await run(...args, '--json')).toEqual({ exitCode: 0, output: '{}' });
   });
 
-  const counting: [string[], 'retryQueue' | 'requeueDeadEvents' | 'republishEvents', object][] = [
-    [['queues', 'retry', 'webhooks', 'deliveries'], 'retryQueue', {}],
+  const counting: [string[], 'retryQueue' | 'requeueDeadEvents' | 'republishEvents', object, string][] = [
+    [['queues', 'retry', 'webhooks', 'deliveries'], 'retryQueue', {}, 'tried now'],
     [
       ['dead', 'requeue', '--service', 'calendar', '--queue', 'contact.updated', '--account', idOf(1)],
       'requeueDeadEvents',
       { service: 'calendar', queue: 'contact.updated', account: idOf(1) },
+      'requeued',
     ],
     [
       ['events', 'republish', '--since', '2026-11-20T00:00:00Z', '--service', 'cdp'],
       'republishEvents',
       { since: '2026-11-20T00:00:00Z', service: 'cdp' },
+      'published again',
     ],
   ];
 
-  it.each(counting)('%j says how many it matched', async (args, operation, fields) => {
+  it.each(counting)('%j says how many it matched, and what becomes of them', async (args, operation, fields, what) => {
     plane.give(operation, { matched: 3 });
-    expect(await run(...args)).toEqual({ exitCode: 0, output: 'matched  3' });
+    expect(await run(...args)).toEqual({ exitCode: 0, output: `3 are ${what}` });
     expect(plane.seen).toMatchObject([{ operation, fields }]);
     expect(await run(...args, '--json')).toEqual({ exitCode: 0, output: '{"matched":3}' });
+    plane.give(operation, { matched: 1 });
+    expect((await run(...args)).output).toBe(`1 is ${what}`);
   });
 
   it('ends with 1 where it is refused, with --json the envelope on standard output', async () => {
@@ -110,6 +114,7 @@ describe('commands that change something', () => {
       ['services', 'list'],
       ['audit', '--actr', 'anna'],
       ['trace'],
+      ['queues', 'list', '--attention', 'perhaps'],
       ['traces', 'list', '--min-duration-ms', 'long'],
       ['top', '--fast'],
       ['top'],
@@ -124,27 +129,54 @@ describe('commands that change something', () => {
 });
 
 describe('commands that show something', () => {
-  it('lists queues in a table that fits, with services that are gone under it', async () => {
+  it('lists queues in a table that fits, errors whole with their age, under the services whose queues are missing', async () => {
     const pause = { reason: 'their server is down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
     const error = 'connect ECONNREFUSED 203.0.113.9:443 after 15,000 ms and many more words';
+    const last_error_at = '2026-11-20T11:58:00.000Z';
     plane.give('listQueues', {
       data: [
-        queue({ ready: 120_000, running: 12, waiting: 4711, lag_seconds: 200, last_error: error }),
+        queue({ ready: 120_000, running: 12, waiting: 4711, lag_seconds: 200, last_error: error, last_error_at }),
         queue({ service: 'catalogue', queue: 'contact.merged', dead: 2, paused: true, pauses: [pause] }),
         queue({ service: 'messaging', queue: 'receipts', pauses: [{ ...pause, account: idOf(1) }] }),
       ],
       gone: ['crm', 'cdp'],
     });
-    expect(await lines('queues', 'list')).toEqual([
-      'service    queue            ready  run  wait  dead  lag  paused  error',
-      'webhooks   deliveries      120000   12  4711     0   3m  -       connect ECONNR…',
-      'catalogue  contact.merged       0    0     0     2    -  all     -',
-      'messaging  receipts             0    0     0     0    -  part    -',
-      'gone: crm, cdp (no process responds)',
+    expect(await lines('queues', 'list', '--attention')).toEqual([
+      'crm, cdp do not respond: their queues are not listed',
+      'service    queue            ready  run  wait  dead  lag  paused',
+      'webhooks   deliveries      120000   12  4711     0   3m  -',
+      `  error 2m ago: ${error}`,
+      'catalogue  contact.merged       0    0     0     2    -  all',
+      'messaging  receipts             0    0     0     0    -  part',
+    ]);
+    expect(plane.seen).toMatchObject([{ operation: 'listQueues', fields: { attention: true } }]);
+    await run('queues', 'list', '--attention', '--history', 'false', '--json');
+    expect(plane.seen.at(-1)).toMatchObject({ fields: { attention: true, history: false } });
+  });
+
+  it('says of a list that lacks services which, also where it is empty, and of one that lacks the gateway that the bus is gone', async () => {
+    const empty = { data: [], has_more: false as const, next: null };
+    plane.give('listDeadEvents', { ...empty, gone: ['cdp'] });
+    expect(await lines('dead', 'list')).toEqual([
+      'cdp does not respond: its dead events are not listed',
+      'none of those who respond',
+    ]);
+    plane.give('listDeadEvents', { ...empty, gone: ['gateway', 'cdp'] });
+    plane.give('listQueues', { data: [], gone: ['gateway', 'cdp'] });
+    for (const list of ['dead', 'queues']) {
+      expect(await lines(list, 'list')).toEqual([
+        'the bus (NATS) does not respond (or PostgreSQL, if `services` lists processes):',
+        'nobody can be asked, services may be well. See docs/runbooks/outbox-stuck.md',
+      ]);
+    }
+    plane.give('listServices', { data: [], gone: ['gateway', 'cdp'] });
+    expect(await lines('services')).toEqual([
+      'the bus (NATS) does not respond:',
+      'nobody can be asked, services may be well. See docs/runbooks/outbox-stuck.md',
     ]);
   });
 
-  it('shows a queue whole, its pauses, then its parts as a table', async () => {
+  it('shows a queue whole in the words of the list, its pauses, then its parts as a table', async () => {
     const error = `503 ${'x'.repeat(200)}`;
     const pause = { endpoint: idOf(2), reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
     const part = { account: idOf(1), ready: 3, running: 0, waiting: 1, dead: 0, last_error: error };
@@ -155,13 +187,14 @@ describe('commands that show something', () => {
     });
     const shown = await lines('queues', 'show', 'webhooks', 'deliveries', '--by', 'endpoint');
     expect(plane.seen).toMatchObject([{ operation: 'getQueue', fields: { by: 'endpoint' } }]);
-    expect(shown).toContain(`last_error   ${error}`);
+    expect(shown.slice(7, 11)).toEqual(['lag      2m', 'paused   part', `error    ${error}`, 'oldest   -']);
     expect(shown).toContain(`pause: endpoint ${idOf(2)}, by anna 1h ago: down`);
     const parts = shown.slice(shown.indexOf('') + 1);
     expect(parts).toEqual([
       'endpoint                              ready  run  wait  dead  failing  error',
       `${idOf(2)}      3    0     1     0       3h  503 xxxx…`,
-      'no room for: account, oldest (--json has all)',
+      `  account ${idOf(1)}`,
+      'no room for: oldest (--json has all)',
     ]);
   });
 
@@ -174,7 +207,7 @@ describe('commands that show something', () => {
       top: [{ account: idOf(1), ...depth, failed_waiting: 38 }],
     });
     const shown = await lines('queues', 'show', 'webhooks', 'deliveries', '--history', 'true');
-    expect(shown).toContain('failed_waiting  38');
+    expect(shown).toContain('failed   38');
     expect(shown.slice(shown.indexOf('') + 1)).toEqual([
       'account                               ready  run  wait  failed  dead',
       `${idOf(1)}      3    1    40      38     0`,
@@ -198,6 +231,7 @@ describe('commands that show something', () => {
     expect(plane.seen).toMatchObject([{ fields: { service: 'calendar', limit: 2 } }]);
     expect(shown[0]).toMatch(/^id +age +service +queue +reason$/);
     expect(shown[1]).toMatch(new RegExp(`^${RegExp.escape(idOf(7))}   3m  calendar  contact\\S+  r+…$`));
+    expect(shown[2]).toBe(`  account ${idOf(1)}  tries 10  kind contact.updated`);
     expect(shown.slice(0, 3).every((line) => line.length <= 80)).toBe(true);
     expect(shown.at(-1)).toBe(`more: --starting-after ${idOf(8)}`);
   });
@@ -228,19 +262,28 @@ describe('commands that show something', () => {
     plane.give('listEndpoints', page(failingEndpoint({}), failingEndpoint({ id: idOf(22), paused: true })));
     const shown = await lines('endpoints', 'failing');
     expect(plane.seen).toMatchObject([{ operation: 'listEndpoints', fields: { failing: true } }]);
-    expect(shown[0]).toMatch(/^id +failing +pending +state +error$/);
-    expect(shown[2]).toMatch(new RegExp(`^${RegExp.escape(idOf(22))} +3h +17 +paused +503`));
+    expect(shown[0]).toMatch(/^id +failing +pending +state$/);
+    expect(shown.slice(-3)).toEqual([
+      expect.stringMatching(new RegExp(`^${RegExp.escape(idOf(22))} +3h +17 +paused$`)),
+      `  url https://hooks.example.com/in  account ${idOf(1)}`,
+      '  error 1m ago: 503 Service Unavailable',
+    ]);
     expect(shown.every((line) => line.length <= 80)).toBe(true);
   });
 
   it('lists live processes, and which services have none', async () => {
-    plane.give('listServices', { data: [liveProcess({}), liveProcess({ waiting_for: 'nats' })], gone: ['crm'] });
+    plane.give('listServices', {
+      data: [liveProcess({ pid: 4711 }), liveProcess({ waiting_for: 'Redis' })],
+      gone: ['crm'],
+    });
     const shown = await lines('services');
-    expect(shown[1]).toMatch(new RegExp(`^webhooks +${RegExp.escape(idOf(31))} .*2d`));
+    expect(shown[0]).toBe('crm does not respond: its processes are not listed');
+    expect(shown[1]).toMatch(/^service +pid +host +up +waiting for +loop ms +MiB +pool +version$/);
+    expect(shown[2]).toMatch(/^webhooks +4711 +node-a +2d +- +3.25 +120 +10\/10\+4/);
+    expect(shown[3]).toMatch(/^webhooks +- +node-a +2d +Redis /);
     expect(shown.every((line) => line.length <= 80)).toBe(true);
-    expect(shown.at(-1)).toBe('gone: crm (no process responds)');
     const wide = await runCommand(['services'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '200' }, tmpdir());
-    expect(wide.output).toContain('10/10+4');
+    expect(wide.output).toContain(idOf(31));
     expect(wide.output).toContain('0007_pauses.sql');
   });
 
@@ -264,13 +307,19 @@ describe('commands that show something', () => {
           actor: 'ben',
           action: 'queues.pause',
           target: 'webhooks/deliveries',
-          after: { reason: 'down' },
+          account: idOf(3),
+          after: { account: idOf(3), reason: 'down' },
         },
       ),
     );
     const shown = await lines('audit', '--actor', 'anna');
     expect(plane.seen).toMatchObject([{ operation: 'listAudit', fields: { actor: 'anna' } }]);
-    expect(shown[1]).toMatch(new RegExp(`^ *2m  anna +accounts.update  accounts/${RegExp.escape(idOf(3))}$`));
+    expect(shown.slice(1, 5)).toEqual([
+      expect.stringMatching(new RegExp(`^ *2m  anna +accounts.update  accounts/${RegExp.escape(idOf(3))}$`)),
+      '  change name "A" → "B"',
+      expect.stringMatching(/^ *2m {2}ben +queues.pause +webhooks\/deliveries$/),
+      `  change account "${idOf(3)}", reason "down"`,
+    ]);
     expect(shown.every((line) => line.length <= 80)).toBe(true);
     const wide = await runCommand(['audit'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '150' }, tmpdir());
     expect(wide.output).toContain('name "A" → "B"');
@@ -281,10 +330,23 @@ describe('commands that show something', () => {
     plane.give('listTraces', page());
     expect(await lines('traces', 'list')).toEqual(['none']);
     const trace = { trace_id: 'f'.repeat(32), status: 'error' as const, started_at: '2026-11-20T11:59:30.000Z' };
-    plane.give('listTraces', page({ ...trace, operation: 'bookAppointment', duration_ms: 35.21, spans: 12 }));
+    plane.give(
+      'listTraces',
+      page({
+        ...trace,
+        account: idOf(1),
+        request_id: 'req_1',
+        operation: 'bookAppointment',
+        duration_ms: 35.21,
+        spans: 12,
+      }),
+    );
     const shown = await lines('traces', 'list', '--status', 'error', '--min-duration-ms', '30');
     expect(plane.seen.at(-1)).toMatchObject({ fields: { status: 'error', min_duration_ms: 30 } });
-    expect(shown[1]).toBe(`${'f'.repeat(32)}  30s  35.2  error      12  bookAppointment`);
+    expect(shown.slice(1)).toEqual([
+      `${'f'.repeat(32)}  30s  35.2  error      12  bookAppointment`,
+      `  account ${idOf(1)}  request req_1`,
+    ]);
   });
 
   it('draws one trace as a waterfall', async () => {

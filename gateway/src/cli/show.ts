@@ -1,4 +1,4 @@
-import { adminOperations } from '@customer-platform/contracts/accounts';
+import { adminOperations, type Queue } from '@customer-platform/contracts/accounts';
 import type { z } from 'zod';
 import {
   auditColumns,
@@ -11,9 +11,10 @@ import {
   queueColumns,
   traceColumns,
 } from './columns.ts';
+import { goneLines, isBusGone, type Lacks } from './gone.ts';
 import { hexDump } from './hex-dump.ts';
 import { type Column, table } from './table.ts';
-import { minute, printable, printableLines } from './text.ts';
+import { age, minute, printable, printableLines } from './text.ts';
 import { waterfall } from './waterfall.ts';
 
 /** Width in columns of the terminal, and the control plane's time if its response said it. */
@@ -29,25 +30,31 @@ const leastCell = 8;
 
 const views = new Map([
   viewOf(adminOperations.listQueues, ({ data, gone }, screen) => [
-    ...list(data, queueColumns(), screen),
-    ...goneLines(gone),
+    ...listOf(data, queueColumns(screen.now), screen, { gone, what: 'queues' }),
   ]),
-  viewOf(adminOperations.getQueue, ({ top, pauses, history, ...queue }, screen) => [
-    ...fields(queue),
-    ...pauses.map((pause) => `pause: ${printable(pauseText(pause, screen.now))}`),
+  viewOf(adminOperations.getQueue, ({ top, history, ...queue }, screen) => [
+    ...queueFields(queue, screen.now),
+    ...queue.pauses.map((pause) => `pause: ${printable(pauseText(pause, screen.now))}`),
     '',
     ...list(top, partColumns(top, screen.now), screen),
     ...(history ? ['', ...list(history, depthColumns(), screen)] : []),
   ]),
-  pageView(adminOperations.listDeadEvents, ({ now }) => deadColumns(now)),
+  viewOf(adminOperations.listDeadEvents, ({ data, gone, next }, screen) => [
+    ...listOf(data, deadColumns(screen.now), screen, { gone, what: 'dead events' }),
+    ...moreLines(next),
+  ]),
   viewOf(adminOperations.getDeadEvent, deadLines),
   pageView(adminOperations.listEndpoints, ({ now }) => endpointColumns(now)),
   viewOf(adminOperations.listServices, ({ data, gone }, screen) => [
-    ...list(data, processColumns(screen.now), screen),
-    ...goneLines(gone),
+    ...listOf(data, processColumns(screen.now), screen, { gone, what: 'processes' }),
   ]),
   pageView(adminOperations.listAudit, ({ now }) => auditColumns(now)),
   pageView(adminOperations.listTraces, ({ now }) => traceColumns(now)),
+  viewOf(adminOperations.retryQueue, ({ matched }) => [`${matched} ${matched === 1 ? 'is' : 'are'} tried now`]),
+  viewOf(adminOperations.requeueDeadEvents, ({ matched }) => [`${matched} ${matched === 1 ? 'is' : 'are'} requeued`]),
+  viewOf(adminOperations.republishEvents, ({ matched }) => [
+    `${matched} ${matched === 1 ? 'is' : 'are'} published again`,
+  ]),
   viewOf(adminOperations.getTrace, (trace, { columns }) => waterfall(trace, columns)),
 ]);
 
@@ -92,8 +99,17 @@ function moreLines(next: string | null | undefined): string[] {
   return next ? [`more: --starting-after ${printable(next)}`] : [];
 }
 
-function goneLines(gone: string[]): string[] {
-  return gone.length === 0 ? [] : [`gone: ${gone.join(', ')} (no process responds)`];
+/** A list under what it lacks: none of those who respond is not none. */
+function listOf<Row>(rows: Row[], columns: Column<Row>[], screen: Screen, lacks: Lacks): string[] {
+  const lines = goneLines(lacks);
+  if (rows.length > 0 || lines.length === 0) return [...lines, ...list(rows, columns, screen)];
+  return isBusGone(lacks.gone) ? lines : [...lines, 'none of those who respond'];
+}
+
+/** A queue in the words of the list, its error whole. */
+function queueFields(queue: Omit<Queue, 'history'>, now: Date | undefined): string[] {
+  const columns = queueColumns(now).map(({ title, of }): [string, string] => [title, of(queue)]);
+  return fields({ ...Object.fromEntries(columns), oldest: age(queue.oldest_due_at, now) });
 }
 
 function deadLines({
@@ -114,7 +130,7 @@ function anyLines(body: unknown, screen: Screen): string[] {
   if (!Array.isArray(page.data)) return fields(body as Record<string, unknown>);
   const names = Object.keys(page.data[0] ?? {});
   const columns = names.map((name, rank) => anyColumn(name, rank));
-  return [...list(page.data, columns, screen), ...goneLines(page.gone ?? []), ...moreLines(page.next)];
+  return [...listOf(page.data, columns, screen, { gone: page.gone ?? [], what: 'entries' }), ...moreLines(page.next)];
 }
 
 /** Ids and times are whole. The first column stays; of the others the last go first. */

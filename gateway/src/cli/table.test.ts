@@ -29,6 +29,29 @@ describe('a table', () => {
     });
   });
 
+  it('has whole cells below their rows where there is no room for their columns', () => {
+    const below: Column<Row>[] = [
+      { title: 'id', of: ({ id }) => id },
+      { title: 'text', of: ({ text }) => text, isBelow: true },
+      { title: 'more', of: ({ more }) => more, isBelow: true },
+    ];
+    const rows = [
+      { id: '1', text: 'a'.repeat(8), more: 'b'.repeat(3) },
+      { id: '2', text: '-', more: '-' },
+      { id: '3', text: 'c'.repeat(30), more: 'd' },
+    ];
+    expect(table(rows, below, 24)).toEqual({
+      lines: ['id', '1', '  text aaaaaaaa', '  more bbb', '2', '3', `  text ${'c'.repeat(30)}`, '  more d'],
+      left: [],
+    });
+    expect(table(rows.slice(0, 2), below, 24).lines).toEqual([
+      'id  text      more',
+      '1   aaaaaaaa  bbb',
+      '2   -         -',
+    ]);
+    expect(table(rows, below, 25).lines).toContain('  text aaaaaaaa  more bbb');
+  });
+
   it('is never wider than the terminal while its ids fit, whatever the texts', () => {
     const text = fc.string({ unit: 'binary', maxLength: 60 });
     const row = fc.record({ id: fc.constantFrom('1', 'x'.repeat(36)), text, more: text });

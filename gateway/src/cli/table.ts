@@ -8,6 +8,8 @@ export interface Column<Row> {
   isNumber?: true;
   /** Longest texts are cut down to this width where room is scarce; without it cells are whole. */
   min?: number;
+  /** Where room is scarce the cells go whole below their rows, with the title: longer than the terminal is wide if need be. */
+  isBelow?: true;
   /** The column with the highest rank goes first where room is scarce even so; one without stays. */
   rank?: number;
 }
@@ -24,15 +26,17 @@ interface Measured<Row> extends Column<Row> {
 }
 
 const gap = 2;
+/** What is below a row is further in. */
+const indent = '  ';
 
-/** Lays rows out as a table of at most `width` columns of a terminal. A column that is empty in every row is left out. */
+/** Lays rows out as a table of at most `width` columns of a terminal, but for what is below rows. A column that is empty in every row is left out. */
 export function table<Row>(rows: Row[], columns: Column<Row>[], width: number): Drawn {
   const measured = columns.map((column): Measured<Row> => {
     const cells = rows.map((row) => printable(column.of(row)));
     return { ...column, cells, width: Math.max(widthOf(column.title), ...cells.map(widthOf)) };
   });
   const filled = measured.filter(({ cells }) => cells.some((cell) => cell !== '-'));
-  const { kept, left } = fitting(filled, width);
+  const { kept, below, left } = fitting(filled, width);
   const widths = widthsOf(kept, width);
   const lineOf = (texts: string[]) =>
     texts
@@ -40,18 +44,41 @@ export function table<Row>(rows: Row[], columns: Column<Row>[], width: number): 
       .join(' '.repeat(gap))
       .trimEnd();
   const heading = lineOf(kept.map(({ title }) => title));
-  return { lines: [heading, ...rows.map((_row, index) => lineOf(kept.map(({ cells }) => cells[index]!)))], left };
+  const drawn = rows.flatMap((_row, index) => [
+    lineOf(kept.map(({ cells }) => cells[index]!)),
+    ...linesBelow(below, index, width),
+  ]);
+  return { lines: [heading, ...drawn], left };
+}
+
+function linesBelow<Row>(columns: Measured<Row>[], row: number, width: number): string[] {
+  const lines: string[] = [];
+  for (const { title, cells } of columns) {
+    const cell = cells[row]!;
+    if (cell === '-') continue;
+    const longer = lines.length === 0 ? undefined : `${lines.at(-1)}${' '.repeat(gap)}${title} ${cell}`;
+    if (longer !== undefined && widthOf(longer) <= width) lines.splice(-1, 1, longer);
+    else lines.push(`${indent}${title} ${cell}`);
+  }
+  return lines;
 }
 
 function fitting<Row>(columns: Measured<Row>[], width: number) {
   const kept = [...columns];
+  const below: Measured<Row>[] = [];
   const left: string[] = [];
-  while (total(kept.map(leastOf)) > width) {
+  const isTooWide = () => total(kept.map(leastOf)) > width;
+  while (isTooWide()) {
+    const last = kept.findLastIndex(({ isBelow }) => isBelow);
+    if (last < 0) break;
+    below.unshift(...kept.splice(last, 1));
+  }
+  while (isTooWide()) {
     const last = kept.reduce((worst, { rank = 0 }, index) => (rank >= (kept[worst]?.rank ?? 0) ? index : worst), -1);
     if (!kept[last]?.rank) break;
     left.push(...kept.splice(last, 1).map(({ title }) => title));
   }
-  return { kept, left: columns.map(({ title }) => title).filter((title) => left.includes(title)) };
+  return { kept, below, left: columns.map(({ title }) => title).filter((title) => left.includes(title)) };
 }
 
 /** Each column gets its least width; those that are cut share what is left, the narrowest first. */

@@ -16,12 +16,13 @@ const quiet: TopState = {
 const size = { columns: 100, rows: 24 };
 
 const pause = { reason: 'their server is down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
+const failedAt = { last_error_at: '2026-11-20T11:58:00.000Z' };
 const busy: TopState = {
   ...quiet,
   queues: listQueues.response.parse({
     data: [
       queue({ queue: 'replays', ready: 5, lag_seconds: 60 }),
-      queue({ ready: 9, running: 1, waiting: 40, lag_seconds: 61, last_error: '503' }),
+      queue({ ready: 9, running: 1, waiting: 40, lag_seconds: 61, last_error: '503', ...failedAt }),
       queue({ service: 'cdp', queue: 'audiences', waiting: 51, dead: 2 }),
       queue({ service: 'crm', queue: 'outbox', paused: true, pauses: [pause] }),
       queue({ service: 'messaging', queue: 'messages', pauses: [{ ...pause, account: idOf(1) }] }),
@@ -36,7 +37,7 @@ describe('the live view', () => {
   it('has what needs attention first, then the queues, deepest first', () => {
     expect(drawTop(busy, size)).toEqual([
       'http://127.0.0.1:8081  12:00:00 UTC  1 process  q ends',
-      'lag     webhooks deliveries  1m, 9 ready: 503',
+      'lag     webhooks deliveries  1m, 9 ready; 2m ago: 503',
       'paused  crm outbox  whole queue, by anna 1h ago: their server is down',
       `paused  messaging messages  account ${idOf(1)}, by anna 1h ago: their ser…`,
       'dead    cdp audiences  2',
@@ -46,7 +47,7 @@ describe('the live view', () => {
       '',
       'service    queue       ready  run  wait  dead  lag  paused  error',
       'cdp        audiences       0    0    51     2    -  -       -',
-      'webhooks   deliveries      9    1    40     0   1m  -       503',
+      'webhooks   deliveries      9    1    40     0   1m  -       2m ago: 503',
       'webhooks   replays         5    0     0     0   1m  -       -',
       'crm        outbox          0    0     0     0    -  all     -',
       'messaging  messages        0    0     0     0    -  part    -',
@@ -55,6 +56,29 @@ describe('the live view', () => {
 
   it('says that nothing needs attention', () => {
     expect(drawTop(quiet, size).slice(0, 3)).toEqual([expect.any(String), 'nothing needs attention', '']);
+  });
+
+  it('says what it still asks for instead of that nothing needs attention', () => {
+    expect(drawTop({ ...usual, now: undefined }, size).slice(1)).toEqual([
+      'asking for: queues, endpoints that fail, services',
+      '',
+    ]);
+    expect(drawTop({ ...quiet, queues: undefined }, size).slice(1)).toEqual(['asking for: queues', '']);
+    const refused = drawTop({ ...busy, endpoints: undefined, problem: 'webhooks does not respond' }, size);
+    expect(refused[1]).toBe('not known: endpoints that fail');
+    expect(refused[2]).toMatch(/^lag /);
+  });
+
+  it('says that the bus does not respond where the gateway itself is gone, and tells queues from processes', () => {
+    const queues = listQueues.response.parse({ data: [], gone: ['gateway', 'crm'] });
+    const gone = (state: TopState) => drawTop(state, size).filter((line) => line.startsWith('gone'));
+    expect(gone({ ...quiet, queues, services: listServices.response.parse({ data: [], gone: ['gateway'] }) })).toEqual([
+      'gone    NATS does not respond; services may be well. See docs/runbooks/outbox-stuck.md',
+    ]);
+    expect(gone({ ...quiet, queues })).toEqual([
+      'gone    gateway  its queues are not listed',
+      'gone    crm  its queues are not listed',
+    ]);
   });
 
   it('has a refusal in the first line, and goes on to show what it had', () => {

@@ -1,6 +1,12 @@
-import type { adminOperations, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
+import {
+  type adminOperations,
+  lagLimitSeconds,
+  type OperatedEndpoint,
+  type Queue,
+} from '@customer-platform/contracts/accounts';
 import type { z } from 'zod';
-import { lagOf, pauseText, queueColumns } from './columns.ts';
+import { errorText, lagOf, pauseText, queueColumns } from './columns.ts';
+import { busGoneText, isBusGone } from './gone.ts';
 import { table } from './table.ts';
 import { age, cut, duration, printable } from './text.ts';
 
@@ -29,8 +35,6 @@ export interface Size {
   rows: number;
 }
 
-/** A queue whose oldest due entry is older needs attention. */
-const lagLimitSeconds = 60;
 const labelWidth = 8;
 
 /** Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. */
@@ -57,30 +61,38 @@ function processesText(count: number): string {
 
 /** Each kind of what needs attention gets as many lines as the others; the last says how many more there are. */
 function attentionLines(state: TopState, room: number): string[] {
-  if (!state.queues && !state.endpoints && !state.services) return [];
+  const unknown = unknownOf(state);
+  if (unknown.length === 3 && state.problem !== undefined) return [];
   const kinds = attentionOf(state).filter(({ lines }) => lines.length > 0);
-  if (kinds.length === 0) return ['nothing needs attention'];
-  const each = Math.max(1, Math.floor(room / kinds.length));
-  return kinds.flatMap(({ label, lines, isMore }) => {
+  const known = kinds.length === 0 && unknown.length === 0 ? ['nothing needs attention'] : [];
+  const asking = unknown.length === 0 ? [] : [`${state.problem ? 'not known' : 'asking for'}: ${unknown.join(', ')}`];
+  const each = Math.max(1, Math.floor(room / Math.max(1, kinds.length)));
+  const attention = kinds.flatMap(({ label, lines, isMore }) => {
     const labelled = lines.map((line) => `${label.padEnd(labelWidth)}${printable(line)}`);
     if (lines.length <= each && !isMore) return labelled;
     const shown = labelled.slice(0, Math.max(0, each - 1));
     const more = `${lines.length - shown.length}${isMore ? ' or more' : ''}`;
     return [...shown, `${label.padEnd(labelWidth)}${shown.length === 0 ? more : `and ${more}`}`];
   });
+  return [...known, ...asking, ...attention];
+}
+
+/** What no response has come for yet: of that nobody can say that it needs no attention. */
+function unknownOf({ queues, endpoints, services }: TopState): string[] {
+  const parts = { queues, 'endpoints that fail': endpoints, services };
+  return Object.entries(parts).flatMap(([name, body]) => (body === undefined ? [name] : []));
 }
 
 function attentionOf({ queues, endpoints, services, now }: TopState) {
   const all = queues?.data ?? [];
   const lagging = all.filter(({ lag_seconds }) => lag_seconds > lagLimitSeconds);
   const dead = all.filter((queue) => queue.dead > 0);
-  const gone = new Set([...(queues?.gone ?? []), ...(services?.gone ?? [])]);
   return [
     {
       label: 'lag',
       lines: lagging
         .toSorted((one, other) => other.lag_seconds - one.lag_seconds)
-        .map((queue) => `${nameOf(queue)}  ${lagOf(queue)}, ${queue.ready} ready${errorOf(queue)}`),
+        .map((queue) => `${nameOf(queue)}  ${lagOf(queue)}, ${queue.ready} ready${errorOf(queue, now)}`),
     },
     {
       label: 'paused',
@@ -90,14 +102,25 @@ function attentionOf({ queues, endpoints, services, now }: TopState) {
       label: 'dead',
       lines: dead
         .toSorted((one, other) => other.dead - one.dead)
-        .map((queue) => `${nameOf(queue)}  ${queue.dead}${errorOf(queue)}`),
+        .map((queue) => `${nameOf(queue)}  ${queue.dead}${errorOf(queue, now)}`),
     },
     {
       label: 'failing',
       lines: (endpoints?.data ?? []).map((endpoint) => failingText(endpoint, now)),
       isMore: endpoints?.has_more,
     },
-    { label: 'gone', lines: [...gone].map((service) => `${service}  no process responds`) },
+    { label: 'gone', lines: goneOf(queues?.gone ?? [], services?.gone) },
+  ];
+}
+
+/** A process says of itself that it lives; its queues are in PostgreSQL, so that they can be missing without it. */
+function goneOf(queues: string[], services: string[] | undefined): string[] {
+  if (isBusGone(services ?? queues)) return [busGoneText];
+  const gone = services ?? [];
+  const mute = queues.filter((service) => !gone.includes(service));
+  return [
+    ...gone.map((service) => `${service}  no process responds`),
+    ...mute.map((service) => `${service}  its queues are not listed`),
   ];
 }
 
@@ -110,18 +133,18 @@ function nameOf({ service, queue }: Queue): string {
   return `${service} ${queue}`;
 }
 
-function errorOf({ last_error }: Queue): string {
-  return last_error === undefined ? '' : `: ${last_error}`;
+function errorOf(queue: Queue, now: Date | undefined): string {
+  return queue.last_error === undefined ? '' : `; ${errorText(queue, now)}`;
 }
 
 function failingText({ id, failing_since, pending, last_error, url }: OperatedEndpoint, now: Date | undefined): string {
   return `${id}  ${age(failing_since, now)}, ${pending} pending: ${last_error ?? '-'}  ${url}`;
 }
 
-function queueLines({ queues }: TopState, { columns, rows }: Size): string[] {
+function queueLines({ queues, now }: TopState, { columns, rows }: Size): string[] {
   if (!queues || rows < 2) return [];
   const deepest = queues.data.toSorted((one, other) => depthOf(other) - depthOf(one)).slice(0, rows - 1);
-  return table(deepest, queueColumns(), columns).lines;
+  return table(deepest, queueColumns(now, 'cut'), columns).lines;
 }
 
 function depthOf({ ready, running, waiting }: Queue): number {

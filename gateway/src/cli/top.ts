@@ -45,6 +45,7 @@ export async function showTop(plane: ControlPlane, { input, output }: Terminal):
     input.setRawMode?.(true);
     input.resume();
     output.write(enterScreen);
+    draw();
     await everySecond(overview, draw, ended.signal);
   } finally {
     input.off('keypress', keys);
