@@ -15,7 +15,7 @@ import { age, duration, milliseconds, minute } from './text.ts';
 /** The control plane's time; undefined if its response did not say. */
 type Now = Date | undefined;
 
-/** What has failed last, if anything has. */
+/** The last failure of something, if anything has failed. */
 type LastError = Pick<Queue, 'last_error' | 'last_error_at'>;
 
 const mib = 1_048_576;

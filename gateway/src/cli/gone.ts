@@ -1,4 +1,4 @@
-/** Where the tool sends people when the bus does not respond. */
+/** The page for a bus that does not respond. */
 const busRunbook = 'docs/runbooks/outbox-stuck.md';
 
 /**
@@ -9,7 +9,7 @@ export function isBusGone(gone: readonly string[]): boolean {
   return gone.includes('gateway');
 }
 
-/** What a list lacks: of the services that are gone, what it lists. */
+/** Entries that a list lacks: those of the services that are gone. */
 export interface Lacks {
   gone: readonly string[];
   what: 'queues' | 'dead events' | 'processes' | 'entries';
@@ -27,5 +27,5 @@ export function goneLines({ gone, what }: Lacks): string[] {
   return [`${gone.join(', ')} ${verb} not respond: ${whose} ${what} are not listed`];
 }
 
-/** What the live view says of a bus that does not respond. */
+/** The live view's line for a bus that does not respond. */
 export const busGoneText = `NATS does not respond; services may be well. See ${busRunbook}`;

@@ -321,7 +321,7 @@ describe('commands that show something', () => {
       `  change account "${idOf(3)}", reason "down"`,
     ]);
     expect(shown.every((line) => line.length <= 80)).toBe(true);
-    const wide = await runCommand(['audit'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '150' }, tmpdir());
+    const wide = await runCommand(['audit'], { ADMIN_URL: plane.url, ADMIN_TOKEN: token, COLUMNS: '220' }, tmpdir());
     expect(wide.output).toContain('name "A" → "B"');
     expect(wide.output).toMatch(/^2026-11-20 11:58 .*reason "down"/m);
   });

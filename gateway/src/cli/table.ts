@@ -8,7 +8,7 @@ export interface Column<Row> {
   isNumber?: true;
   /** Longest texts are cut down to this width where room is scarce; without it cells are whole. */
   min?: number;
-  /** Where room is scarce the cells go whole below their rows, with the title: longer than the terminal is wide if need be. */
+  /** In a narrow terminal the cells go whole below their rows, with the title: longer than the terminal is wide if need be. */
   isBelow?: true;
   /** The column with the highest rank goes first where room is scarce even so; one without stays. */
   rank?: number;
@@ -26,7 +26,7 @@ interface Measured<Row> extends Column<Row> {
 }
 
 const gap = 2;
-/** What is below a row is further in. */
+/** Lines below a row are further in. */
 const indent = '  ';
 
 /** Lays rows out as a table of at most `width` columns of a terminal, but for what is below rows. A column that is empty in every row is left out. */

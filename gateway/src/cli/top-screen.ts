@@ -77,7 +77,7 @@ function attentionLines(state: TopState, room: number): string[] {
   return [...known, ...asking, ...attention];
 }
 
-/** What no response has come for yet: of that nobody can say that it needs no attention. */
+/** Names the parts without any response yet: of these nobody can say that they need no attention. */
 function unknownOf({ queues, endpoints, services }: TopState): string[] {
   const parts = { queues, 'endpoints that fail': endpoints, services };
   return Object.entries(parts).flatMap(([name, body]) => (body === undefined ? [name] : []));

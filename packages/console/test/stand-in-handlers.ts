@@ -27,7 +27,7 @@ export interface State {
   members: typeof members;
   addresses: ReturnType<typeof addresses>;
   accounts: ReturnType<typeof account>[];
-  gone: ('messaging' | 'crm')[];
+  gone: ('gateway' | 'messaging' | 'crm')[];
   /** Refusal that says where traces are instead. */
   elsewhere?: string;
 }

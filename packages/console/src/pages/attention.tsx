@@ -3,13 +3,14 @@ import { Link } from '@tanstack/react-router';
 import { type AttentionItem, useAttention } from '../attention.ts';
 import { deliveries } from '../queues.ts';
 import { countOf, duration } from '../ui/format.ts';
+import { BusGone } from '../ui/gone.tsx';
 import { AccountLink, EndpointLink, QueueLink, TraceLink } from '../ui/links.tsx';
 import { Loading, More } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 
-const labels = { gone: 'Gone', lag: 'Lag', failing: 'Failing', dead: 'Dead', paused: 'Paused' } as const;
+const labels = { bus: 'Gone', gone: 'Gone', lag: 'Lag', failing: 'Failing', dead: 'Dead', paused: 'Paused' } as const;
 
 const columns: Column<AttentionItem>[] = [
   {
@@ -51,6 +52,7 @@ export function AttentionPage() {
 }
 
 function Where({ item }: { item: AttentionItem }) {
+  if (item.kind === 'bus') return <Link to="/services">bus</Link>;
   if (item.kind === 'gone') return <Link to="/services">{item.service}</Link>;
   if (item.kind !== 'failing') return <QueueLink {...item.queue} />;
   const { id } = item.endpoint;
@@ -63,6 +65,8 @@ function Where({ item }: { item: AttentionItem }) {
 
 function What({ item }: { item: AttentionItem }) {
   switch (item.kind) {
+    case 'bus':
+      return <BusGone isFromDatabase />;
     case 'gone':
       return <>No process of this service replied within 1 s.</>;
     case 'lag':
@@ -70,7 +74,7 @@ function What({ item }: { item: AttentionItem }) {
         <>
           Oldest due entry is {duration(item.queue.lag_seconds)} old,{' '}
           <ToQueue queue={item.queue}>{countOf(item.queue.ready, 'entry', 'entries')}</ToQueue> ready.{' '}
-          <LastError text={item.queue.last_error} />
+          <LastError text={item.queue.last_error} at={item.queue.last_error_at} />
         </>
       );
     case 'paused':
@@ -81,7 +85,7 @@ function What({ item }: { item: AttentionItem }) {
           <Link to="/dead" search={{ service: item.queue.service, queue: item.queue.queue }}>
             {countOf(item.queue.dead, 'dead event')}
           </Link>{' '}
-          <LastError text={item.queue.last_error} />
+          <LastError text={item.queue.last_error} at={item.queue.last_error_at} />
         </>
       );
     case 'failing':
@@ -92,7 +96,8 @@ function What({ item }: { item: AttentionItem }) {
           <Link to="/queues/$service/$queue" params={deliveries} search={{ by: 'endpoint' }}>
             {countOf(item.endpoint.pending, 'delivery', 'deliveries')}
           </Link>{' '}
-          pending. <LastError text={item.endpoint.last_error} /> <TraceLink id={item.endpoint.last_error_trace_id} />
+          pending. <LastError text={item.endpoint.last_error} at={item.endpoint.last_error_at} />{' '}
+          <TraceLink id={item.endpoint.last_error_trace_id} />
         </>
       );
   }
@@ -124,6 +129,12 @@ function ToQueue({ queue: { service, queue }, children }: { queue: Queue; childr
   );
 }
 
-function LastError({ text }: { text: string | undefined }) {
-  return text ? <span className="error-text">{text}</span> : null;
+/** The last error with its age, which tells one that is over from one that goes on. */
+function LastError({ text, at }: { text: string | undefined; at: string | undefined }) {
+  if (!text) return null;
+  return (
+    <>
+      <span className="error-text">{text}</span> {at && <Time at={at} />}
+    </>
+  );
 }

@@ -103,7 +103,7 @@ export function QueuesPage() {
       <Loading isLoading={isLoading} error={data ? null : error} />
       {data && (
         <>
-          <Gone services={data.gone} />
+          <Gone services={data.gone} what="queues" />
           <DataTable
             label="Queues"
             columns={columns}

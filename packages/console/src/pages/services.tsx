@@ -79,7 +79,7 @@ export function ServicesPage() {
       <Loading isLoading={isLoading} error={error} />
       {data && (
         <>
-          <Gone services={data.gone} />
+          <Gone services={data.gone} what="processes" />
           <DataTable
             label="Live processes"
             columns={columns}
