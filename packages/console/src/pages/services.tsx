@@ -23,7 +23,11 @@ const columns: Column<LiveProcess>[] = [
   },
   { id: 'instance', header: 'Instance', kind: 'wide', cell: ({ instance }) => <span className="id">{instance}</span> },
   { id: 'host', header: 'Host', cell: ({ host }) => host },
-  { id: 'pid', header: 'Process', kind: 'number', cell: ({ pid }) => pid ?? <span className="none">–</span> },
+  {
+    id: 'pid',
+    header: 'Process',
+    cell: ({ pid }) => (pid === undefined ? <span className="none">–</span> : <code>{pid}</code>),
+  },
   { id: 'version', header: 'Version', cell: ({ version }) => version },
   {
     id: 'up',
