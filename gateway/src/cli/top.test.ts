@@ -119,6 +119,17 @@ describe('top at a terminal', () => {
     await outcome;
   });
 
+  it('says from its first frame on what it still asks for', async () => {
+    for (const key of ['listQueues', 'listEndpoints', 'listServices'] as const) plane.held.add(key);
+    const { input, output, text } = fakeTerminal();
+    const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
+    await waitFor('a frame', () => framesIn(text()) > 0);
+    expect(text()).toContain('asking for: queues, endpoints that fail, services');
+    expect(text()).not.toContain('nothing needs attention');
+    input.write('q');
+    await outcome;
+  });
+
   it('shows a refusal and goes on', async () => {
     const { input, output, text } = fakeTerminal();
     const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
