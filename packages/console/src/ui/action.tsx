@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { createContext, type FormEvent, type ReactNode, useContext, useState } from 'react';
+import { useRouterState } from '@tanstack/react-router';
+import { createContext, type FormEvent, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { Refusal } from '../api.ts';
 import { Dialog } from './dialog.tsx';
 import { Field, type FieldSpec } from './field.tsx';
@@ -58,9 +59,24 @@ export function ActionProvider({ children }: { children: ReactNode }) {
 /** Progress of an action. */
 type Progress = { step: 'asking'; error?: Refusal } | { step: 'running' } | { step: 'done'; result: ReactNode };
 
+/**
+ * Closes a dialog when another page is shown, which it has nothing to do with. One that is at work stays: it may lead to another page itself,
+ * and then says there what it did.
+ */
+function useCloseOnLeaving(isRunning: boolean, close: () => void): void {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const lastPath = useRef(path);
+  useEffect(() => {
+    const hasLeft = lastPath.current !== path;
+    lastPath.current = path;
+    if (hasLeft && !isRunning) close();
+  }, [path, isRunning, close]);
+}
+
 function ActionDialog({ action, close }: { action: Action; close: () => void }) {
   const queryClient = useQueryClient();
   const [progress, setProgress] = useState<Progress>({ step: 'asking' });
+  useCloseOnLeaving(progress.step === 'running', close);
   const run = async (values: FormData) => {
     setProgress({ step: 'running' });
     try {
