@@ -3,11 +3,16 @@ import { call, type Output } from './api.ts';
 import { scopes } from './scopes.ts';
 import type { Action } from './ui/action.tsx';
 import { Copyable } from './ui/copy.tsx';
-import { countOf } from './ui/format.ts';
+import { countOf, shortId } from './ui/format.ts';
 
 export type Account = Output<'GET /admin/accounts/{account_id}'>;
 export type Key = Output<'GET /admin/accounts/{account_id}/keys'>['data'][number];
 export type Member = Output<'GET /admin/accounts/{account_id}/members'>['data'][number];
+
+/** Returns an account's name with the end of its id: several may have one name, and a change is of one. */
+function named({ name, id }: Account): string {
+  return `${name} ${shortId(id)}`;
+}
 
 function NewKey({ secret, told }: { secret: string; told: string }) {
   return (
@@ -21,7 +26,7 @@ function NewKey({ secret, told }: { secret: string; told: string }) {
 /** Creates a key of an account, and shows it once. */
 export function createKeyAction(account: Account): Action {
   return {
-    title: `Create key of ${account.name}`,
+    title: `Create key of ${named(account)}`,
     confirm: 'Create key',
     touches: 'Creates one key. The key itself is shown once, after this.',
     fields: [
@@ -99,7 +104,7 @@ export function revokeKeyAction({ id, name, mode, last4, last_used_at }: Key): A
 /** Adds a member of an account's team. */
 export function addMemberAction(account: Account): Action {
   return {
-    title: `Add member of ${account.name}`,
+    title: `Add member of ${named(account)}`,
     confirm: 'Add',
     touches: 'Adds one member. A member who was removed becomes active again.',
     fields: [
@@ -123,7 +128,7 @@ export function removeMemberAction(account: Account, { id, name, email }: Member
     title: `Remove ${name}`,
     confirm: 'Remove',
     isDangerous: true,
-    touches: `One member of ${account.name}: ${email} becomes inactive. None of their data is deleted.`,
+    touches: `One member of ${named(account)}: ${email} becomes inactive. None of their data is deleted.`,
     run: async () => {
       const params = { account_id: account.id, member_id: id };
       await call('DELETE /admin/accounts/{account_id}/members/{member_id}', { params });
@@ -135,9 +140,9 @@ export function removeMemberAction(account: Account, { id, name, email }: Member
 /** Suspends an account, or ends that. */
 export function statusAction(account: Account, keys: number): Action {
   const isActive = account.status === 'active';
-  const touched = `${account.name} and its sandbox`;
+  const touched = `${named(account)} and its sandbox`;
   return {
-    title: `${isActive ? 'Suspend' : 'Activate'} ${account.name}`,
+    title: `${isActive ? 'Suspend' : 'Activate'} ${named(account)}`,
     confirm: isActive ? 'Suspend' : 'Activate',
     isDangerous: isActive,
     touches: isActive
@@ -156,7 +161,7 @@ export function editAction(account: Account): Action {
   const { per_minute, burst } = account.rate_limit;
   const limit = { type: 'number', min: 1, max: 1_000_000, isRequired: true } as const;
   return {
-    title: `Edit ${account.name}`,
+    title: `Edit ${named(account)}`,
     confirm: 'Save',
     touches: 'One account. Its sandbox follows, and so do keys without a rate limit of their own.',
     fields: [

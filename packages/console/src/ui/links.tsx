@@ -4,7 +4,10 @@ import { useMemo } from 'react';
 import { call } from '../api.ts';
 import { count, shortId } from './format.ts';
 
-/** Names of accounts and their sandboxes by id: of the newest 100, enough to recognise one in most lists. */
+/**
+ * Names of accounts and their sandboxes by id: of the newest 100, enough to recognise one in most lists. Where several have one name, each has
+ * the end of its id behind it.
+ */
 export function useAccountNames(): Map<string, string> {
   const { data } = useQuery({
     queryKey: ['account names'],
@@ -12,12 +15,12 @@ export function useAccountNames(): Map<string, string> {
     staleTime: 60_000,
   });
   return useMemo(() => {
-    const names = new Map<string, string>();
-    for (const account of data?.data ?? []) {
-      names.set(account.id, account.name);
-      if (account.sandbox_id) names.set(account.sandbox_id, `${account.name} (sandbox)`);
-    }
-    return names;
+    const named = (data?.data ?? []).flatMap(({ id, name, sandbox_id }) => [
+      { id, name },
+      ...(sandbox_id ? [{ id: sandbox_id, name: `${name} (sandbox)` }] : []),
+    ]);
+    const uses = Map.groupBy(named, ({ name }) => name);
+    return new Map(named.map(({ id, name }) => [id, uses.get(name)!.length > 1 ? `${name} ${shortId(id)}` : name]));
   }, [data]);
 }
 
