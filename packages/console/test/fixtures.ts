@@ -49,7 +49,13 @@ export function queues(): Item<'listQueues'>[] {
     'calendar/calendar-contacts': { dead: 2, last_error: 'contact has no phone number', last_error_at: ago(5_400) },
     'agents/planning': { running: 3, ready: 4, lag_seconds: 2, oldest_due_at: ago(2) },
     'calendar/reminders': { waiting: 18_442, oldest_due_at: new Date(now + 600_000).toISOString() },
-    'cdp/audiences': { waiting: 12, running: 1 },
+    'cdp/audiences': {
+      waiting: 12,
+      running: 1,
+      failed_waiting: 0,
+      last_error: 'canceling statement due to statement timeout',
+      last_error_at: ago(7_300),
+    },
   };
   return names.flatMap(([service, list]) =>
     list.map((queue) => ({ service, queue, ...idle, ...busy[`${service}/${queue}`] })),
@@ -248,6 +254,16 @@ export const audit: Item<'listAudit'>[] = [
     account: contoso,
     before: { status: 'suspended' },
     after: { status: 'active' },
+  },
+  {
+    id: id(73),
+    at: ago(5_000),
+    actor: 'ben',
+    action: 'accounts.update',
+    target: `accounts/${northwind}`,
+    account: northwind,
+    before: { rate_limit: { per_minute: 600, burst: 100 } },
+    after: { rate_limit: { per_minute: 1_200, burst: 100 } },
   },
   { id: id(72), at: ago(9_000), actor: 'anna', action: 'addresses.unblock', target: 'addresses/198.51.100.4' },
 ];

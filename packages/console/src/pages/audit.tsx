@@ -1,6 +1,8 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
+import { changesOf } from '../audit-changes.ts';
 import { Filters } from '../ui/filters.tsx';
+import { countOf } from '../ui/format.ts';
 import { AccountLink } from '../ui/links.tsx';
 import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
@@ -11,6 +13,9 @@ const fields = [
   { name: 'actor', label: 'By', maxLength: 100 },
   { name: 'account', label: 'Account id', maxLength: 36 },
 ];
+
+/** Fields of a change that its line has at most. */
+const maxChanges = 4;
 
 const columns: Column<AuditEntry>[] = [
   { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} /> },
@@ -36,7 +41,7 @@ export function AuditPage({ filters }: { filters: { account?: string; actor?: st
     <Page title="Audit">
       <Filters fields={fields} values={filters} />
       <Loading {...list} />
-      {!list.isLoading && !list.error && (
+      {list.isLoaded && (
         <DataTable
           label="Changes by operators"
           columns={columns}
@@ -63,26 +68,27 @@ function Target({ target }: { target: string }) {
   );
 }
 
-function Change({ entry: { before, after } }: { entry: AuditEntry }) {
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  if (names.length === 0) return <span className="none">–</span>;
+/** What changed in one line, and all of it as JSON on request. */
+function Change({ entry }: { entry: AuditEntry }) {
+  const { before, after } = entry;
+  if (!before && !after) return <span className="none">–</span>;
+  const changes = changesOf(entry);
+  const left = changes.length - maxChanges;
   return (
-    <span className="changes">
-      {names.map((name) => (
-        <span key={name}>
-          <span className="muted">{name}</span>{' '}
-          {before && name in before && (
-            <>
-              <del>{textOf(before[name])}</del>{' '}
-            </>
-          )}
-          {after && name in after && <ins>{textOf(after[name])}</ins>}
-        </span>
-      ))}
-    </span>
+    <details className="change">
+      <summary>
+        {changes.slice(0, maxChanges).map(({ name, from, to }, index) => (
+          <span key={name}>
+            {index > 0 && ', '}
+            <span className="muted">{name}:</span>{' '}
+            {from !== undefined && to !== undefined ? `${from} → ${to}` : (to ?? from)}
+          </span>
+        ))}
+        {left > 0 && <span className="muted"> and {countOf(left, 'more field')}</span>}
+        {changes.length === 0 && <span className="muted">no more than the target</span>}
+      </summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must by keyboard too */}
+      <pre tabIndex={0}>{JSON.stringify({ before, after }, null, 2)}</pre>
+    </details>
   );
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
