@@ -1,22 +1,29 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useAttention } from './attention.ts';
+import { useProcesses } from './processes.ts';
 import { useQueues } from './queues.ts';
 import { endSession } from './session.ts';
 import { destinations, ShortcutHelp, useShortcuts } from './shortcuts.tsx';
 import { useTheme } from './theme.ts';
 import { ActionProvider } from './ui/action.tsx';
 import { duration } from './ui/format.ts';
+import { useLastError } from './ui/lists.tsx';
 import { useNow } from './ui/time.tsx';
 
 /** Age of the shown queues in seconds from which the page says that they are old. */
 const maxAgeSeconds = 6;
+
+/** Poll interval of processes in milliseconds, for pages that do not show them. */
+const processPollMs = 10_000;
 
 /** Navigation and status around every page. */
 export function Frame() {
   const [isHelpShown, setHelpShown] = useState(false);
   const showHelp = useCallback(() => setHelpShown(true), []);
   useShortcuts(showHelp);
+  // Whatever page is open: where a process ran is known only if it was asked while it lived.
+  useProcesses(processPollMs);
   return (
     <ActionProvider>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -79,9 +86,11 @@ function Navigation({ showHelp }: { showHelp: () => void }) {
 
 /** Says that what is shown is old because the control plane does not respond; nothing while it does. */
 function Freshness() {
-  const { dataUpdatedAt, failureReason, error } = useQueues();
+  const queues = useQueues();
+  const { dataUpdatedAt, failureReason } = queues;
+  const lastError = useLastError('queues', queues);
   const age = (useNow() - dataUpdatedAt) / 1_000;
-  const problem = error ?? failureReason;
+  const problem = lastError ?? failureReason;
   if (!problem || (dataUpdatedAt > 0 && age < maxAgeSeconds)) return null;
   return (
     <p className="notice bad" role="alert">

@@ -10,6 +10,7 @@ import { traceId } from '../test/trace-fixture.ts';
 const pages: [path: string, shows: string][] = [
   ['/', 'table.data'],
   ['/queues', 'table.data canvas'],
+  ['/queues?only=attention', 'table.data canvas'],
   ['/queues/webhooks/deliveries?by=endpoint', 'table.data'],
   ['/dead', 'table.data'],
   [`/dead/${id(40)}`, 'pre'],

@@ -30,6 +30,13 @@ const root = createRootRoute({ component: Frame, notFoundComponent: UnknownPage 
 const at = <Path extends string>(path: Path, component: () => React.ReactNode) =>
   createRoute({ getParentRoute: () => root, path, component });
 
+const queuesRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/queues',
+  validateSearch: (search: Search): { only?: 'attention' } =>
+    search.only === 'attention' ? { only: 'attention' } : {},
+  component: () => <QueuesPage only={queuesRoute.useSearch().only} />,
+});
 export const queueRoute = createRoute({
   getParentRoute: () => root,
   path: '/queues/$service/$queue',
@@ -78,7 +85,7 @@ const traceRoute = createRoute({
 
 const routeTree = root.addChildren([
   at('/', AttentionPage),
-  at('/queues', QueuesPage),
+  queuesRoute,
   queueRoute,
   deadRoute,
   deadEventRoute,

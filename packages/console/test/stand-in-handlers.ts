@@ -1,3 +1,4 @@
+import type { ServiceName } from '@customer-platform/contracts/core';
 import {
   account,
   addresses,
@@ -27,7 +28,11 @@ export interface State {
   members: typeof members;
   addresses: ReturnType<typeof addresses>;
   accounts: ReturnType<typeof account>[];
-  gone: ('gateway' | 'messaging' | 'crm')[];
+  gone: ServiceName[];
+  /** Operations that are refused with 503, by key, with the message. */
+  refused: Map<string, string>;
+  /** Operations that get no response until their promise is fulfilled, by key. */
+  held: Map<string, Promise<void>>;
   /** Refusal that says where traces are instead. */
   elsewhere?: string;
 }
@@ -43,6 +48,8 @@ export function stateOf(): State {
     addresses: addresses(),
     accounts: [account(northwind, 'Northwind'), account(contoso, 'Contoso')],
     gone: ['messaging'],
+    refused: new Map(),
+    held: new Map(),
   };
 }
 
@@ -55,6 +62,9 @@ interface Call {
 
 const pageOf = (data: unknown[]) => ({ data, has_more: false, next: null });
 const pageOfDead = (state: State, data: unknown[]) => ({ ...pageOf(data), gone: state.gone });
+/** Returns what services tell that are not gone. */
+const ofLiving = <Row extends { service: ServiceName }>({ gone }: State, rows: Row[]) =>
+  rows.filter(({ service }) => !gone.includes(service));
 /** Entries of a page, so that the accounts' list has more than one. */
 const accountsPerPage = 1;
 
@@ -93,8 +103,9 @@ function removeDead({ state, params }: Call): Entry | undefined {
 /** Handlers by the operation's key; undefined is a 404. */
 export const handlers: Record<string, (call: Call) => unknown> = {
   listQueues: ({ state, query }) => {
-    const data =
-      query.history === 'true' ? state.queues.map((queue) => ({ ...queue, history: history(queue) })) : state.queues;
+    const data = ofLiving(state, state.queues).map((queue) =>
+      query.history === 'true' ? { ...queue, history: history(queue) } : queue,
+    );
     return { data, gone: state.gone };
   },
   getQueue: (call) => {
@@ -108,7 +119,7 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   listDeadEvents: ({ state, query: { service, queue, account: owner } }) =>
     pageOfDead(
       state,
-      state.dead.filter(
+      ofLiving(state, state.dead).filter(
         (event) =>
           (!service || event.service === service) &&
           (!queue || event.queue === queue) &&
@@ -133,7 +144,7 @@ export const handlers: Record<string, (call: Call) => unknown> = {
           (!query.endpoint || each.id === query.endpoint),
       ),
     ),
-  listServices: ({ state }) => ({ data: processes(), gone: state.gone }),
+  listServices: ({ state }) => ({ data: ofLiving(state, processes()), gone: state.gone }),
   listAddresses: ({ state }) => pageOf(state.addresses),
   unblockAddress: ({ state, params }) => {
     const others = state.addresses.filter(({ address }) => address !== params.address);

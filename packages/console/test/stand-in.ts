@@ -66,6 +66,12 @@ async function serve(
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const given: unknown = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {};
+  await state.held.get(operation.key);
+  const refusal = state.refused.get(operation.key);
+  if (refusal !== undefined) {
+    send(response, 503, { error: { code: 'service_unavailable', message: refusal } });
+    return;
+  }
   const body = operation.body?.parse(given) ?? {};
   const result = handlers[operation.key]?.({ state, params, query: Object.fromEntries(searchParams), body });
   if (result === undefined) {

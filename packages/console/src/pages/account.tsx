@@ -138,7 +138,7 @@ function Keys({ account, keys }: { account: Account; keys: Listed<Key> }) {
         <ActionButton make={() => createKeyAction(account)}>Create key</ActionButton>
       </div>
       <Loading {...keys} />
-      {!keys.isLoading && !keys.error && (
+      {keys.isLoaded && (
         <DataTable
           label="Keys"
           columns={keyColumns}
@@ -177,7 +177,7 @@ function Members({ account, members }: { account: Account; members: Listed<Membe
         <ActionButton make={() => addMemberAction(account)}>Add member</ActionButton>
       </div>
       <Loading {...members} />
-      {!members.isLoading && !members.error && (
+      {members.isLoaded && (
         <DataTable
           label="Members"
           columns={columns}

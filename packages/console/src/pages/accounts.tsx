@@ -90,7 +90,7 @@ export function AccountsPage() {
     <Page title="Accounts" actions={<ActionButton make={createAction}>Create account</ActionButton>}>
       <FindAccount />
       <Loading {...list} />
-      {!list.isLoading && !list.error && (
+      {list.isLoaded && (
         <DataTable
           label="Accounts"
           columns={columns}

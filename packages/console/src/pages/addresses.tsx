@@ -55,7 +55,7 @@ export function AddressesPage() {
   return (
     <Page title="Blocked addresses">
       <Loading {...list} />
-      {!list.isLoading && !list.error && (
+      {list.isLoaded && (
         <DataTable
           label="Blocked addresses"
           columns={columns}

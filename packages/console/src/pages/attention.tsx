@@ -3,14 +3,15 @@ import { Link } from '@tanstack/react-router';
 import { type AttentionItem, useAttention } from '../attention.ts';
 import { deliveries } from '../queues.ts';
 import { countOf, duration } from '../ui/format.ts';
-import { BusGone } from '../ui/gone.tsx';
+import { busSilence, Runbook } from '../ui/gone.tsx';
+import { LastError } from '../ui/last-error.tsx';
 import { AccountLink, EndpointLink, QueueLink, TraceLink } from '../ui/links.tsx';
-import { Loading, More } from '../ui/lists.tsx';
+import { Failed, Loading, More } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { Elapsed, Time } from '../ui/time.tsx';
 
-const labels = { bus: 'Gone', gone: 'Gone', lag: 'Lag', failing: 'Failing', dead: 'Dead', paused: 'Paused' } as const;
+const labels = { bus: 'Bus', gone: 'Gone', lag: 'Lag', failing: 'Failing', dead: 'Dead', paused: 'Paused' } as const;
 
 const columns: Column<AttentionItem>[] = [
   {
@@ -29,30 +30,44 @@ const columns: Column<AttentionItem>[] = [
       </span>
     ),
   },
+  { id: 'runbook', header: 'Runbook', cell: ({ runbook }) => <Runbook name={runbook} /> },
 ];
 
-/** Everything that needs attention now; each line leads to its thing. */
+/** Everything that needs attention now, as far as it is known; each line leads to its thing. */
 export function AttentionPage() {
-  const { items, isLoading, error, failing } = useAttention();
+  const { items, queues, failing } = useAttention();
+  const isLoading = (!queues.isLoaded && !queues.error) || (failing.isLoading && !failing.error);
+  const isKnown = queues.isLoaded && failing.isLoaded && !queues.error && !failing.error;
   return (
     <Page title={items.length > 0 ? `Attention (${items.length})` : 'Attention'}>
-      <Loading isLoading={isLoading} error={error} />
-      {!isLoading && !error && (
+      {failing.error && failing.error.message !== queues.error?.message && (
+        <Failed error={failing.error}>
+          {failing.isLoaded ? 'Failing endpoints may be out of date: ' : 'Failing endpoints are unknown: '}
+        </Failed>
+      )}
+      {(items.length > 0 || !isLoading) && (
         <DataTable
           label="What needs attention"
           columns={columns}
           rows={items}
           rowKey={({ key }) => key}
-          empty={<strong className="good">Nothing needs attention.</strong>}
+          empty={
+            isKnown ? (
+              <strong className="good">Nothing needs attention.</strong>
+            ) : (
+              'Nothing is known to need attention, but not everything responded.'
+            )
+          }
         />
       )}
+      <Loading isLoading={isLoading} error={null} />
       <More list={failing} />
     </Page>
   );
 }
 
 function Where({ item }: { item: AttentionItem }) {
-  if (item.kind === 'bus') return <Link to="/services">bus</Link>;
+  if (item.kind === 'bus') return <Link to="/services">NATS</Link>;
   if (item.kind === 'gone') return <Link to="/services">{item.service}</Link>;
   if (item.kind !== 'failing') return <QueueLink {...item.queue} />;
   const { id } = item.endpoint;
@@ -66,15 +81,25 @@ function Where({ item }: { item: AttentionItem }) {
 function What({ item }: { item: AttentionItem }) {
   switch (item.kind) {
     case 'bus':
-      return <BusGone isFromDatabase />;
+      return (
+        <>
+          {busSilence(item.gone)} The bus (NATS) is probably unavailable; the services may be well. Queues, dead events
+          and endpoints are unknown meanwhile.
+        </>
+      );
     case 'gone':
-      return <>No process of this service replied within 1 s.</>;
+      return (
+        <>
+          No process of this service replied within 1 s. Its queues and dead events
+          {item.service === deliveries.service && ', and failing endpoints,'} are unknown meanwhile.
+        </>
+      );
     case 'lag':
       return (
         <>
           Oldest due entry is {duration(item.queue.lag_seconds)} old,{' '}
           <ToQueue queue={item.queue}>{countOf(item.queue.ready, 'entry', 'entries')}</ToQueue> ready.{' '}
-          <LastError text={item.queue.last_error} at={item.queue.last_error_at} />
+          {item.queue.last_error && <LastError queue={item.queue} />}
         </>
       );
     case 'paused':
@@ -85,19 +110,18 @@ function What({ item }: { item: AttentionItem }) {
           <Link to="/dead" search={{ service: item.queue.service, queue: item.queue.queue }}>
             {countOf(item.queue.dead, 'dead event')}
           </Link>{' '}
-          <LastError text={item.queue.last_error} at={item.queue.last_error_at} />
+          {item.queue.last_error && <LastError queue={item.queue} />}
         </>
       );
     case 'failing':
       return (
         <>
-          <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · failing since{' '}
-          <Time at={item.endpoint.failing_since} /> ·{' '}
+          <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · failing for{' '}
+          <Elapsed since={item.endpoint.failing_since} /> ·{' '}
           <Link to="/queues/$service/$queue" params={deliveries} search={{ by: 'endpoint' }}>
             {countOf(item.endpoint.pending, 'delivery', 'deliveries')}
           </Link>{' '}
-          pending. <LastError text={item.endpoint.last_error} at={item.endpoint.last_error_at} />{' '}
-          <TraceLink id={item.endpoint.last_error_trace_id} />
+          pending. <ErrorText text={item.endpoint.last_error} /> <TraceLink id={item.endpoint.last_error_trace_id} />
         </>
       );
   }
@@ -129,12 +153,6 @@ function ToQueue({ queue: { service, queue }, children }: { queue: Queue; childr
   );
 }
 
-/** The last error with its age, which tells one that is over from one that goes on. */
-function LastError({ text, at }: { text: string | undefined; at: string | undefined }) {
-  if (!text) return null;
-  return (
-    <>
-      <span className="error-text">{text}</span> {at && <Time at={at} />}
-    </>
-  );
+function ErrorText({ text }: { text: string | undefined }) {
+  return text ? <span className="error-text">{text}</span> : null;
 }

@@ -5,7 +5,7 @@ import { useQueues } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { bytes, count } from '../ui/format.ts';
-import { Gone } from '../ui/gone.tsx';
+import { Gone, noneOf } from '../ui/gone.tsx';
 import { AccountLink, QueueLink } from '../ui/links.tsx';
 import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
@@ -87,20 +87,20 @@ export function DeadEventsPage({ filters }: { filters: { service?: string; queue
   return (
     <Page title="Dead events" actions={actions}>
       <Filters fields={fields} values={filters} />
-      {service && queue && !whole && queues && (
+      {service && queue && !whole && queues && !queues.gone.some((name) => name === service) && (
         <p className="hint">
           There is no queue {service}/{queue} now.
         </p>
       )}
-      <Gone services={list.gone} what="dead events" />
+      <Gone services={list.gone}>Dead events of theirs are unknown.</Gone>
       <Loading {...list} />
-      {!list.isLoading && !list.error && (
+      {list.isLoaded && (
         <DataTable
           label="Dead events"
           columns={columns}
           rows={list.items}
           rowKey={({ id }) => id}
-          empty="No dead events. They are kept for 30 days."
+          empty={noneOf('No dead events. They are kept for 30 days.', list.gone)}
         />
       )}
       <More list={list} />

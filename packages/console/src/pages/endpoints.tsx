@@ -9,10 +9,15 @@ import { AccountLink, EndpointLink, TraceLink } from '../ui/links.tsx';
 import { Loading, More, useList, useResource } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { Elapsed, Time } from '../ui/time.tsx';
 
 const fields = [
-  { name: 'failing', label: 'Failing', options: ['', 'true', 'false'] },
+  {
+    name: 'failing',
+    label: 'State',
+    options: ['', 'true', 'false'],
+    labels: { '': 'All', true: 'Failing', false: 'Not failing' },
+  },
   { name: 'account', label: 'Account id', maxLength: 36 },
   { name: 'endpoint', label: 'Endpoint id', maxLength: 36 },
 ];
@@ -30,7 +35,7 @@ const columns: Column<OperatedEndpoint>[] = [
   },
   { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
   { id: 'state', header: 'State', cell: (endpoint) => <State endpoint={endpoint} /> },
-  { id: 'failing', header: 'Failing since', cell: ({ failing_since }) => <Time at={failing_since} /> },
+  { id: 'failing', header: 'Failing for', cell: ({ failing_since }) => <Elapsed since={failing_since} /> },
   {
     id: 'pending',
     header: 'Pending',
@@ -80,13 +85,19 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
     <Page title="Endpoints">
       <Filters fields={fields} values={{ ...filters }} />
       <Loading {...list} />
-      {!list.isLoading && !list.error && (
+      {list.isLoaded && (
         <DataTable
           label="Webhook endpoints"
           columns={columns}
           rows={list.items}
           rowKey={({ id }) => id}
-          empty={failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.'}
+          empty={
+            list.error
+              ? 'There was none; unknown since webhooks stopped responding.'
+              : failing === 'true'
+                ? 'No such endpoint is failing.'
+                : 'No account has such an endpoint.'
+          }
         />
       )}
       <More list={list} />

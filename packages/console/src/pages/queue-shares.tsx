@@ -8,7 +8,7 @@ import { ActionButton } from '../ui/action.tsx';
 import { shortId } from '../ui/format.ts';
 import { AccountLink, DeadCount, EndpointLink, PartCount, TraceLink, useAccountNames } from '../ui/links.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { Elapsed, Time } from '../ui/time.tsx';
 
 export type QueueWithShares = Output<'GET /admin/queues/{service}/{queue}'>;
 
@@ -100,7 +100,7 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
             <span className="error-text">{last_error}</span>{' '}
             {failing_since && (
               <>
-                since <Time at={failing_since} />
+                for <Elapsed since={failing_since} />
               </>
             )}{' '}
             <TraceLink id={last_error_trace_id} />

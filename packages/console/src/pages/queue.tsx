@@ -2,9 +2,11 @@ import type { QueuePause } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
-import { depthOf, queueName } from '../queues.ts';
+import { depthOf, queueName, useQueues } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { count } from '../ui/format.ts';
+import { Gone, isBusSuspected } from '../ui/gone.tsx';
+import { LastError } from '../ui/last-error.tsx';
 import { DepthLine } from '../ui/line.tsx';
 import { AccountLink, DeadCount, EndpointLink, useAccountNames } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
@@ -20,6 +22,9 @@ export function QueuePage({ service, queue, by }: { service: string; queue: stri
   const { data, isLoading, error } = useResource('GET /admin/queues/{service}/{queue}', input, 2_000);
   const name = queueName({ service, queue });
   const target = { service, queue, of: name };
+  // The list of all queues knows already what this request finds out only after a second.
+  const gone: string[] = useQueues().data?.gone ?? [];
+  const isGone = gone.includes(service);
   const whole = data?.pauses.find((pause) => !pause.account && !pause.endpoint);
   const actions = data && (
     <>
@@ -33,7 +38,12 @@ export function QueuePage({ service, queue, by }: { service: string; queue: stri
   );
   return (
     <Page title={name} actions={actions}>
-      <Loading isLoading={isLoading} error={error} />
+      {isGone && (
+        <Gone services={isBusSuspected(gone) ? gone : [service]}>
+          {data ? 'What is shown is the last that is known.' : 'Its queues are unknown.'}
+        </Gone>
+      )}
+      <Loading isLoading={isLoading && !isGone} error={error} />
       {data && (
         <>
           <QueueFacts queue={data} />
@@ -81,15 +91,6 @@ function ToShares({ children }: { children: ReactNode }) {
     <button type="button" className="link" onClick={show}>
       {children}
     </button>
-  );
-}
-
-function LastError({ queue: { last_error, last_error_at } }: { queue: QueueWithShares }) {
-  if (!last_error) return <span className="none">none</span>;
-  return (
-    <>
-      <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
-    </>
   );
 }
 

@@ -1,14 +1,14 @@
 import type { Queue } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
-import { depthOf, maxLagSeconds, queueName, useQueues } from '../queues.ts';
-import { duration } from '../ui/format.ts';
-import { Gone } from '../ui/gone.tsx';
+import { depthOf, maxLagSeconds, needsAttention, queueName, useQueues } from '../queues.ts';
+import { count, duration } from '../ui/format.ts';
+import { Gone, noneOf } from '../ui/gone.tsx';
+import { LastError } from '../ui/last-error.tsx';
 import { DepthLine } from '../ui/line.tsx';
 import { DeadCount, QueueCount, QueueLink } from '../ui/links.tsx';
-import { Loading } from '../ui/lists.tsx';
+import { Loading, useLastError } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
 
 const columns: Column<Queue>[] = [
   {
@@ -84,32 +84,36 @@ const columns: Column<Queue>[] = [
     id: 'error',
     header: 'Last error',
     kind: 'wide',
-    cell: ({ last_error, last_error_at }) =>
-      last_error ? (
-        <>
-          <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
-        </>
-      ) : (
-        <span className="none">–</span>
-      ),
+    cell: (queue) => <LastError queue={queue} />,
   },
 ];
 
-/** Every queue of every service, live. */
-export function QueuesPage() {
-  const { data, isLoading, error } = useQueues();
+/** Every queue of every service, live; or those that need attention. */
+export function QueuesPage({ only }: { only: 'attention' | undefined }) {
+  const query = useQueues();
+  const { data, isLoading } = query;
+  const error = useLastError('queues', query);
+  const needy = data?.data.filter(needsAttention) ?? [];
   return (
     <Page title="Queues">
       <Loading isLoading={isLoading} error={data ? null : error} />
       {data && (
         <>
-          <Gone services={data.gone} what="queues" />
+          <Gone services={data.gone}>Queues of theirs are unknown.</Gone>
+          <p className="switch">
+            <Link to="/queues" search={{}} className={only ? undefined : 'current'}>
+              all ({count(data.data.length)})
+            </Link>
+            <Link to="/queues" search={{ only: 'attention' }} className={only ? 'current' : undefined}>
+              only what needs attention ({count(needy.length)})
+            </Link>
+          </p>
           <DataTable
             label="Queues"
             columns={columns}
-            rows={data.data}
+            rows={only ? needy : data.data}
             rowKey={queueName}
-            empty="No service replied."
+            empty={noneOf('No queue has anything due, late, paused, failed or dead.', data.gone)}
             rowClass={(queue) => (queue.lag_seconds > maxLagSeconds ? 'late' : undefined)}
           />
         </>

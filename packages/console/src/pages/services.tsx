@@ -1,56 +1,73 @@
-import type { LiveProcess } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { type SeenProcess, useProcesses } from '../processes.ts';
 import { bytes, count, duration, milliseconds } from '../ui/format.ts';
-import { Gone } from '../ui/gone.tsx';
-import { Loading, useResource } from '../ui/lists.tsx';
+import { Gone, isBusSuspected } from '../ui/gone.tsx';
+import { Loading, useLastError } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { exactTime, useNow } from '../ui/time.tsx';
+import { ClockTime, exactTime, useNow } from '../ui/time.tsx';
 
 /** Delay of the event loop that a request notices, in milliseconds. */
 const longLagMs = 200;
 
-const columns: Column<LiveProcess>[] = [
+const columns: Column<SeenProcess>[] = [
   {
     id: 'service',
     header: 'Service',
     sortBy: ({ service }) => service,
-    cell: ({ service, waiting_for }) => (
+    cell: ({ service, waiting_for, gone, seen_at }) => (
       <>
-        {service} {waiting_for && <span className="tag bad">waits for {waiting_for}</span>}
+        {service}{' '}
+        {gone && (
+          <>
+            <span className="tag bad">gone</span> last seen <ClockTime at={seen_at} />
+          </>
+        )}
+        {!gone && waiting_for && <span className="tag bad">waits for {waiting_for}</span>}
       </>
     ),
   },
   { id: 'instance', header: 'Instance', kind: 'wide', cell: ({ instance }) => <span className="id">{instance}</span> },
-  { id: 'host', header: 'Host', cell: ({ host }) => host },
-  {
-    id: 'pid',
-    header: 'Process',
-    cell: ({ pid }) => (pid === undefined ? <span className="none">–</span> : <code>{pid}</code>),
-  },
+  { id: 'host', header: 'Host', cell: ({ host, pid }) => (pid === undefined ? host : `${host}, pid ${pid}`) },
   { id: 'version', header: 'Version', cell: ({ version }) => version },
   {
     id: 'up',
     header: 'Up',
     kind: 'number',
     sortBy: ({ started_at }) => -Date.parse(started_at),
-    cell: ({ started_at }) => <Uptime since={started_at} />,
+    cell: (process) => (
+      <Live process={process}>
+        <Uptime since={process.started_at} />
+      </Live>
+    ),
   },
   {
     id: 'requests',
     header: 'In flight',
     kind: 'number',
     sortBy: ({ in_flight }) => in_flight,
-    cell: ({ in_flight }) =>
-      in_flight === 0 ? <span className="none">0</span> : <Link to="/traces">{count(in_flight)}</Link>,
+    cell: (process) => (
+      <Live process={process}>
+        {process.in_flight === 0 ? (
+          <span className="none">0</span>
+        ) : (
+          <Link to="/traces">{count(process.in_flight)}</Link>
+        )}
+      </Live>
+    ),
   },
   {
     id: 'loop',
     header: 'Loop lag',
     kind: 'number',
     sortBy: (process) => process.event_loop_lag_ms,
-    cell: ({ event_loop_lag_ms: lag }) => (
-      <span className={lag > longLagMs ? 'warn-text' : undefined}>{milliseconds(lag)}</span>
+    cell: (process) => (
+      <Live process={process}>
+        <span className={process.event_loop_lag_ms > longLagMs ? 'warn-text' : undefined}>
+          {milliseconds(process.event_loop_lag_ms)}
+        </span>
+      </Live>
     ),
   },
   {
@@ -58,39 +75,56 @@ const columns: Column<LiveProcess>[] = [
     header: 'Memory',
     kind: 'number',
     sortBy: (process) => process.memory_bytes,
-    cell: ({ memory_bytes }) => bytes(memory_bytes),
+    cell: (process) => <Live process={process}>{bytes(process.memory_bytes)}</Live>,
   },
   {
     id: 'pool',
     header: 'Connections',
     kind: 'number',
     sortBy: ({ pool }) => pool.used,
-    cell: ({ pool }) => (
-      <>
-        {count(pool.used)} of {count(pool.size)}
-        {pool.waiting > 0 && <span className="bad">, {count(pool.waiting)} waiting</span>}
-      </>
+    cell: (process) => (
+      <Live process={process}>
+        <Connections process={process} />
+      </Live>
     ),
   },
   { id: 'migrations', header: 'Schema', kind: 'wide', cell: ({ migrations }) => <code>{migrations}</code> },
 ];
 
-/** Every live process, and services of which none is. */
+/** A measurement of a process; a dash for one that is gone, whose last one says nothing about now. */
+function Live({ process, children }: { process: SeenProcess; children: ReactNode }) {
+  return process.gone ? <span className="none">–</span> : children;
+}
+
+function Connections({ process: { pool } }: { process: SeenProcess }) {
+  return (
+    <>
+      {count(pool.used)} of {count(pool.size)}
+      {pool.waiting > 0 && <span className="bad">, {count(pool.waiting)} waiting</span>}
+    </>
+  );
+}
+
+/** Every live process, and services of which none is: with the last one that was seen of them. */
 export function ServicesPage() {
-  const { data, isLoading, error } = useResource('GET /admin/services', {}, 2_000);
+  const query = useProcesses(2_000);
+  const { data, isLoading } = query;
+  const error = useLastError('services', query);
   return (
     <Page title="Services">
       <Loading isLoading={isLoading} error={error} />
       {data && (
         <>
-          <Gone services={data.gone} what="processes" />
+          <Gone services={data.gone}>
+            {isBusSuspected(data.gone) ? '' : 'What was last seen of them while this console was open is below.'}
+          </Gone>
           <DataTable
             label="Live processes"
             columns={columns}
             rows={data.data}
             rowKey={({ instance }) => instance}
             empty="No process replied."
-            rowClass={({ waiting_for }) => (waiting_for ? 'late' : undefined)}
+            rowClass={({ gone, waiting_for }) => (gone || waiting_for ? 'late' : undefined)}
           />
         </>
       )}

@@ -95,7 +95,7 @@ export function TracesPage({ filters }: { filters: TraceFilters }) {
       <OpenTrace />
       <Filters fields={fields} values={{ ...filters }} />
       {list.error ? <TraceRefusal error={list.error} /> : <Loading {...list} />}
-      {!list.isLoading && !list.error && (
+      {list.isLoaded && (
         <DataTable
           label="Traces"
           columns={columns}

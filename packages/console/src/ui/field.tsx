@@ -8,6 +8,8 @@ export interface FieldSpec {
   type?: 'text' | 'email' | 'number' | 'datetime-local';
   value?: string | number;
   options?: readonly string[];
+  /** What options are called that are not called by their value. */
+  labels?: Record<string, string>;
   isList?: boolean;
   isRequired?: boolean;
   maxLength?: number;
@@ -35,7 +37,7 @@ export function Field({ spec, isAtFault }: { spec: FieldSpec; isAtFault: boolean
         <select {...shared}>
           {spec.options.map((option) => (
             <option key={option} value={option}>
-              {option === '' ? 'all' : option}
+              {spec.labels?.[option] ?? (option === '' ? 'all' : option)}
             </option>
           ))}
         </select>

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { relativeTime } from './format.ts';
+import { duration, relativeTime } from './format.ts';
 
 /** Time by which the page goes, renewed each second for all who show it. */
 let now = Date.now();
@@ -40,6 +40,26 @@ export function Time({ at }: { at: string | null | undefined }) {
   return (
     <time dateTime={at} title={exactTime(at)}>
       {relativeTime(Date.parse(at), current)}
+    </time>
+  );
+}
+
+/** Time that has passed since a time, with that as its title; a dash where there is none. */
+export function Elapsed({ since }: { since: string | null | undefined }) {
+  const current = useNow();
+  if (!since) return <span className="none">–</span>;
+  return (
+    <time dateTime={since} title={`Since ${exactTime(since)}`}>
+      {duration((current - Date.parse(since)) / 1_000)}
+    </time>
+  );
+}
+
+/** A time of today to the second, `23:48:20`, with the exact one as its title. */
+export function ClockTime({ at }: { at: number }) {
+  return (
+    <time dateTime={new Date(at).toISOString()} title={exactTime(at)}>
+      {new Date(at).toLocaleTimeString('en-GB')}
     </time>
   );
 }

@@ -1,0 +1,201 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { serviceNames } from '@customer-platform/contracts/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { account, id, northwind, queues } from '../test/fixtures.ts';
+import { stateOf } from '../test/stand-in-handlers.ts';
+import { startSuite } from '../test/suite.ts';
+
+const suite = startSuite();
+const repository = join(import.meta.dirname, '../../..');
+
+afterEach(() => {
+  Object.assign(suite.standIn.state, stateOf());
+});
+
+describe('Attention', () => {
+  it('shows what it knows, and beside it what did not respond', async () => {
+    suite.standIn.state.refused.set('listEndpoints', 'webhooks does not respond; try again shortly');
+    const page = await suite.open('/');
+    await page.getByText('Failing endpoints are unknown: webhooks does not respond').waitFor();
+    await page.getByRole('row', { name: /^Dead calendar/ }).waitFor();
+    await page.getByRole('row', { name: /^Lag webhooks/ }).waitFor();
+    expect(await page.getByText('Loading…').count()).toBe(0);
+  });
+
+  it('does not say that nothing needs attention where not everything responded', async () => {
+    Object.assign(suite.standIn.state, { queues: [], gone: [] });
+    suite.standIn.state.refused.set('listEndpoints', 'webhooks does not respond; try again shortly');
+    const page = await suite.open('/');
+    await page.getByText('Nothing is known to need attention, but not everything responded.').waitFor();
+    suite.standIn.state.refused.clear();
+    suite.standIn.state.endpoints = [];
+    await page.getByText('Nothing needs attention.').waitFor();
+  });
+
+  it('suspects the bus where no service replies, and where the gateway that responds does not', async () => {
+    suite.standIn.state.gone = [...serviceNames];
+    const page = await suite.open('/');
+    const rows = page.getByRole('table', { name: 'What needs attention' }).locator('tbody').getByRole('row');
+    await page.getByText('No service replied over the bus.').waitFor();
+    await expect(rows.first().innerText()).resolves.toContain('docs/runbooks/outbox-stuck.md');
+    await expect(rows.allInnerTexts()).resolves.toHaveLength(2);
+    suite.standIn.state.gone = ['gateway', 'crm'];
+    await page.getByText('did not reply over the bus; nor did: gateway, crm.').waitFor();
+    await page.getByRole('link', { name: 'Services' }).click();
+    await page.getByRole('status').getByText('The bus (NATS) is probably unavailable').waitFor();
+    await page.getByRole('status').getByText('docs/runbooks/outbox-stuck.md').waitFor();
+  });
+
+  it('names a runbook in each row, and there is one', async () => {
+    const state = suite.standIn.state;
+    const pause = { reason: 'a test', actor: 'anna', at: new Date().toISOString() };
+    state.queues = queues().map((queue) => ({ ...queue, lag_seconds: 70, pauses: [pause], dead: 1 }));
+    const page = await suite.open('/');
+    const rows = page.getByRole('table', { name: 'What needs attention' }).locator('tbody').getByRole('row');
+    await page.getByRole('row', { name: /^Failing/ }).waitFor();
+    const texts = await rows.allInnerTexts();
+    const named = texts.map((text) => /docs\/runbooks\/[a-z-]+\.md/.exec(text)?.[0] ?? text);
+    expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
+    expect(new Set(named).size).toBeGreaterThan(6);
+    await page.getByRole('row', { name: /failing for 2 h 30 min/ }).waitFor();
+  });
+});
+
+describe('while services are gone', () => {
+  it('a list without entries says of whom that is unknown', async () => {
+    Object.assign(suite.standIn.state, { dead: [], queues: [], gone: ['cdp'] });
+    const page = await suite.open('/dead');
+    const none = page.getByText('None at the services that responded; unknown for cdp.');
+    await none.waitFor();
+    await page.goto('/#/queues');
+    await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
+    await none.waitFor();
+    await page.goto('/#/dead?service=cdp&queue=outbox');
+    await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
+    await none.waitFor();
+    expect(await page.getByText('There is no queue cdp/outbox').count()).toBe(0);
+  });
+
+  it('Services keeps their last row, whatever page was open when they were last seen', async () => {
+    suite.standIn.state.gone = [];
+    const page = await suite.open('/');
+    await page.waitForResponse((response) => response.url().endsWith('/admin/services'));
+    suite.standIn.state.gone = ['crm'];
+    await page.getByRole('link', { name: 'Services' }).click();
+    const row = page.getByRole('row', { name: /^crm gone last seen \d\d:\d\d:\d\d/ });
+    await row.waitFor();
+    await expect(row.innerText()).resolves.toContain('node-3');
+    suite.standIn.state.gone = [];
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /^crm waits for Redis/ }).waitFor();
+  });
+
+  it('a queue’s page says so before its own request is refused', async () => {
+    suite.standIn.state.gone = ['crm'];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    suite.standIn.state.held.set('getQueue', promise);
+    try {
+      const page = await suite.open('/queues/crm/outbox');
+      await page.getByText('1 service is gone: crm').waitFor();
+      expect(await page.getByText('Loading…').count()).toBe(0);
+      await page.getByRole('status').getByRole('link', { name: 'Services' }).waitFor();
+    } finally {
+      resolve();
+    }
+  });
+
+  it('a refusal stays while the page tries again, and leads to Services', async () => {
+    const { state } = suite.standIn;
+    state.refused.set('getQueue', 'crm does not respond; try again shortly');
+    const page = await suite.open('/queues/crm/outbox');
+    const refusal = page.getByRole('alert').filter({ hasText: 'crm does not respond' });
+    await refusal.getByRole('link', { name: 'Services' }).waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    state.held.set('getQueue', promise);
+    try {
+      await page.waitForRequest(/\/admin\/queues\/crm\/outbox/);
+      await page.evaluate(
+        'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))',
+      );
+      expect(await refusal.count()).toBe(1);
+      expect(await page.getByText('Loading…').count()).toBe(0);
+      state.refused.clear();
+    } finally {
+      resolve();
+    }
+    await page.getByText('The queue is empty.').waitFor();
+    expect(await refusal.count()).toBe(0);
+  });
+
+  it('a dead event that was refused is there once its service responds', async () => {
+    suite.standIn.state.refused.set('getDeadEvent', 'calendar does not respond; try again once it is running');
+    const page = await suite.open(`/dead/${id(40)}`);
+    await page.getByText('calendar does not respond').waitFor();
+    suite.standIn.state.refused.clear();
+    await page.getByRole('heading', { level: 1, name: 'contact.updated' }).waitFor();
+  });
+});
+
+describe('a person on call', () => {
+  it('tells accounts of one name apart', async () => {
+    suite.standIn.state.accounts.push(account(id(0xabcd), 'Northwind'));
+    const page = await suite.open('/endpoints');
+    await page.getByRole('link', { name: `Northwind …${northwind.slice(-8)}` }).waitFor();
+    await page.getByRole('link', { name: 'Contoso', exact: true }).first().waitFor();
+    await page.getByLabel('State').selectOption('Not failing');
+    await page.getByRole('link', { name: 'https://hooks.northwind.example' }).waitFor({ state: 'detached' });
+    expect(await page.getByLabel('State').locator('option').allInnerTexts()).toEqual(['All', 'Failing', 'Not failing']);
+  });
+
+  it('leaves a finished dialog behind with its page', async () => {
+    const page = await suite.open('/queues');
+    await page
+      .getByRole('link', { name: /deliveries/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: 'Retry failed' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry now' }).click();
+    await page.getByRole('dialog').getByRole('status').waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('sees only the queues that need attention, and which errors are over', async () => {
+    const page = await suite.open('/queues');
+    const rows = page.getByRole('table', { name: 'Queues' }).locator('tbody').getByRole('row');
+    await rows.first().waitFor();
+    const count = await rows.count();
+    const over = page.getByRole('row', { name: /^cdp\/audiences/ }).locator('.past');
+    await expect(over.innerText()).resolves.toMatch(/statement timeout 2 h ago$/);
+    expect(
+      await page
+        .getByRole('row', { name: /^webhooks\/deliveries/ })
+        .locator('.past')
+        .count(),
+    ).toBe(0);
+    await page.getByRole('link', { name: 'only what needs attention (3)' }).click();
+    await over.waitFor({ state: 'detached' });
+    await expect(rows.allInnerTexts()).resolves.toEqual([
+      expect.stringContaining('calendar-contacts'),
+      expect.stringContaining('planning'),
+      expect.stringContaining('deliveries'),
+    ]);
+    await page.getByRole('link', { name: `all (${count})` }).click();
+    await over.waitFor();
+  });
+
+  it('reads in one line what an operator changed, and all of it on request', async () => {
+    const page = await suite.open('/audit');
+    const lines = page.getByRole('table', { name: 'Changes by operators' }).locator('summary');
+    await lines.first().waitFor();
+    await expect(lines.allInnerTexts()).resolves.toEqual([
+      'reason: their server is down',
+      'status: suspended → active',
+      'rate_limit.per_minute: 600 → 1200',
+    ]);
+    await lines.first().click();
+    await page.locator('pre').getByText(`"account": "${northwind}"`).waitFor();
+  });
+});

@@ -1,0 +1,27 @@
+import type { LiveProcess } from '@customer-platform/contracts/accounts';
+import { useQuery } from '@tanstack/react-query';
+import { call } from './api.ts';
+
+/** A process as it was seen last. `gone` says that its service has no process any more. */
+export type SeenProcess = LiveProcess & { pid?: number | undefined; seen_at: number; gone: boolean };
+
+const queryKey = ['GET /admin/services'];
+
+/**
+ * Every live process, and those that services had when they were last seen, for as long as the console is open: where a service ran says
+ * where to look for what ended it. Polled every `everyMs`.
+ */
+export function useProcesses(everyMs: number) {
+  return useQuery({
+    queryKey,
+    queryFn: async ({ client, signal }) => {
+      const { data, gone } = await call('GET /admin/services', { signal });
+      const now = Date.now();
+      const before = client.getQueryData<{ data: SeenProcess[] }>(queryKey)?.data ?? [];
+      const lost = before.filter(({ service }) => gone.includes(service)).map((one) => ({ ...one, gone: true }));
+      const seen = data.map((one): SeenProcess => ({ ...one, seen_at: now, gone: false }));
+      return { data: [...lost, ...seen], gone };
+    },
+    refetchInterval: everyMs,
+  });
+}
