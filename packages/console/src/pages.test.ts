@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { serviceNames } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import { id, northwind } from '../test/fixtures.ts';
+import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 import { traceId } from '../test/trace-fixture.ts';
 
@@ -39,6 +41,28 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
     const found = violations.flatMap(({ id: rule, nodes }) => nodes.map(({ html }) => `${rule}: ${html}`));
     expect(found).toEqual([]);
   });
+
+  it.each(['/', '/services', '/dead', '/endpoints', '/queues/crm/outbox'])(
+    '%s has nothing that axe finds while the bus is unavailable',
+    async (path) => {
+      const { state } = suite.standIn;
+      state.gone = [...serviceNames];
+      for (const key of ['listEndpoints', 'getQueue']) state.refused.set(key, 'webhooks does not respond');
+      try {
+        const page = await suite.open(path, { scheme, width: 390 });
+        await page
+          .getByText(/does not respond|The bus \(NATS\)/)
+          .first()
+          .waitFor();
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate<AxeResults>('axe.run()');
+        expect(violations.map(({ id: rule, nodes }) => `${rule}: ${nodes[0]!.html}`)).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+      } finally {
+        Object.assign(state, stateOf());
+      }
+    },
+  );
 
   it('a dialog has nothing that axe finds', async () => {
     const page = await suite.open(`/accounts/${northwind}`, { scheme });

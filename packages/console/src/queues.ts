@@ -33,15 +33,15 @@ export function depthOf({ ready, running, waiting }: { ready: number; running: n
   return ready + running + waiting;
 }
 
-/** What of a queue tells whether somebody should look at it. */
+/** Numbers that tell whether somebody should look at a queue. */
 type Depths = Pick<Queue, 'ready' | 'running' | 'waiting' | 'failed_waiting' | 'dead'>;
 
-/** Whether something of a queue has failed and is not done since. Where failures are not counted, anything left may be one. */
+/** Returns whether something of a queue has failed and is not done since. Where failures are not counted, anything left may be one. */
 export function hasFailed(queue: Depths): boolean {
   return queue.dead > 0 || (queue.failed_waiting ?? depthOf(queue)) > 0;
 }
 
-/** Whether a queue has something that is due, late, paused, failed or dead. */
+/** Returns whether a queue has something that is due, late, paused, failed or dead. */
 export function needsAttention(queue: Depths & Pick<Queue, 'lag_seconds' | 'pauses'>): boolean {
   const { ready, lag_seconds, pauses, dead, failed_waiting = 0 } = queue;
   return ready > 0 || lag_seconds >= 1 || pauses.length > 0 || dead > 0 || failed_waiting > 0;

@@ -68,7 +68,7 @@ function Target({ target }: { target: string }) {
   );
 }
 
-/** What changed in one line, and all of it as JSON on request. */
+/** A change in one line, and all of it as JSON on request. */
 function Change({ entry }: { entry: AuditEntry }) {
   const { before, after } = entry;
   if (!before && !after) return <span className="none">–</span>;

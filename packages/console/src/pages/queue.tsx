@@ -43,7 +43,7 @@ export function QueuePage({ service, queue, by }: { service: string; queue: stri
           {data ? 'What is shown is the last that is known.' : 'Its queues are unknown.'}
         </Gone>
       )}
-      <Loading isLoading={isLoading && !isGone} error={error} />
+      <Loading isLoading={isLoading && !isGone} error={isGone ? null : error} />
       {data && (
         <>
           <QueueFacts queue={data} />

@@ -115,7 +115,7 @@ export function ServicesPage() {
       <Loading isLoading={isLoading} error={error} />
       {data && (
         <>
-          <Gone services={data.gone}>
+          <Gone services={data.gone} isOnServices>
             {isBusSuspected(data.gone) ? '' : 'What was last seen of them while this console was open is below.'}
           </Gone>
           <DataTable

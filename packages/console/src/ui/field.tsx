@@ -8,7 +8,7 @@ export interface FieldSpec {
   type?: 'text' | 'email' | 'number' | 'datetime-local';
   value?: string | number;
   options?: readonly string[];
-  /** What options are called that are not called by their value. */
+  /** Names of options, by value; an option without one is called by its value. */
   labels?: Record<string, string>;
   isList?: boolean;
   isRequired?: boolean;

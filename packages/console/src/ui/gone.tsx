@@ -5,7 +5,7 @@ import { countOf } from './format.ts';
 import { serviceNames } from './services.ts';
 
 /**
- * Whether the bus rather than the services is probably unavailable: the control plane asks services over it, so the gateway that responds here
+ * Returns whether the bus rather than the services is probably unavailable: the control plane asks services over it, so the gateway that responds here
  * cannot itself be gone.
  */
 export function isBusSuspected(gone: readonly string[]): boolean {
@@ -24,7 +24,8 @@ export function Runbook({ name }: { name: string }) {
 }
 
 /** Says which services are gone and, in `children`, what that hides; nothing where none is. */
-export function Gone({ services, children }: { services: readonly string[]; children?: ReactNode }) {
+export function Gone(props: { services: readonly string[]; isOnServices?: boolean; children?: ReactNode }) {
+  const { services, isOnServices = false, children } = props;
   if (services.length === 0) return null;
   if (isBusSuspected(services)) {
     return (
@@ -37,8 +38,13 @@ export function Gone({ services, children }: { services: readonly string[]; chil
   return (
     <p className="notice bad" role="status">
       {countOf(services.length, 'service is gone', 'services are gone')}: <strong>{services.join(', ')}</strong>. No
-      process replied within 1 s. {children} See <Link to="/services">Services</Link>. Runbook:{' '}
-      <Runbook name={runbookOf.gone} />
+      process replied within 1 s. {children}{' '}
+      {!isOnServices && (
+        <>
+          See <Link to="/services">Services</Link>.{' '}
+        </>
+      )}
+      Runbook: <Runbook name={runbookOf.gone} />
     </p>
   );
 }

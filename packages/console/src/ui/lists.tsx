@@ -16,7 +16,7 @@ export interface Listed<Item> {
   /** Services that did not reply, so that nothing of theirs is among the entries. */
   gone: string[];
   isLoading: boolean;
-  /** Whether there are entries to show, be it that the last poll failed. */
+  /** True once there are entries to show, be it that the last poll failed. */
   isLoaded: boolean;
   error: Error | null;
   hasMore: boolean;
@@ -92,7 +92,7 @@ export function useResource<R extends Route>(route: R, input: Input<R> = {}, eve
   return { data: query.data, isLoading: query.isLoading, error };
 }
 
-/** Whether an error may be over at the next try: a service or the control plane did not respond. */
+/** Returns whether an error may be over at the next try: a service or the control plane did not respond. */
 function isTemporary(error: Error | null): boolean {
   return error instanceof Refusal && (error.status === 0 || error.status >= 500);
 }
@@ -105,13 +105,14 @@ export function Loading({ isLoading, error }: { isLoading: boolean; error: Error
 
 /** Says why something cannot be loaded, after `children`; where a service did not respond, with a link to the services. */
 export function Failed({ error, children }: { error: Error; children?: ReactNode }) {
+  const message = error instanceof Refusal ? error.message : 'This could not be loaded.';
+  const isUnavailable = error instanceof Refusal && error.status === 503;
   return (
     <p className="notice bad" role="alert">
       {children}
-      {error instanceof Refusal ? error.message : 'This could not be loaded.'}
-      {error instanceof Refusal && error.status === 503 && (
+      {isUnavailable ? `${message.replace(/\.$/, '')}. ` : message}
+      {isUnavailable && (
         <>
-          {' '}
           See <Link to="/services">Services</Link>; this page goes on trying.
         </>
       )}
