@@ -117,24 +117,7 @@ describe('a person on call', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Services' }).click();
     await page.getByText('1 service is gone: messaging').waitFor();
-    await page.getByRole('cell', { name: '4001', exact: true }).waitFor();
-    for (const [path, what] of [
-      ['/queues', 'queues'],
-      ['/dead', 'dead events'],
-    ] as const) {
-      const other = await suite.open(path);
-      await other.getByText(`1 service is gone: messaging. No process replied within 1 s: its ${what} are`).waitFor();
-    }
-  });
-
-  it('sees that the bus is gone where the gateway itself is, not that every service is', async () => {
-    suite.standIn.state.gone = ['gateway', 'messaging', 'crm'];
-    for (const path of ['/services', '/queues', '/dead', '/']) {
-      const page = await suite.open(path);
-      await page.getByText('The bus (NATS) does not respond').waitFor();
-      expect(await page.getByText(/services? (is|are) gone|No process of this service/).count()).toBe(0);
-    }
-    suite.standIn.state.gone = ['messaging'];
+    await page.getByText('node-1, pid 4001').waitFor();
   });
 
   it('sees how long ago an error was', async () => {
