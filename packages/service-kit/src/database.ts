@@ -2,7 +2,13 @@ import { ApiError } from '@customer-platform/contracts/core';
 import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
 import { DeadlineWatch, type Timed } from './deadline-watch.ts';
-import { type PoolUse, type RunningStatement, StatementTimeout, StatementWatch } from './statement-watch.ts';
+import {
+  endTransaction,
+  type PoolUse,
+  type RunningStatement,
+  StatementTimeout,
+  StatementWatch,
+} from './statement-watch.ts';
 import { telemetryEnabled } from './telemetry.ts';
 import { databaseAttributes, traceStatement } from './trace-statement.ts';
 
@@ -110,13 +116,14 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   };
   const waiting: WaitingToBegin = { startedAtMs: performance.now(), isOver: false, giveUp };
   const pool = pools.get(sql)!;
-  let isBegun = false;
+  /** A statement of the transaction, never sent, once that has begun. */
+  let probe: RunningStatement | undefined;
   pool.waitingToBegin.watch(waiting);
   const begun = sql.begin((tx) => {
     // Its turn came after it was given up: there is nobody to work for.
     if (!whenBegun) throw new StatementTimeout(pool.statementMs);
     waiting.isOver = true;
-    isBegun = true;
+    probe = tx`select` as unknown as RunningStatement;
     pool.statements.transactions++;
     return whenBegun(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
@@ -124,7 +131,9 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
     });
   });
   return (await Promise.race([begun, givenUp]).finally(() => {
-    if (isBegun) pool.statements.transactions--;
+    if (!probe) return;
+    pool.statements.transactions--;
+    endTransaction(probe);
   })) as Result;
 }
 

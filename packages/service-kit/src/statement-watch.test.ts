@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Database, inTransaction, isDatabaseUnavailable, openDatabase, poolUse } from './database.ts';
+import {
+  type Database,
+  inTransaction,
+  isDatabaseUnavailable,
+  openConnections,
+  openDatabase,
+  poolUse,
+} from './database.ts';
 import { isDatabaseMoving } from './health.ts';
 
 const statementMs = 1_500;
@@ -61,6 +68,20 @@ describe('a connection that falls silent', () => {
       await patient.end({ timeout: 0 });
     }
   });
+});
+
+it('a connection that ends while its transaction does something else fails what that does next, and not the process', async () => {
+  const open = openConnections(sql);
+  const { promise: next, resolve } = Promise.withResolvers<unknown>();
+  const work = inTransaction(sql, async (tx) => {
+    const [backend] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    await platform.database('crm')`select pg_terminate_backend(${backend!.pid})`;
+    await waitFor('the connection to end', () => openConnections(sql) < open);
+    resolve(await failure(tx`select 2`));
+  });
+  expect(isDatabaseUnavailable(await failure(work))).toBe(true);
+  expect(isDatabaseUnavailable(await next)).toBe(true);
+  await waitFor('a new connection', () => one().catch(() => undefined));
 });
 
 describe('connections that PostgreSQL ends while statements run', () => {

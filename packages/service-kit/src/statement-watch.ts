@@ -60,6 +60,35 @@ export class StatementTimeout extends Error {
   }
 }
 
+/** Handlers of transactions whose connection is gone, by which their statements are known. */
+const ended = new WeakSet<RunningStatement['handler']>();
+
+/** A statement of a transaction whose connection has ended. */
+class TransactionEnded extends Error {
+  readonly code = 'CONNECTION_CLOSED';
+
+  constructor() {
+    super('the connection of this transaction has ended');
+  }
+}
+
+/** Takes note that a transaction is over, of which `probe` is a statement that was not sent: nothing more of it is. */
+export function endTransaction(probe: RunningStatement): void {
+  ended.add(probe.handler);
+}
+
+/**
+ * Has a statement of a transaction refused if its connection has ended by the time that it would be sent: postgres.js would send it into the
+ * socket that is gone, and the error, which nobody can catch, ends the process (its issue 1208).
+ */
+function refuseAfterEnd(statement: RunningStatement): void {
+  const { handler } = statement;
+  statement.handler = (sent) => {
+    if (ended.has(handler)) sent.reject(new TransactionEnded());
+    else handler(sent);
+  };
+}
+
 /** Returns whether PostgreSQL ended or refused a connection since it stops, crashed, starts or was told to end it. */
 function isServerEnd(error: unknown): boolean {
   const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
@@ -129,6 +158,7 @@ export class StatementWatch {
 
   /** Watches a statement that is about to be sent. */
   watch(statement: RunningStatement): void {
+    if (statement.handler !== this.#poolHandler) refuseAfterEnd(statement);
     const watched: Watched = { statement, startedAtMs: performance.now(), handOvers: 0, isOver: false };
     this.#unansweredSinceMs ??= watched.startedAtMs;
     const { resolve, reject } = statement;
