@@ -1,11 +1,11 @@
-import type { Queue } from '@customer-platform/contracts/accounts';
+import type { lagLimitSeconds, Queue } from '@customer-platform/contracts/accounts';
 import { useQuery } from '@tanstack/react-query';
 import { call } from './api.ts';
 
 /** Poll interval of queues in milliseconds. */
 export const queuePollMs = 2_000;
-/** A queue whose oldest due entry is older than this needs attention. */
-export const maxLagSeconds = 60;
+/** A queue whose oldest due entry is older than this needs attention: the contract's value, whose module would bring its schemas along. */
+export const maxLagSeconds: typeof lagLimitSeconds = 60;
 const historyMs = 3_600_000;
 
 /** Depth of a queue over the last hour: times in seconds, and entries at each. */

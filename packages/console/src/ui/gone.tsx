@@ -9,7 +9,7 @@ import { serviceNames } from './services.ts';
  * cannot itself be gone.
  */
 export function isBusSuspected(gone: readonly string[]): boolean {
-  return gone.includes('gateway') || gone.length >= serviceNames.length;
+  return gone.includes('gateway');
 }
 
 /** Returns what replied over the bus, in a sentence, where the bus itself is suspected. */

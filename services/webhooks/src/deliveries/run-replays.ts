@@ -1,4 +1,11 @@
-import { isUnavailable, type Job, RoundRobin, type Sql, type WorkCall } from '@customer-platform/service-kit';
+import {
+  backoffMs,
+  isUnavailable,
+  type Job,
+  RoundRobin,
+  type Sql,
+  type WorkCall,
+} from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
@@ -60,7 +67,7 @@ export const runReplays: Job<WebhookResources> = {
 };
 
 async function rest(tx: Sql, replay: ReplayRow, now: Date, longestMs: number): Promise<void> {
-  const ms = Math.min(shortestRestMs * 2 ** replay.rests, longestMs);
+  const ms = backoffMs({ firstMs: shortestRestMs, longestMs }, replay.rests + 1);
   const rests = Math.min(replay.rests + 1, maxRests);
   await restReplay(tx, replay, rests, new Date(now.getTime() + ms));
 }
