@@ -101,3 +101,26 @@ it('news is what was published as news: JetStream delivers events to any subject
   await waitFor('the news', () => heard.includes('true'));
   expect(heard).toEqual(['true']);
 });
+
+it('a consumer goes on at once after a large event among many small ones', async () => {
+  const kind = `window.${Math.random().toString(36).slice(2)}`;
+  const sizes: number[] = [];
+  const consuming = bus.consume(`sizes-${kind}`, { service: 'crm', kind }, 100, async (batch) => {
+    for (const message of batch) {
+      sizes.push(message.bytes.length);
+      message.acknowledge();
+    }
+  });
+  const publish = (sequence: number, envelope: string) =>
+    bus.publish({ id: crypto.randomUUID(), kind, audience: 'public', sequence, envelope, trace: undefined });
+  const expected: number[] = [];
+  for (let round = 0; round < 12; round++) {
+    await Promise.all(Array.from({ length: 150 }, (_, index) => publish(round * 1_000 + index, 'small')));
+    await publish(round * 1_000 + 999, 'x'.repeat(300_000));
+    expected.push(...Array<number>(150).fill(5), 300_000);
+    await waitFor('the events of a round', () => sizes.length >= expected.length);
+  }
+  expect(sizes).toEqual(expected);
+  expect((await consuming.pending()).count).toBe(0);
+  await consuming.stop();
+}, 120_000);

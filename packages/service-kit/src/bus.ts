@@ -3,8 +3,9 @@ import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jets
 import { headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
-import { ConsumeLoop, pulledBytes, type ReceivedMessage } from './consume-loop.ts';
+import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import type { Logger } from './logging.ts';
+import { PulledMessages } from './pulled-messages.ts';
 import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
@@ -159,9 +160,10 @@ export class Bus {
         ack_wait: nanoseconds(ackWaitMs),
         max_ack_pending: Math.max(1_000, batchSize * 4),
       });
-      const consumer = await this.#jetstream!.consumers.get(this.#prefix, name);
-      return await consumer.consume({ max_bytes: pulledBytes, expires: 30_000, abort_on_missing_resource: true });
+      const from = { stream: this.#prefix, consumer: name, batch: batchSize * 2, service: this.#service };
+      return new PulledMessages(this.#connection.current, from);
     });
+    this.#connection.onBack(() => loop.restart());
     return {
       stop: () => loop.stop(),
       setPaused: (isPaused) => loop.setPaused(isPaused),

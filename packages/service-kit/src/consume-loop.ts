@@ -1,14 +1,12 @@
 import { type Envelope, ownerOf } from '@customer-platform/contracts/core';
-import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import { countWithin } from './count-within.ts';
 import type { Logger } from './logging.ts';
+import type { PulledMessage, PulledMessages } from './pulled-messages.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
 /** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
 const batchBytes = 4_194_304;
-/** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
-export const pulledBytes = 8_388_608;
 
 /** Longest sleep of a paused loop, which is woken when it is to go on. */
 const pausedLookMs = 60_000;
@@ -45,9 +43,9 @@ export class ConsumeLoop {
   readonly #batchSize: number;
   readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
   readonly #log: Logger;
-  readonly #open: () => Promise<ConsumerMessages>;
+  readonly #open: () => Promise<PulledMessages>;
   readonly #loop: Promise<void>;
-  #messages: ConsumerMessages | undefined;
+  #messages: PulledMessages | undefined;
   #wakeUp: (() => void) | undefined;
   #stopping = false;
   #isPaused = false;
@@ -57,13 +55,18 @@ export class ConsumeLoop {
     batchSize: number,
     take: (batch: ReceivedMessage[]) => Promise<void>,
     log: Logger,
-    open: () => Promise<ConsumerMessages>,
+    open: () => Promise<PulledMessages>,
   ) {
     this.#batchSize = batchSize;
     this.#take = take;
     this.#log = log;
     this.#open = open;
     this.#loop = this.#run();
+  }
+
+  /** Pulls anew: the bus has forgotten what was asked of it before the connection was lost. */
+  restart(): void {
+    this.#messages?.stop();
   }
 
   async stop(): Promise<void> {
@@ -116,15 +119,15 @@ export class ConsumeLoop {
     });
   }
 
-  async #drainInBatches(messages: ConsumerMessages): Promise<void> {
-    const waiting: JsMsg[] = [];
+  async #drainInBatches(messages: PulledMessages): Promise<void> {
+    const waiting: PulledMessage[] = [];
     let waitingBytes = 0;
     let taking: Promise<void> | undefined;
     const takeAll = async () => {
       while (waiting.length > 0) {
         const sizes = waiting.map(({ data }) => data.length);
         const count = countWithin(sizes, { items: this.#batchSize, bytes: batchBytes });
-        this.#oldestAt = new Date(waiting[0]!.time);
+        this.#oldestAt = waiting[0]!.storedAt;
         waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
         const batch = waiting.splice(0, count).map(receivedMessage);
         // What was not acknowledged comes again after the consumer's time to acknowledge.
@@ -145,16 +148,15 @@ export class ConsumeLoop {
   }
 }
 
-function receivedMessage(message: JsMsg): ReceivedMessage {
+function receivedMessage(message: PulledMessage): ReceivedMessage {
   const headers = headersOf(message);
   const content = { subject: message.subject, bytes: message.data, headers: headers ?? {} };
   return {
     ...content,
     event: headers && readEvent(content),
-    acknowledge: () => message.ack(),
-    giveBack: (delayMs) => message.nak(delayMs),
-    // Without a reason: NATS 2.9, which Debian has, ignores a termination with one and sends the message again for ever.
-    terminate: () => message.term(),
+    acknowledge: () => message.acknowledge(),
+    giveBack: (delayMs) => message.giveBack(delayMs),
+    terminate: () => message.terminate(),
   };
 }
 
@@ -197,7 +199,7 @@ function isOwners(subject: string, type: string): boolean {
 }
 
 /** Returns a message's headers; undefined where they cannot be read: the client reads them only now, and throws then. */
-function headersOf(message: JsMsg): Record<string, string> | undefined {
+function headersOf(message: PulledMessage): Record<string, string> | undefined {
   try {
     const { headers } = message;
     return headers ? Object.fromEntries(headers.keys().map((name) => [name, headers.get(name)])) : {};

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
+
+/** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
+const pulledBytes = 8_388_608;
+/** Time that a request waits for messages at the bus. */
+const expiresMs = 30_000;
+/** The bus says so often that a request still waits; of one that it is silent about for twice as long it knows nothing. */
+const heartbeatMs = 15_000;
+const nanoseconds = (ms: number) => ms * 1_000_000;
+
+/** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
+const ordinaryEnds = /^(?:request timeout|no messages|batch completed|message size exceeds maxbytes)$/i;
+
+/** A message of a durable consumer with its acknowledgement. */
+export class PulledMessage {
+  readonly #message: Msg;
+
+  constructor(message: Msg) {
+    this.#message = message;
+  }
+
+  get subject() {
+    return this.#message.subject;
+  }
+
+  get data() {
+    return this.#message.data;
+  }
+
+  get headers() {
+    return this.#message.headers;
+  }
+
+  /** Time at which the stream stored it. */
+  get storedAt(): Date {
+    // $JS.ACK.[domain.account.]stream.consumer.delivered.sequence.sequence.nanoseconds.pending[.token]
+    const tokens = this.#message.reply!.split('.');
+    return new Date(Number(tokens[tokens.length > 9 ? 9 : 7]) / 1_000_000);
+  }
+
+  acknowledge(): void {
+    this.#message.respond('+ACK');
+  }
+
+  /** Gives it back to the bus, to come again after `delayMs`. */
+  giveBack(delayMs: number): void {
+    this.#message.respond(`-NAK ${JSON.stringify({ delay: nanoseconds(delayMs) })}`);
+  }
+
+  /** Tells the bus never to send it again. Without a reason: NATS 2.9, which Debian has, ignores a termination with one. */
+  terminate(): void {
+    this.#message.respond('+TERM');
+  }
+}
+
+/**
+ * The messages of a durable consumer, pulled by bytes as well as by number: a request asks for 8 MiB, and the next follows when it has
+ * ended and all that it brought was taken. The client's own `consume` shares its bytes among requests that overlap: after many small
+ * messages one that is larger than the rest of them stops it for half a minute. Ends with an error where the consumer is missing, or
+ * the bus says nothing of a request.
+ */
+export class PulledMessages implements AsyncIterable<PulledMessage> {
+  readonly #connection: NatsConnection;
+  readonly #subject: string;
+  readonly #batch: number;
+  readonly #inbox: string;
+  readonly #subscription: Subscription;
+  readonly #silence: NodeJS.Timeout;
+  readonly #messages: PulledMessage[] = [];
+  /** Messages that the request under way may bring yet; undefined where there is none. */
+  #left: number | undefined;
+  #end: { error?: Error } | undefined;
+  #wakeUp: (() => void) | undefined;
+
+  constructor(
+    connection: NatsConnection,
+    { stream, consumer, batch, service }: { stream: string; consumer: string; batch: number; service: string },
+  ) {
+    this.#connection = connection;
+    this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
+    this.#batch = batch;
+    this.#inbox = `_INBOX.${service}.pull.${randomUUID()}`;
+    this.#silence = setTimeout(() => {
+      if (this.#left !== undefined) this.#finish(new Error('the bus is silent about a request'));
+    }, heartbeatMs * 2);
+    const callback = (error: Error | null, message: Msg) => (error ? this.#finish(error) : this.#receive(message));
+    this.#subscription = connection.subscribe(this.#inbox, { callback });
+    void this.#subscription.closed.then(() => this.#finish());
+  }
+
+  /** Pulls nothing more: what has come is still handed over. */
+  stop(): void {
+    this.#finish();
+  }
+
+  /** Yields messages in their order. Throws what ended it, after the last of them. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<PulledMessage, void> {
+    try {
+      for (;;) {
+        // Not one by one from the front: that would copy the rest each time.
+        const arrived = this.#messages.splice(0);
+        yield* arrived;
+        if (arrived.length > 0) continue;
+        if (this.#end?.error) throw this.#end.error;
+        if (this.#end) return;
+        this.#pull();
+        await new Promise<void>((resolve) => {
+          this.#wakeUp = resolve;
+        });
+      }
+    } finally {
+      this.#finish();
+    }
+  }
+
+  #pull(): void {
+    if (this.#left !== undefined) return;
+    this.#left = this.#batch;
+    this.#silence.refresh();
+    const request = {
+      batch: this.#batch,
+      max_bytes: pulledBytes,
+      expires: nanoseconds(expiresMs),
+      idle_heartbeat: nanoseconds(heartbeatMs),
+    };
+    this.#connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });
+  }
+
+  #receive(message: Msg): void {
+    this.#silence.refresh();
+    const { headers } = message;
+    if (message.subject === this.#inbox) {
+      if (headers?.code === 100) return; // a heartbeat
+      const description = headers?.description ?? '';
+      const hasCome = this.#left !== this.#batch;
+      // One message larger than all that a request may bring would be refused for ever.
+      const isOrdinary = ordinaryEnds.test(description) && (hasCome || !/maxbytes/i.test(description));
+      if (isOrdinary) this.#left = undefined;
+      else this.#finish(new Error(`the bus ended a request: ${headers?.code} ${description}`));
+    } else {
+      this.#messages.push(new PulledMessage(message));
+      if (this.#left !== undefined && --this.#left === 0) this.#left = undefined;
+    }
+    this.#wake();
+  }
+
+  #finish(error?: Error): void {
+    if (this.#end) return;
+    this.#end = error ? { error } : {};
+    clearTimeout(this.#silence);
+    this.#subscription.unsubscribe();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#wakeUp?.();
+    this.#wakeUp = undefined;
+  }
+}
