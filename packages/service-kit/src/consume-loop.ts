@@ -64,7 +64,7 @@ export class ConsumeLoop {
     this.#loop = this.#run();
   }
 
-  /** Pulls anew: the bus has forgotten what was asked of it before the connection was lost. */
+  /** Pulls again: the bus has forgotten what was asked of it before the connection was lost. */
   restart(): void {
     this.#messages?.stop();
   }

@@ -5,7 +5,7 @@ import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 const pulledBytes = 8_388_608;
 /** Time that a request waits for messages at the bus. */
 const expiresMs = 30_000;
-/** The bus says so often that a request still waits; of one that it is silent about for twice as long it knows nothing. */
+/** Heartbeat of the bus while a request waits; a request without one for twice as long is lost. */
 const heartbeatMs = 15_000;
 const nanoseconds = (ms: number) => ms * 1_000_000;
 
@@ -129,15 +129,14 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
 
   #receive(message: Msg): void {
     this.#silence.refresh();
-    const { headers } = message;
     if (message.subject === this.#inbox) {
-      if (headers?.code === 100) return; // a heartbeat
-      const description = headers?.description ?? '';
+      const { code, description } = statusOf(message);
+      if (code === 100) return; // a heartbeat
       const hasCome = this.#left !== this.#batch;
       // One message larger than all that a request may bring would be refused for ever.
       const isOrdinary = ordinaryEnds.test(description) && (hasCome || !/maxbytes/i.test(description));
       if (isOrdinary) this.#left = undefined;
-      else this.#finish(new Error(`the bus ended a request: ${headers?.code} ${description}`));
+      else this.#finish(new Error(`the bus ended a request: ${code} ${description}`));
     } else {
       this.#messages.push(new PulledMessage(message));
       if (this.#left !== undefined && --this.#left === 0) this.#left = undefined;
@@ -156,5 +155,14 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   #wake(): void {
     this.#wakeUp?.();
     this.#wakeUp = undefined;
+  }
+}
+
+/** Returns the status that a message of the bus itself carries: the client reads headers only now, and what it throws would end its reader. */
+function statusOf(message: Msg): { code: number; description: string } {
+  try {
+    return { code: message.headers?.code ?? 0, description: message.headers?.description ?? '' };
+  } catch {
+    return { code: 0, description: 'headers that cannot be read' };
   }
 }
