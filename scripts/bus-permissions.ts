@@ -1,6 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  announcementTopic,
+  announceOperations,
+  describeApi,
   describeProcess,
   type EventDefinition,
   type InternalRequest,
@@ -24,11 +27,16 @@ interface ConsumerNames {
 
 /** Keys of requests that every service handles, by the service that sends them. */
 const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {
-  gateway: Object.values(operatorRequests('gateway')).map(({ key }) => key),
+  gateway: [...Object.values(operatorRequests('gateway')), describeApi('gateway')].map(({ key }) => key),
 };
 
 /** Keys of requests that every process replies to, by the service that sends them. */
-const broadcastBy: Partial<Record<ServiceName, readonly string[]>> = { gateway: [describeProcess.key] };
+const broadcastBy: Partial<Record<ServiceName, readonly string[]>> = {
+  gateway: [describeProcess.key, announceOperations.key],
+};
+
+/** Topics of every service's news, by the service that hears of them. */
+const heardOfEveryService: Partial<Record<ServiceName, readonly string[]>> = { gateway: [announcementTopic] };
 
 const root = join(import.meta.dirname, '..');
 const scope = '@customer-platform/';
@@ -109,6 +117,7 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       '{prefix}.broadcast.>',
       ...peers,
       ...sorted(news(used.heard)),
+      ...(heardOfEveryService[name] ?? []).map((topic) => `{prefix}.news.*.${topic}`),
       ...sorted(followed),
     ],
   };

@@ -12,6 +12,7 @@ import type { Traces } from './collector/traces.ts';
 import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
 import type { QueueHistory } from './operators/queue-history.ts';
 import type { Services } from './operators/services.ts';
+import type { AnnouncedOperations } from './routes/announced-operations.ts';
 
 /** Resources of admin operations. */
 export interface AdminResources {
@@ -19,6 +20,7 @@ export interface AdminResources {
   guard: InvalidKeyGuard;
   bus: Bus;
   services: Services;
+  routes: AnnouncedOperations;
   queueHistory: QueueHistory;
   traces: Traces;
   eventsCommitted(): void;

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { operations } from '@customer-platform/contracts';
 import type * as contract from '@customer-platform/contracts/accounts';
 import {
   drained,
@@ -20,7 +19,8 @@ import { ChangeFeed } from './changes/change-feed.ts';
 import { clientAddressReader } from './client-address.ts';
 import { openTraces } from './collector/traces.ts';
 import { controlPlane } from './control-plane.ts';
-import { serveDocs } from './docs/docs.ts';
+import { CurrentApiDocument } from './docs/api-document.ts';
+import { docsServer } from './docs/docs.ts';
 import { HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { handleMember } from './members/handle-member.ts';
@@ -29,9 +29,9 @@ import { Services } from './operators/services.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { openAdmission } from './proxy/open-admission.ts';
 import { publicHandler } from './proxy/public-handler.ts';
-import { RouteTable } from './proxy/route-table.ts';
 import { openUpstreams } from './proxy/upstreams.ts';
 import { readQueues } from './queues/read-queues.ts';
+import { AnnouncedOperations } from './routes/announced-operations.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
 /** Replies to other services. */
@@ -61,10 +61,12 @@ export async function startGateway(
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });
+  const routes = new AnnouncedOperations(foundation);
+  await routes.start();
   const operated = new Services(bus);
   const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
   queueHistory.start(log);
-  const resources = { changes, guard, bus, eventsCommitted, services: operated, queueHistory, traces };
+  const resources = { changes, guard, bus, eventsCommitted, services: operated, routes, queueHistory, traces };
   const serveHealth = healthServer(foundation.health, isReady);
   const parts = { serveHealth, addressOf, tokens };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
@@ -74,13 +76,13 @@ export async function startGateway(
   const handler = publicHandler({
     ...admission,
     log,
-    routes: new RouteTable(operations),
+    routes,
     services: upstreams.services,
     bodies,
     hooks: upstreams.hooks && new HookDoor(upstreams.hooks, bodies, config),
     addressOf,
     serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
-    serveDocs,
+    serveDocs: docsServer(new CurrentApiDocument(routes, log), log),
   });
   const publicListener = await listenWithEnvelopes(handler, {
     port: config.GATEWAY_PORT,

@@ -70,6 +70,10 @@ export const gatewayConfig = baseConfig.extend({
     description:
       'Most requests that are at one service at once; an account alone gets half of them, and always leaves some free.',
   }),
+  SERVICE_HOLD_SECONDS: z.coerce.number().min(0).max(30).default(5).meta({
+    description:
+      'How long requests wait for a service that takes no connections, from the first of them: the time in which one that is alone restarts.',
+  }),
   BODY_MEMORY_MIB: count(64).meta({
     description:
       'Memory for bodies that are under way, in MiB; an account gets a quarter at most, hooks a quarter all together.',

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { Body } from './bodies/body-intake.ts';
 
 /** A service that requests are forwarded to. */
 export interface Upstream {
@@ -7,7 +7,7 @@ export interface Upstream {
    * Forwards a request of `owner`, with `body` in place of its own if given; refuses what cannot be forwarded with 429
    * or 503.
    */
-  forward(request: IncomingMessage, response: ServerResponse, owner: string, body?: Readable): void;
+  forward(request: IncomingMessage, response: ServerResponse, owner: string, body?: Body): void;
   /** Returns the status of a HEAD of a path. Throws if the service does not respond within `limitMs`. */
   probe(path: string, requestId: string, limitMs: number): Promise<number>;
   /** Ends the connections that are kept. */

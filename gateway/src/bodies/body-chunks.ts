@@ -22,16 +22,22 @@ export class BodyChunks {
     this.#filled += chunk.copy(this.#slab, this.#filled);
   }
 
-  /** Returns the body as a stream, once; its memory is freed as it is read. */
+  /** Returns the body as a stream, from its beginning each time. */
   stream(): Readable {
     this.#endSlab();
-    const chunks = this.#chunks.reverse();
-    this.#chunks = [];
+    const chunks = this.#chunks;
+    let next = 0;
     return new Readable({
       read() {
-        this.push(chunks.pop() ?? null);
+        this.push(chunks[next++] ?? null);
       },
     });
+  }
+
+  /** Frees its memory: it has no stream from then on. */
+  clear(): void {
+    this.#chunks = [];
+    this.#slab = undefined;
   }
 
   #endSlab(): void {

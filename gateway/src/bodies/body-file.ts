@@ -16,19 +16,19 @@ export async function createBodyFile(directory: string) {
     await file.close();
     throw error;
   }
-  let stream: Readable | undefined;
+  const streams: Readable[] = [];
   return {
     add: (chunk: Buffer) => file.writeFile(chunk),
-    /** Returns the body as a stream from its first byte, once. */
+    /** Returns the body as a stream, from its first byte each time. */
     stream(): Readable {
-      stream = file.createReadStream({ start: 0 });
+      const stream = file.createReadStream({ start: 0, autoClose: false });
+      streams.push(stream);
       return stream;
     },
     /** Frees its space; idempotent. */
     async close(): Promise<void> {
-      // A stream closes its file itself, after the pending read.
-      if (stream) stream.destroy();
-      else await file.close();
+      for (const stream of streams) stream.destroy();
+      await file.close(); // after the pending reads
     },
   };
 }

@@ -193,7 +193,7 @@ describe('an upload', () => {
     const terms = { kind: 'account', owner: 'somebody', limit: 20 * mebibyte, continues: false } as const;
     const { url, close } = await listen(
       async (request: IncomingMessage, response: ServerResponse) =>
-        void (await intake.take(request, response, terms)).destroy(new Error('EIO')),
+        void (await intake.take(request, response, terms)).stream().destroy(new Error('EIO')),
       0,
       '127.0.0.1',
     );

@@ -50,8 +50,15 @@ export interface BodyTerms {
   continues: boolean;
 }
 
-/** Storage of a body until it is whole; `letGo`, which is idempotent, frees it. */
-type Kept = { add(chunk: Buffer): void | Promise<void>; stream(): Readable; letGo(): void };
+/** A whole body, which can be sent more than once until it is let go; `letGo` is idempotent. */
+export interface Body {
+  /** Returns it from its first byte. */
+  stream(): Readable;
+  letGo(): void;
+}
+
+/** A body until it is whole. */
+type Kept = Body & { add(chunk: Buffer): void | Promise<void> };
 
 /** Returns whether a request has a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -82,31 +89,32 @@ export class BodyIntake {
   }
 
   /**
-   * Accepts a body that arrived with the head and is in the request's own buffer, the common case. Returns false for
-   * any other, and for a chunked one, which may be many small pieces. Throws 429 or 503, and ClientGone.
+   * Takes a whole body, and sets its length in the request's headers. Throws 408, 413, 429 or 503, and ClientGone.
    */
-  takeAtOnce(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): boolean {
+  take(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Body | Promise<Body> {
     if (response.closed) throw new ClientGone();
-    if (!request.complete || request.headers['transfer-encoding'] !== undefined) return false;
-    const { hold, letGo } = this.#lease(terms);
-    hold(request.readableLength);
-    request.on('end', letGo);
-    response.on('close', letGo);
-    if (terms.continues) response.writeContinue();
-    return true;
+    // Not a chunked one, which may be many small pieces.
+    const isHere = request.complete && request.headers['transfer-encoding'] === undefined;
+    return isHere ? this.#takeAtOnce(request, response, terms) : this.#takeSlowly(request, response, terms);
   }
 
-  /**
-   * Buffers a body that `takeAtOnce` did not accept, and sets its length in the request's headers. Returns the stream
-   * to send in its place. Throws 408, 413, 429 or 503, and ClientGone.
-   */
-  async take(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Readable> {
+  /** Takes a body that arrived with the head and is in the request's own buffer, the common case. */
+  #takeAtOnce(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Body {
+    const kept = this.#inMemory(terms);
+    response.on('close', kept.letGo);
+    for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) kept.add(chunk);
+    if (terms.continues) response.writeContinue();
+    return kept;
+  }
+
+  async #takeSlowly(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Body> {
     const isLarge = terms.limit > mebibyte && !(Number(request.headers['content-length']) <= mebibyte);
     const kept = isLarge ? await this.#inFile(response, terms) : this.#inMemory(terms);
     response.once('close', kept.letGo);
     try {
       if (response.closed) throw new ClientGone();
-      return await this.#receive(request, response, terms, kept);
+      await this.#receive(request, response, terms, kept);
+      return kept;
     } catch (error) {
       kept.letGo();
       throw error;
@@ -131,7 +139,7 @@ export class BodyIntake {
     this.#pace.stop();
   }
 
-  #inMemory(terms: BodyTerms): Kept {
+  #inMemory(terms: BodyTerms): Body & { add(chunk: Buffer): void } {
     const chunks = new BodyChunks();
     const { hold, letGo } = this.#lease(terms);
     return {
@@ -139,8 +147,11 @@ export class BodyIntake {
         hold(chunk.length);
         chunks.add(chunk);
       },
-      stream: () => chunks.stream().once('end', letGo),
-      letGo,
+      stream: () => chunks.stream(),
+      letGo: () => {
+        letGo();
+        chunks.clear();
+      },
     };
   }
 
@@ -171,7 +182,7 @@ export class BodyIntake {
   }
 
   /** Reads the body to its end, piece by piece. */
-  async #receive(request: IncomingMessage, response: ServerResponse, terms: BodyTerms, kept: Kept): Promise<Readable> {
+  async #receive(request: IncomingMessage, response: ServerResponse, terms: BodyTerms, kept: Kept): Promise<void> {
     const { promise: whole, resolve, reject } = Promise.withResolvers<void>();
     let received = 0;
     const take = (chunk: Buffer) => {
@@ -201,7 +212,6 @@ export class BodyIntake {
     // It is forwarded unchunked.
     delete request.headers['transfer-encoding'];
     request.headers['content-length'] = String(received);
-    return kept.stream();
   }
 
   /** Returns functions that hold memory for a body, and let go of all that is held. */

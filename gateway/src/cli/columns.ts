@@ -147,7 +147,14 @@ export function processColumns(now: Now): Column<LiveProcess>[] {
     { title: 'version', of: ({ version }) => version, min: 5, rank: 1 },
     { title: 'instance', of: ({ instance }) => instance, rank: 4 },
     { title: 'migration', of: ({ migrations }) => migrations, min: 10, rank: 5 },
+    { title: 'refused', of: refusedOf, isBelow: true },
   ];
+}
+
+/** Names what a process announces in vain. */
+function refusedOf({ refused = [] }: LiveProcess): string {
+  const texts = refused.map(({ route, reason }) => (route === null ? reason : `${route}: ${reason}`));
+  return texts.length > 0 ? texts.join('; ') : '-';
 }
 
 function poolOf({ pool }: LiveProcess): string {

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { openApiDocument } from '@customer-platform/contracts/openapi';
-import { isReading, pathOf } from '@customer-platform/service-kit';
+import { isReading, type Logger, pathOf } from '@customer-platform/service-kit';
+import { refuse } from '../proxy/respond.ts';
+import type { CurrentApiDocument } from './api-document.ts';
 
 /** Restricts every load to this origin: the page works without the internet. */
 const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
@@ -33,45 +34,72 @@ const startScript = `SwaggerUIBundle({
 });
 `;
 
-/** Documents by path; each is made at its first request and cached. */
+interface Served {
+  type: string;
+  body: Buffer;
+  etag: string;
+}
+
+/** The page's files by path; each is made at its first request and cached. */
 const makers: Record<string, () => { type: string; body: string | Buffer }> = {
-  '/v1/openapi.json': () => ({ type: 'application/json; charset=utf-8', body: JSON.stringify(openApiDocument()) }),
   '/docs': () => ({ type: 'text/html; charset=utf-8', body: page }),
   '/docs/start.js': () => ({ type: 'text/javascript; charset=utf-8', body: startScript }),
   '/docs/swagger-ui.css': () => distributed('swagger-ui.css', 'text/css; charset=utf-8'),
   '/docs/swagger-ui-bundle.js': () => distributed('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
   '/docs/favicon-32x32.png': () => distributed('favicon-32x32.png', 'image/png'),
 };
+const documentPath = '/v1/openapi.json';
 
-const made = new Map<string, ReturnType<typeof makeDocument>>();
+const made = new Map<string, Served>();
 
-/** Serves the OpenAPI document and its page; returns whether the path was one of theirs. Throws 405. */
-export function serveDocs(request: IncomingMessage, response: ServerResponse): boolean {
-  const url = request.url!;
-  if (!(url.startsWith('/docs') || url.startsWith('/v1/openapi.json'))) return false;
-  const path = pathOf(request);
-  if (!Object.hasOwn(makers, path)) return false;
-  if (!isReading(request, response)) return true;
-  const document = made.get(path) ?? makeDocument(path);
-  response.setHeader('ETag', document.etag);
+/** Returns what serves the OpenAPI document and its page: it returns whether the path was one of theirs, and throws 405. */
+export function docsServer(api: CurrentApiDocument, log: Logger) {
+  let document: { text: string; served: Served } | undefined;
+  const current = async () => {
+    const text = await api.text();
+    if (document?.text !== text) document = { text, served: served('application/json; charset=utf-8', text) };
+    return document.served;
+  };
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const url = request.url!;
+    if (!(url.startsWith('/docs') || url.startsWith(documentPath))) return false;
+    const path = pathOf(request);
+    if (path !== documentPath && !Object.hasOwn(makers, path)) return false;
+    if (!isReading(request, response)) return true;
+    if (path !== documentPath) sendFile(request, response, made.get(path) ?? makeFile(path));
+    else {
+      current().then(
+        (file) => sendFile(request, response, file),
+        (error: unknown) => refuse(response, error, log),
+      );
+    }
+    return true;
+  };
+}
+
+function sendFile(request: IncomingMessage, response: ServerResponse, { type, body, etag }: Served): void {
+  response.setHeader('ETag', etag);
   response.setHeader('Cache-Control', 'no-cache');
   response.setHeader('Content-Security-Policy', contentSecurityPolicy);
   response.setHeader('X-Content-Type-Options', 'nosniff');
-  if (request.headers['if-none-match'] === document.etag) {
+  if (request.headers['if-none-match'] === etag) {
     response.writeHead(304).end();
-    return true;
+    return;
   }
-  response.writeHead(200, { 'Content-Type': document.type, 'Content-Length': document.body.length });
-  response.end(document.body);
-  return true;
+  response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length });
+  response.end(body);
 }
 
-function makeDocument(path: string) {
+function makeFile(path: string): Served {
   const { type, body } = makers[path]!();
+  const file = served(type, body);
+  made.set(path, file);
+  return file;
+}
+
+function served(type: string, body: string | Buffer): Served {
   const bytes = Buffer.from(body);
-  const document = { type, body: bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` };
-  made.set(path, document);
-  return document;
+  return { type, body: bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` };
 }
 
 /** Returns a file of Swagger UI's package without loading the package, which would keep all of it in memory. */

@@ -63,8 +63,7 @@ export class HookDoor {
     limitBody(request, defaultBodyLimit);
     // A hook belongs to one customer, who may have many addresses; a provider's address serves many customers.
     const terms = { kind: 'hook', owner: path, limit: defaultBodyLimit, continues } as const;
-    const isHere = !hasBody(request) || this.#bodies.takeAtOnce(request, response, terms);
-    const body = isHere ? undefined : await this.#bodies.take(request, response, terms);
+    const body = hasBody(request) ? await this.#bodies.take(request, response, terms) : undefined;
     response.once('finish', () => this.#learn(response.statusCode, path, from));
     prepare();
     this.#upstream.forward(request, response, path, body);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError, type Operation } from '@customer-platform/contracts/core';
+import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
 import { limitReached, methodRefusal } from '@customer-platform/service-kit';
 import { isInRanges } from '../client-address.ts';
 import { type AddressBlock, isShared } from '../guard/blocked-addresses.ts';
@@ -10,7 +10,7 @@ import type { KeyRecord } from '../keys/key-record.ts';
 import type { UseLog } from '../keys/use-log.ts';
 import type { RateLimiter } from '../rate/rate-limiter.ts';
 import { rateLimited, rateLimitHeader } from '../rate/rate-policy.ts';
-import type { Route } from './route-table.ts';
+import type { Route } from '../routes/route-table.ts';
 
 /** Dependencies of the checks of a request. */
 export interface AdmissionParts {
@@ -103,7 +103,7 @@ function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
 }
 
 /** Returns the operation of a method at a route. Throws 404 without a route, and 405 with Allow. */
-export function operationAt(route: Route | undefined, method: string): Operation {
+export function operationAt(route: Route | undefined, method: string): RoutedOperation {
   if (!route) throw new ApiError('not_found', 'No operation exists at this path');
   const operation = route.byMethod.get(method === 'HEAD' ? 'GET' : method);
   if (operation) return operation;
@@ -111,7 +111,7 @@ export function operationAt(route: Route | undefined, method: string): Operation
 }
 
 /** Checks what an operation requires: its module, then its scope. */
-export function authorise(record: KeyRecord, operation: Operation): void {
+export function authorise(record: KeyRecord, operation: RoutedOperation): void {
   const { gate, scope } = operation;
   if (gate !== null && !record.modules.has(gate)) {
     const why = record.planModules.has(gate) ? 'is switched off for this account' : "is not in this account's plan";

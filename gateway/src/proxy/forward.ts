@@ -1,16 +1,25 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { Readable } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, FairPermits, type Logger, PermitQueue, serviceUnavailable } from '@customer-platform/service-kit';
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
+import type { Body } from '../bodies/body-intake.ts';
 import type { Upstream } from '../upstream.ts';
+import { Outage } from './outage.ts';
 import { refuse } from './respond.ts';
 
 /** Sooner than services close theirs (75 s), so that no request is sent into a socket that closes. */
 const idleSocketMs = 60_000;
 /** A service that is down is logged once in this time, not with every request. */
 const quietMs = 5_000;
+/** Most times that a request is sent. */
+const maxSends = 5;
+
+/** Errors of a connection that never was: the service has seen nothing of the request. */
+const unconnected = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+/** Errors of a connection that the other side has closed. */
+const reset = new Set(['ECONNRESET', 'EPIPE']);
 
 /** The bounds of an upstream. */
 interface UpstreamBounds {
@@ -21,61 +30,73 @@ interface UpstreamBounds {
   /** Most requests that wait for a socket, and how long; more are refused. */
   waiting?: number;
   waitMs?: number;
+  /** Longest wait of requests for a service that takes no connections, from the first of them. */
+  holdMs?: number;
 }
 
-const permit = Symbol('permit');
-type Permitted = ServerResponse & { [permit]?: (() => void) | undefined };
+/** A request at a service. */
+interface Sending {
+  body: Body | undefined;
+  /** Lets another request have its socket; idempotent. */
+  giveBack(): void;
+  outgoing?: ClientRequest;
+  sends: number;
+  isRepeated: boolean;
+}
+
+const sendingOf = Symbol('sending');
+type Sent = ServerResponse & { [sendingOf]?: Sending };
 
 /**
  * Returns the upstream of one service: a fixed target with keep-alive connections that owners share. The request's URL
- * and headers are sent as they are at the call. A service that is silent for too long results in 503.
+ * and headers are sent as they are at the call. A service that is silent for too long results in 503. A request waits
+ * for a service that takes no connections, for as long as `holdMs` allows, and is sent once more if the service closed
+ * the connection before it could see it: a GET, or one with an Idempotency-Key, since it may have seen it.
  */
 export function forwarder(target: string, service: string, log: Logger, bounds: UpstreamBounds = {}): Upstream {
-  const { timeoutMs = 30_000, sockets = 256, waiting = 1_000, waitMs = 10_000 } = bounds;
+  const { timeoutMs = 30_000, sockets = 256, waiting = 1_000, waitMs = 10_000, holdMs = 0 } = bounds;
   const url = new URL(target);
-  const Agent = url.protocol === 'https:' ? HttpsAgent : HttpAgent;
-  const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
-  // Room for sockets whose response has ended but that are not free yet.
-  const agent = new Agent({ ...idle, maxSockets: sockets + 32 });
-  // Probes need no permit: however many there are, no request waits behind them.
-  const probeAgent = new Agent({ ...idle, maxSockets: 32 });
-  const bodies = new WeakMap<IncomingMessage, Readable>();
+  const { agent, probeAgent } = openAgents(url, sockets);
+  const probeAt = (path: string, requestId: string, limitMs: number) =>
+    probe(new URL(url.pathname.replace(/\/$/, '') + path, url), probeAgent, requestId, limitMs);
+  const outage = new Outage(
+    holdMs,
+    (limitMs) => probeAt('/healthz', 'outage', limitMs),
+    () => log.warn({ target: service, hold_ms: holdMs }, 'service takes no connections; its requests wait for it'),
+  );
+  const send = (request: IncomingMessage, response: Sent) => {
+    response[sendingOf]!.sends++;
+    void (response[sendingOf]!.body ? proxyWithBody : proxy)(request, response);
+  };
   const options: Options = {
     target: url,
     agent,
     proxyTimeout: timeoutMs,
     // The default plugins respond to errors in plain text and are skipped for some requests; ours replace them.
     ejectPlugins: true,
-    plugins: [cleanResponses(service, log), handleErrors(service, log)],
+    plugins: [cleanResponses(service, log, outage), handleErrors({ service, log, outage, send })],
   };
   const proxy = createProxyMiddleware(options);
   const proxyWithBody = createProxyMiddleware({
     ...options,
     // Called with a copy of the options for each request: the place where one request's body can be set.
-    router: (request, _response, ofRequest) => {
-      const body = bodies.get(request);
-      if (body && ofRequest) ofRequest.buffer = body;
+    router: (_request, response, ofRequest) => {
+      if (ofRequest) ofRequest.buffer = (response as Sent)[sendingOf]!.body!.stream();
       return url;
     },
   });
   const queue = new PermitQueue(new FairPermits(sockets), waiting, waitMs, 'service_sockets');
-  const send = (request: IncomingMessage, response: Permitted, owner: string, body: Readable | undefined) => {
+  const begin = (request: IncomingMessage, response: Sent, owner: string, body: Body | undefined) => {
+    let isHeld = true;
     const giveBack = () => {
-      if (response[permit] !== giveBack) return;
-      response[permit] = undefined;
-      queue.giveBack(owner);
+      if (isHeld) queue.giveBack(owner);
+      isHeld = false;
     };
-    response[permit] = giveBack;
+    response[sendingOf] = { body, giveBack, sends: 0, isRepeated: false };
     response.on('close', giveBack);
-    if (body) bodies.set(request, body);
-    void (body ? proxyWithBody : proxy)(request, response);
+    send(request, response);
   };
-  const sendLater = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    owner: string,
-    body: Readable | undefined,
-  ) => {
+  const beginLater = async (request: IncomingMessage, response: Sent, owner: string, body: Body | undefined) => {
     try {
       await queue.wait(owner, service, response);
     } catch (error) {
@@ -83,20 +104,30 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       return;
     }
     if (response.closed) queue.giveBack(owner);
-    else send(request, response, owner, body);
+    else begin(request, response, owner, body);
   };
   return {
     forward(request, response, owner, body) {
       if (response.closed) return;
-      if (queue.tryTake(owner)) send(request, response, owner, body);
-      else void sendLater(request, response, owner, body);
+      if (queue.tryTake(owner)) begin(request, response, owner, body);
+      else void beginLater(request, response, owner, body);
     },
-    probe: (path, requestId, limitMs) =>
-      probe(new URL(url.pathname.replace(/\/$/, '') + path, url), probeAgent, requestId, limitMs),
+    probe: probeAt,
     close: () => {
       agent.destroy();
       probeAgent.destroy();
     },
+  };
+}
+
+function openAgents({ protocol }: URL, sockets: number): { agent: HttpAgent; probeAgent: HttpAgent } {
+  const Agent = protocol === 'https:' ? HttpsAgent : HttpAgent;
+  const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
+  return {
+    // Room for sockets whose response has ended but that are not free yet.
+    agent: new Agent({ ...idle, maxSockets: sockets + 32 }),
+    // Probes need no permit: however many there are, no request waits behind them.
+    probeAgent: new Agent({ ...idle, maxSockets: 32 }),
   };
 }
 
@@ -117,9 +148,16 @@ function probe(url: URL, agent: HttpAgent, requestId: string, limitMs: number): 
  * Removes headers of the connection with the service, and its caching headers, which are the gateway's to set; replaces
  * a failure without an envelope, such as a balancer's page, by one.
  */
-function cleanResponses(service: string, log: Logger): Plugin {
+function cleanResponses(service: string, log: Logger, outage: Outage): Plugin {
   return (proxy) => {
-    proxy.on('proxyRes', (received, _request, response: Permitted) => {
+    proxy.on('proxyReq', (outgoing, _request, response: Sent) => {
+      const sending = response[sendingOf];
+      if (sending) sending.outgoing = outgoing;
+    });
+    proxy.on('proxyRes', (received, _request, response: Sent) => {
+      outage.end();
+      // It is not sent again.
+      response[sendingOf]?.body?.letGo();
       const { headers } = received;
       if (received.statusCode! >= 500 && !headers['content-type']?.startsWith('application/json')) {
         received.destroy();
@@ -132,28 +170,62 @@ function cleanResponses(service: string, log: Logger): Plugin {
       delete headers['x-content-type-options'];
       headers.connection = response.shouldKeepAlive ? 'keep-alive' : 'close';
       // The socket is free once the response is read, even if the client reads slowly.
-      received.on('end', () => response[permit]?.());
+      received.on('end', () => response[sendingOf]?.giveBack());
     });
   };
 }
 
-function handleErrors(service: string, log: Logger): Plugin {
+interface ErrorParts {
+  service: string;
+  log: Logger;
+  outage: Outage;
+  send(request: IncomingMessage, response: Sent): void;
+}
+
+function handleErrors({ service, log, outage, send }: ErrorParts): Plugin {
   let quietUntilMs = 0;
   const tell = (error: Error, requestId: unknown) => {
     if (performance.now() < quietUntilMs) return;
     quietUntilMs = performance.now() + quietMs;
     log.warn({ err: error, target: service, request_id: requestId }, 'service did not respond; its requests get 503');
   };
+  const refuseWith = (error: Error, request: IncomingMessage, response: Sent) => {
+    if (!(error instanceof ApiError)) tell(error, response.getHeader('request-id'));
+    refuse(response, error instanceof ApiError ? error : noResponse(service), log);
+    request.resume();
+  };
   return (proxy) => {
     proxy.on('error', (error, request, response) => {
       if (!response || !('setHeader' in response) || response.writableEnded || response.destroyed) return;
       // The client disconnected: nobody waits for a response.
-      if (request?.socket.destroyed) return;
-      if (!(error instanceof ApiError)) tell(error, response.getHeader('request-id'));
-      refuse(response, error instanceof ApiError ? error : noResponse(service), log);
-      request?.resume();
+      if (!request || request.socket.destroyed) return;
+      const sending = (response as Sent)[sendingOf];
+      if (!sending || response.headersSent || sending.sends >= maxSends) refuseWith(error, request, response);
+      else if (unconnected.has(codeOf(error))) {
+        void outage.wait().then((isBack) => {
+          if (response.closed) return;
+          if (isBack) send(request, response);
+          else refuseWith(error, request, response);
+        });
+      } else if (!sending.isRepeated && isLost(error, sending) && isRepeatable(request)) {
+        sending.isRepeated = true;
+        send(request, response);
+      } else refuseWith(error, request, response);
     });
   };
+}
+
+function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}
+
+/** Returns whether a request went into a connection that the service was closing. */
+function isLost(error: Error, { outgoing }: Sending): boolean {
+  return reset.has(codeOf(error)) && outgoing?.reusedSocket === true;
+}
+
+function isRepeatable({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD' || headers['idempotency-key'] !== undefined;
 }
 
 function noResponse(service: string): ApiError {

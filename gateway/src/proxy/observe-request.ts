@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Operation } from '@customer-platform/contracts/core';
+import type { RoutedOperation } from '@customer-platform/contracts/core';
 import {
   type Attributes,
   activeRequests,
@@ -25,7 +25,7 @@ export interface PublicCall {
   readonly requestId: string;
   /** The client waits for 100 Continue before it sends the body. */
   readonly continues: boolean;
-  operation?: Operation;
+  operation?: RoutedOperation;
   accountId?: string;
   isHook?: true;
   /** Headers that continue its trace; undefined while telemetry is off. */

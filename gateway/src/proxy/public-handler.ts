@@ -6,6 +6,7 @@ import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
 import { requestLog } from '../request-log.ts';
+import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { Upstream } from '../upstream.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
@@ -14,7 +15,6 @@ import { sendMe } from './me.ts';
 import { observeRequest, type PublicCall } from './observe-request.ts';
 import { readRequestPath } from './request-path.ts';
 import { refuse } from './respond.ts';
-import type { RouteTable } from './route-table.ts';
 
 /** Lifetime of a signed context: the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
@@ -24,7 +24,7 @@ const maxTokenLength = 200;
 /** Dependencies of the public listener. */
 export interface PublicParts extends AdmissionParts {
   log: Logger;
-  routes: RouteTable;
+  routes: Pick<AnnouncedOperations, 'find'>;
   /** The upstream of each service that has an address. */
   services: ReadonlyMap<ServiceName, Upstream>;
   bodies: BodyIntake;
@@ -91,8 +91,7 @@ async function serve(
       const limit = operation.bodyLimit ?? defaultBodyLimit;
       limitBody(request, limit);
       const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
-      const isHere = !hasBody(request) || parts.bodies.takeAtOnce(request, response, terms);
-      const body = isHere ? undefined : await parts.bodies.take(request, response, terms);
+      const body = hasBody(request) ? await parts.bodies.take(request, response, terms) : undefined;
       const { target } = path!;
       const scope = { service, method: request.method!, target };
       const context = signContext(record.signer, scope, Date.now() + contextLifetimeMs);

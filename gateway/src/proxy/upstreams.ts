@@ -25,12 +25,13 @@ export function openUpstreams(config: GatewayConfig, log: Logger): Upstreams {
     messaging: config.MESSAGING_URL,
     webhooks: config.WEBHOOKS_URL,
   };
-  const bounds = { sockets: config.SERVICE_SOCKETS };
+  const holdMs = config.SERVICE_HOLD_SECONDS * 1_000;
+  const bounds = { sockets: config.SERVICE_SOCKETS, holdMs };
   const named = Object.entries(urls) as [ServiceName, string | undefined][];
   const services = new Map(
     named.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log, bounds)] as const] : [])),
   );
-  const hookBounds = { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000 };
+  const hookBounds = { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000, holdMs };
   const hooks = urls.messaging ? forwarder(urls.messaging, 'messaging', log, hookBounds) : undefined;
   return {
     services,

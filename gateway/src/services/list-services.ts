@@ -2,31 +2,38 @@ import { adminOperations, type LiveProcess } from '@customer-platform/contracts/
 import { type ProcessReport, serviceNames } from '@customer-platform/contracts/core';
 import { implement } from '../admin-operation.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
+import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 
 /** Lists every process that replies, by service. */
 export const listServices = implement(adminOperations.listServices, {
-  async handle({ resources: { services } }) {
+  async handle({ resources: { services, routes } }) {
     const processes = await services.processes();
     const place = ({ service }: ProcessReport) => serviceNames.indexOf(service);
-    const data = processes.sort((a, b) => place(a) - place(b) || a.startedAt.localeCompare(b.startedAt)).map(toProcess);
+    const data = processes
+      .sort((a, b) => place(a) - place(b) || a.startedAt.localeCompare(b.startedAt))
+      .map(toProcess(routes));
     return { data, gone: serviceNames.filter((name) => !processes.some(({ service }) => service === name)) };
   },
 });
 
-function toProcess(report: ProcessReport): LiveProcess {
-  const { service, instance, version, host, pid, pool, migrations } = report;
-  return {
-    service,
-    instance,
-    version,
-    started_at: toTimestamp(report.startedAt),
-    host,
-    ...(pid !== undefined && { pid }),
-    in_flight: report.inFlight,
-    event_loop_lag_ms: report.eventLoopLagMs,
-    memory_bytes: report.memoryBytes,
-    pool,
-    migrations,
-    ...(report.waitingFor && { waiting_for: report.waitingFor }),
+const toProcess =
+  (routes: AnnouncedOperations) =>
+  (report: ProcessReport): LiveProcess => {
+    const { service, instance, version, host, pid, pool, migrations } = report;
+    const refused = routes.refusedOf(service, instance).map((each) => ({ ...each }));
+    return {
+      service,
+      instance,
+      version,
+      started_at: toTimestamp(report.startedAt),
+      host,
+      ...(pid !== undefined && { pid }),
+      in_flight: report.inFlight,
+      event_loop_lag_ms: report.eventLoopLagMs,
+      memory_bytes: report.memoryBytes,
+      pool,
+      migrations,
+      ...(report.waitingFor && { waiting_for: report.waitingFor }),
+      ...(refused.length > 0 && { refused }),
+    };
   };
-}

@@ -9,6 +9,7 @@ import { consentState } from './cdp/consents.ts';
 import { duplicateReason } from './cdp/duplicates.ts';
 import { channel } from './core/channel.ts';
 import { dealStatus } from './crm/resources.ts';
+import type { ApiDocument } from './merged-documents.ts';
 import { attemptReason, attemptStatus, messagePurpose, messageStatus, receiptStatus } from './messaging/resources.ts';
 import { eventFilter, publicKind } from './webhooks/event-kinds.ts';
 import { deliveryStatus, tryError } from './webhooks/resources.ts';
@@ -58,7 +59,7 @@ interface Document {
  * Returns an OpenAPI document that code generators understand: named enums as components, tuples as arrays of a fixed length. Throws
  * an Error if two named enums have the same values or a component has the name of one.
  */
-export function simplified(document: Document): object {
+export function simplified(document: Document): ApiDocument {
   const names = new Map(Object.entries(namedEnums).map(([name, { options }]) => [JSON.stringify(options), name]));
   if (names.size < Object.keys(namedEnums).length) throw new Error('Two of namedEnums have the same values');
   const used = new Map<string, Json>();

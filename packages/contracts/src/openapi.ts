@@ -7,18 +7,26 @@ import {
 } from 'zod-openapi';
 import { ContactEventInput } from './cdp/contact-events.ts';
 import { type EventDefinition, envelopeOf } from './core/event.ts';
+import { type ServiceName, serviceNames } from './core/modules.ts';
 import type { Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
+import { type ApiDocument, mergedDocuments } from './merged-documents.ts';
 import { headers, headersOf, refusalsOf, takesKey } from './openapi-responses.ts';
 import { simplified } from './openapi-schemas.ts';
 
 /** Returns the API as an OpenAPI 3.1 document, the body of GET /v1/openapi.json. */
-export function openApiDocument(): object {
+export function openApiDocument(): ApiDocument {
+  return mergedDocuments(serviceNames.map((service) => ({ service, document: openApiPart(service) })));
+}
+
+/** Returns the part of the API that a service serves: its operations, its public events, and the components of both. */
+export function openApiPart(service: ServiceName): ApiDocument {
   const paths: ZodOpenApiPathsObject = {};
-  for (const operation of operations) {
+  for (const operation of operations.filter((each) => each.service === service)) {
     const method = operation.method.toLowerCase() as 'get';
     paths[operation.path] = { ...paths[operation.path], [method]: describe(operation) };
   }
+  const webhooks = publicEvents().filter((event) => event.service === service);
   const document = createDocument(
     {
       openapi: '3.1.1',
@@ -31,9 +39,9 @@ export function openApiDocument(): object {
       },
       servers: [{ url: '/' }],
       paths,
-      webhooks: Object.fromEntries(publicEvents().map((event) => [event.kind, webhookOf(event)])),
+      webhooks: Object.fromEntries(webhooks.map((event) => [event.kind, webhookOf(event)])),
       components: {
-        schemas: { ContactEvent: ContactEventInput },
+        schemas: service === 'cdp' ? { ContactEvent: ContactEventInput } : {},
         headers,
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'An API key: cp_live_… or cp_test_…' },

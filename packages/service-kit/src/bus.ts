@@ -227,19 +227,30 @@ export class Bus {
     if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${topic}`, payload);
   }
 
-  /** Tells the processes of this service, the others and itself, in the same way: no other service can. */
-  tellPeers(topic: string): void {
-    if (this.isConnected()) this.#connection.current.publish(this.#peerSubject(topic), '');
+  /** Tells every process that hears of this service's `topic`, itself too, in the same way: no other service can in its name. */
+  tell(topic: string, payload = ''): void {
+    if (this.isConnected()) this.#connection.current.publish(this.#newsSubject(this.#service, topic), payload);
   }
 
-  /** Hears what `tellPeers` says; also when the connection is back, since something may have been missed. */
+  /** Hears what the processes of this service `tell`; also when the connection is back, since something may have been missed. */
   onPeers(topic: string, hear: () => void): void {
     this.#connection.onBack(hear);
-    subscribe(this.#connection, this.#log, { subject: this.#peerSubject(topic), take: hear });
+    this.hearOf(this.#service, topic, hear);
   }
 
-  #peerSubject(topic: string): string {
-    return `${this.#prefix}.news.${this.#service}.${topic}`;
+  /** Hears what the processes of a service `tell`. */
+  hearOf(service: string, topic: string, hear: (payload: string) => void): void {
+    const subject = this.#newsSubject(service, topic);
+    subscribe(this.#connection, this.#log, { subject, take: (message) => hear(message.string()) });
+  }
+
+  /** Calls `back` whenever there is a connection after there was none: news of the time between was missed. */
+  onBack(back: () => void): void {
+    this.#connection.onBack(back);
+  }
+
+  #newsSubject(service: string, topic: string): string {
+    return `${this.#prefix}.news.${service}.${topic}`;
   }
 
   /** Hears what `announce` says. */

@@ -8,7 +8,7 @@ import { RequestCount } from './request-count.ts';
 
 const makeNote = operationsOf('cdp', null)('makeNote', {
   method: 'POST',
-  path: '/notes',
+  path: '/v1/cdp/notes',
   scope: null,
   summary: 'Make a note',
   status: 201,
@@ -59,7 +59,7 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
   let timesAsked = 0;
   let isHeld = false;
   let readings = 0;
-  const text = `${account.id} POST /notes one-key`;
+  const text = `${account.id} POST /v1/cdp/notes one-key`;
   const prefetch = async () => {
     timesAsked++;
     if (timesAsked === 1) {
@@ -75,7 +75,7 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
     return new Date();
   };
   const url = await serve(prefetch, clock);
-  const send = () => rawRequest(url, 'POST', '/notes', { headers: { 'idempotency-key': 'one-key' } });
+  const send = () => rawRequest(url, 'POST', '/v1/cdp/notes', { headers: { 'idempotency-key': 'one-key' } });
   const first = await send();
   await released;
   other.release();

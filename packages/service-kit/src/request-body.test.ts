@@ -6,7 +6,7 @@ import { bodyFingerprint, bodyParser } from './request-body.ts';
 
 const upload = operationsOf('agents', null)('upload', {
   method: 'POST',
-  path: '/v1/uploads',
+  path: '/v1/agents/uploads',
   scope: null,
   summary: 'Takes a file',
   bodyType: 'multipart',

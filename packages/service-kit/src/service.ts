@@ -17,6 +17,7 @@ import { createApp, type Listener, listen } from './listener.ts';
 import { createLogger, type Logger } from './logging.ts';
 import { migrate } from './migrate.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
+import { announce, handleDescribeApi } from './operators/announce-operations.ts';
 import { Dependencies, describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
 import { OutboxRelay } from './outbox.ts';
@@ -177,6 +178,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   bindHooks(app, definition.hooks ?? [], work);
   endWithEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), work);
+  handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, resources: undefined });
   const retries = startRetries(bus, definition.consumers ?? [], work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
@@ -190,10 +192,13 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   );
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
+  const operations = Object.values(definition.operations).map(({ operation }) => operation);
+  const stopAnnouncing = announce(bus, { version: health.version, operations });
   return {
     url: listener.url,
     async stop() {
       isStopping = true;
+      stopAnnouncing();
       await drained([listener], config);
       await Promise.all([...consumers, retries, ...jobs].map((running) => running.stop()));
       await resources?.stop?.();

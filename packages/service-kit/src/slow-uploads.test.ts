@@ -10,7 +10,7 @@ import { endWithEnvelopes } from './responses.ts';
 const mebibyte = 1_048_576;
 const upload = operationsOf('agents', null)('upload', {
   method: 'POST',
-  path: '/upload',
+  path: '/v1/agents/upload',
   scope: null,
   summary: 'Takes a file',
   bodyType: 'multipart',

@@ -25,6 +25,8 @@ export type TraceHeaders = Record<string, string>;
 
 /** Id of this process, new with each start. */
 export const processInstance = randomUUID();
+/** Time at which this process started. */
+export const processStartedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString();
 
 let tracing = false;
 let measuring = false;

@@ -19,7 +19,13 @@ const contract = {
   countDoors: internalRequest('countDoors', 'crm', z.object({}), z.object({ doors: z.int() })),
 };
 const otherContract = {
-  openWindow: operationsOf('calendar', 'calendar')('openWindow', { ...spec, method: 'POST' }),
+  openWindow: operationsOf('calendar', 'calendar')('openWindow', {
+    ...spec,
+    path: '/v1/calendar/windows',
+    method: 'POST',
+  }),
+  // @ts-expect-error the path is another service's
+  foreignDoor: operationsOf('calendar', 'calendar')('foreignDoor', { ...spec, method: 'POST' }),
   countWindows: internalRequest('countWindows', 'calendar', z.object({}), z.object({ windows: z.int() })),
 };
 

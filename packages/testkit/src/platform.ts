@@ -156,6 +156,7 @@ async function environment(names: string[], extra: Record<string, string>) {
     REDIS_TIMEOUT_MS: '1000',
     DRAIN_SECONDS: '2',
     DRAIN_DELAY_SECONDS: '0',
+    SERVICE_HOLD_SECONDS: '0',
     REDIS_URL: TEST_REDIS_URL!,
     REDIS_PREFIX: `test-${id}`,
     GATEWAY_PORT: '0',

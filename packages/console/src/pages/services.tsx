@@ -16,7 +16,7 @@ const columns: Column<SeenProcess>[] = [
     id: 'service',
     header: 'Service',
     sortBy: ({ service }) => service,
-    cell: ({ service, waiting_for, gone, seen_at }) => (
+    cell: ({ service, waiting_for, refused, gone, seen_at }) => (
       <>
         {service}{' '}
         {gone && (
@@ -25,6 +25,7 @@ const columns: Column<SeenProcess>[] = [
           </>
         )}
         {!gone && waiting_for && <span className="tag bad">waits for {waiting_for}</span>}
+        {!gone && refused && <Refused refused={refused} />}
       </>
     ),
   },
@@ -135,4 +136,14 @@ export function ServicesPage() {
 function Uptime({ since }: { since: string }) {
   const seconds = (useNow() - Date.parse(since)) / 1_000;
   return <span title={`Since ${exactTime(since)}`}>{duration(seconds)}</span>;
+}
+
+/** Operations that a process announces in vain. */
+function Refused({ refused }: { refused: NonNullable<SeenProcess['refused']> }): ReactNode {
+  const texts = refused.map(({ route, reason }) => (route === null ? reason : `${route}: ${reason}`));
+  return (
+    <>
+      <span className="tag bad">announces in vain</span> {texts.join('; ')}
+    </>
+  );
 }

@@ -195,6 +195,13 @@ export const LiveProcess = z
       .meta({ description: 'Database connections, and what waits for one.' }),
     migrations: z.string().meta({ description: "Name of the last migration of the service's schema." }),
     waiting_for: z.string().optional().meta({ description: 'Dependency that the process cannot reach.' }),
+    refused: z
+      .array(z.object({ route: z.string().nullable(), reason: z.string() }))
+      .optional()
+      .meta({
+        description:
+          'Operations that the process announces and the gateway does not route to, by method and path; null for all of them.',
+      }),
   })
   .meta({ id: 'LiveProcess' });
 export type LiveProcess = z.infer<typeof LiveProcess>;

@@ -1,4 +1,5 @@
 export * from './account.ts';
+export * from './announcement.ts';
 export * from './errors.ts';
 export * from './event.ts';
 export * from './fields.ts';

@@ -15,6 +15,25 @@ export const serviceNames = [
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
+/** Paths that a service may serve operations at and below: no other service can announce one there. */
+export const servicePrefixes = {
+  gateway: ['/v1/me', '/admin'],
+  calendar: ['/v1/calendar'],
+  agents: ['/v1/agents'],
+  cdp: ['/v1/cdp'],
+  catalogue: ['/v1/catalogue'],
+  crm: ['/v1/crm'],
+  messaging: ['/v1/messages'],
+  webhooks: ['/v1/webhooks', '/v1/events'],
+} as const satisfies Readonly<Record<ServiceName, readonly string[]>>;
+
+/** A path below one of a service's prefixes, or one of them. */
+export type PathOf<Service extends ServiceName> = (typeof servicePrefixes)[Service][number] extends infer Prefix
+  ? Prefix extends string
+    ? Prefix | `${Prefix}/${string}`
+    : never
+  : never;
+
 /** Every scope a key can have; a write scope does not imply its read scope. */
 export const scopes = [
   'calendar:read',

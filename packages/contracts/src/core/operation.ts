@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { DomainErrorCode } from './errors.ts';
 import type { EventDefinition } from './event.ts';
-import type { ModuleName, Scope, ServiceName } from './modules.ts';
+import type { ModuleName, PathOf, Scope, ServiceName } from './modules.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -47,7 +47,10 @@ export function operationsOf<const Service extends ServiceName, const Gate exten
   service: Service,
   gate: Gate,
 ) {
-  return <const Key extends string, const Spec extends OperationSpec>(key: Key, spec: Spec) =>
+  return <const Key extends string, const Spec extends OperationSpec & { path: PathOf<Service> }>(
+    key: Key,
+    spec: Spec,
+  ) =>
     Object.freeze({ key, service, gate, ...spec }) as {
       readonly key: Key;
       readonly service: Service;

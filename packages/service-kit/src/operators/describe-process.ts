@@ -5,7 +5,7 @@ import { type Database, poolUse, standsStillMs } from '../database.ts';
 import { eventLoopLagMs } from '../event-loop.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { RequestCount } from '../request-count.ts';
-import { processInstance } from '../telemetry.ts';
+import { processInstance, processStartedAt } from '../telemetry.ts';
 
 /** Dependencies of a process besides PostgreSQL, which say for themselves whether they are unavailable. */
 export class Dependencies {
@@ -38,7 +38,6 @@ const waitedForMs = 2_000;
 
 /** Has this process describe itself to operators for as long as it is connected to the bus. */
 export function describeItself({ service, version, sql, bus, requests, queues, dependencies }: DescribedProcess): void {
-  const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString();
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
     const waitedFor = [...(standsStillMs(sql) > waitedForMs ? ['PostgreSQL'] : []), ...dependencies.unavailable()];
@@ -46,7 +45,7 @@ export function describeItself({ service, version, sql, bus, requests, queues, d
       service,
       instance: processInstance,
       version,
-      startedAt,
+      startedAt: processStartedAt,
       host: hostname(),
       pid: process.pid,
       inFlight: requests.underWay,

@@ -54,7 +54,7 @@ export class Pauses {
   /** Tells every process of the service that an operator changed something: after the commit. */
   announce(): void {
     this.#loop.wake();
-    this.#bus.tellPeers(topic);
+    this.#bus.tell(topic);
   }
 
   /** Reads them again: as they are from then on, this process works. One read at a time, so that none brings an older state back. */

@@ -1,8 +1,8 @@
-import type { Operation } from '@customer-platform/contracts/core';
+import type { RoutedOperation } from '@customer-platform/contracts/core';
 
 /** Operations of a path, by method; GET's is HEAD's too. */
 export interface Route {
-  byMethod: Map<string, Operation>;
+  byMethod: Map<string, RoutedOperation>;
   /** The value of `Allow`: HEAD wherever there is GET, OPTIONS always. */
   allow: string;
 }
@@ -17,7 +17,7 @@ interface Node {
 export class RouteTable {
   readonly #root = emptyNode();
 
-  constructor(operations: readonly Operation[]) {
+  constructor(operations: readonly RoutedOperation[]) {
     for (const operation of operations) this.#add(operation);
   }
 
@@ -26,7 +26,7 @@ export class RouteTable {
     return find(this.#root, segments, 0);
   }
 
-  #add(operation: Operation): void {
+  #add(operation: RoutedOperation): void {
     let node = this.#root;
     for (const segment of operation.path.split('/').slice(1)) {
       let next = segment.startsWith('{') ? node.parameter : node.children.get(segment);
@@ -37,7 +37,7 @@ export class RouteTable {
       }
       node = next;
     }
-    const { byMethod } = node.route ?? { byMethod: new Map<string, Operation>() };
+    const { byMethod } = node.route ?? { byMethod: new Map<string, RoutedOperation>() };
     if (byMethod.has(operation.method)) {
       throw new Error(
         `two operations have ${operation.method} ${operation.path}: ${operation.key} must get another path`,

@@ -1,0 +1,66 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { contractDigest, describeServices } from '@customer-platform/contracts/api-document';
+import {
+  type Announcement,
+  announcementTopic,
+  announceOperations,
+  describeApi,
+  type Operation,
+  type ServiceName,
+} from '@customer-platform/contracts/core';
+import type { Bus } from '../bus.ts';
+import { type BoundRequest, handleRequest } from '../requests.ts';
+import { processInstance, processStartedAt } from '../telemetry.ts';
+
+/** Gateways take a process that has been silent for three times as long for one that has ended. */
+const everyMs = 20_000;
+
+/** Announces a service's operations to every gateway: now, every 20 s, and when one asks, until the returned function is called. */
+export function announce(
+  bus: Bus,
+  { version, operations }: { version: string; operations: readonly Operation[] },
+): () => void {
+  const announcement: Announcement = {
+    instance: processInstance,
+    version,
+    startedAt: processStartedAt,
+    contract: contractDigest(),
+    operations: operations.map(({ key, method, path, scope, gate, bodyLimit }) => ({
+      key,
+      method,
+      path,
+      scope,
+      gate,
+      bodyLimit,
+    })),
+  };
+  const payload = JSON.stringify(announcement);
+  const say = () => bus.tell(announcementTopic, payload);
+  bus.handleAll(announceOperations, async () => {
+    say();
+    return {};
+  });
+  say();
+  const timer = setInterval(say, everyMs);
+  return () => clearInterval(timer);
+}
+
+const compress = promisify(gzip);
+
+/** Describes a service's part of the API to a gateway with other contracts. */
+export function handleDescribeApi(service: ServiceName): BoundRequest<undefined> {
+  let described: Promise<string> | undefined;
+  return handleRequest(describeApi(service), async () => {
+    described ??= describe(service).catch((error: unknown) => {
+      described = undefined;
+      throw error;
+    });
+    return { document: await described };
+  });
+}
+
+async function describe(service: ServiceName): Promise<string> {
+  const parts = await describeServices([service]);
+  return (await compress(parts.get(service)!)).toString('base64');
+}
