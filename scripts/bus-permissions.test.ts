@@ -53,7 +53,7 @@ it('gives every service its own events, requests and inbox, and none a wildcard 
     expect(publish.filter((subject) => /^_INBOX\.(?![a-z]+\.reply\.\*$)/.test(subject))).toEqual([]);
     const own = [`_INBOX.${name}.>`, `{prefix}.request.${name}.>`, '{prefix}.broadcast.>', `{prefix}.news.${name}.*`];
     expect(subscribe.slice(0, own.length)).toEqual(own);
-    const heard = /^\{prefix\}\.(news\.[\w-]+|event\.(public|internal)\.[a-z]+\.[a-z._]+)$/;
+    const heard = /^\{prefix\}\.(news\.[\w-]+(\.operations)?|event\.(public|internal)\.[a-z]+\.[a-z._]+)$/;
     expect(subscribe.slice(own.length).filter((subject) => !heard.test(subject))).toEqual([]);
   }
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import {
   announcementTopic,
   announceOperations,
+  announcingServices,
   describeApi,
   describeProcess,
   type EventDefinition,
@@ -117,7 +118,9 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       '{prefix}.broadcast.>',
       ...peers,
       ...sorted(news(used.heard)),
-      ...(heardOfEveryService[name] ?? []).map((topic) => `{prefix}.news.*.${topic}`),
+      ...(heardOfEveryService[name] ?? []).flatMap((topic) =>
+        announcingServices.map((service) => `{prefix}.news.${service}.${topic}`),
+      ),
       ...sorted(followed),
     ],
   };
