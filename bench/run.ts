@@ -13,6 +13,7 @@ import { neighboursBench } from './neighbours.ts';
 import { ordersBench } from './orders.ts';
 import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
+import { rollingBench } from './rolling.ts';
 import { telemetryBench } from './telemetry.ts';
 import { webhooksBench } from './webhooks.ts';
 
@@ -29,6 +30,7 @@ const benches: Bench[] = [
   neighboursBench,
   queuesBench,
   telemetryBench,
+  rollingBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import chromium from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core';
+import { unpackedBrowser } from './unpacked-browser.ts';
 
 /** A headless browser that reaches this machine alone. */
 export interface TestBrowser {
@@ -28,7 +28,7 @@ const waitMs = 15_000;
 export async function startBrowser(): Promise<TestBrowser> {
   const profile = await mkdtemp(join(tmpdir(), 'console-browser-'));
   const browser: Browser = await launcher.launch({
-    executablePath: await chromium.executablePath(),
+    executablePath: await unpackedBrowser(),
     // As root the browser's sandbox cannot start; what it loads is ours.
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', `--disk-cache-dir=${profile}`],
     timeout: 60_000,

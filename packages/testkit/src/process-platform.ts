@@ -1,6 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeProcess, gateway, readyFile, services } from '@customer-platform/deploy/deployables';
+import {
+  type Platform as Deployment,
+  describeProcess,
+  gateway,
+  readyFile,
+  services,
+} from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ManagedProcess, type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
 import { busUrl, natsServer } from '@customer-platform/deploy/nats';
@@ -24,6 +30,8 @@ export interface ProcessPlatform {
   /** Returns the bus URL of a service, with its password; without a service only the server's address. */
   natsUrl(service?: string): string;
   databaseUrl: string;
+  /** Folders, ports and secrets, to start more processes with. */
+  deployment: Deployment;
   /** Names of the gateway and each service. */
   processNames: string[];
   /** Kills a process or server with SIGKILL; the supervisor restarts processes, `startServer` servers. */
@@ -100,6 +108,7 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
       adminToken: secrets.ADMIN_TOKEN,
       natsUrl,
       databaseUrl: platform.databaseUrl,
+      deployment: platform,
       processNames: [gateway.name, ...names],
       output,
       pidOf,
