@@ -59,8 +59,7 @@ export type ProcessEnv = Record<string, string> | ((name: string) => Record<stri
 
 /** Starts everything; `env` is added to the processes' environment. The servers write durably, as in production. */
 export async function startProcessPlatform(env: ProcessEnv = {}): Promise<ProcessPlatform> {
-  mkdirSync(join(root, '.platform'), { recursive: true, mode: 0o700 });
-  const directory = mkdtempSync(join(root, '.platform', 'test-'));
+  const directory = newDirectory();
   const output: string[] = [];
   const names = services.map(({ name }) => name);
   const ports = await choosePorts(directory, ['postgres', 'nats', 'redis', ...names]);
@@ -128,6 +127,12 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
     await stop();
     throw new Error(`the platform did not start: ${output.slice(-20).join('\n')}`, { cause: error });
   }
+}
+
+function newDirectory(): string {
+  const parent = join(root, '.platform');
+  mkdirSync(parent, { recursive: true, mode: 0o700 });
+  return mkdtempSync(join(parent, 'test-'));
 }
 
 /** Returns a process with `env` added to its environment. */
