@@ -94,7 +94,9 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       `$JS.ACK.{prefix}.${durable}.>`,
     ];
   });
-  const stream = ['$JS.API.INFO', '$JS.API.STREAM.INFO.{prefix}', '$JS.API.STREAM.CREATE.{prefix}'];
+  const stream = ['INFO', 'STREAM.INFO.{prefix}', 'STREAM.CREATE.{prefix}', 'STREAM.UPDATE.{prefix}'].map(
+    (request) => `$JS.API.${request}`,
+  );
   // Reply inboxes, which only the requester knows. NATS' allow_responses would remember the reply subject of every event too, and with
   // some thousands of them the server searches them all for each event (2.9).
   const replies = askers.map((asker) => `_INBOX.${asker}.reply.*`);

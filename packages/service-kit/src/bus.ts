@@ -1,8 +1,15 @@
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
-import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import {
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type StreamConfig,
+} from '@nats-io/jetstream';
 import { headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
+import type { BaseConfig } from './config.ts';
 import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import type { Logger } from './logging.ts';
 import { PulledMessages } from './pulled-messages.ts';
@@ -32,7 +39,11 @@ export interface BusOptions {
   /** Timeout of `ask`; 5 s unless given. */
   requestTimeoutMs?: number;
   files?: BusFiles;
+  stream?: StreamBounds;
 }
+
+/** Bounds of the stream, those of NATS where one is left out. */
+export type StreamBounds = Partial<Pick<BaseConfig, 'NATS_REPLICAS' | 'NATS_STREAM_MIB'>>;
 
 export interface PublishedEvent {
   id: string;
@@ -68,6 +79,7 @@ export class Bus {
   readonly #service: string;
   readonly #log: Logger;
   readonly #requests: RequestReply;
+  readonly #stream: StreamBounds;
   #jetstream: JetStreamClient | undefined;
   #streamEnsured: Promise<void> | undefined;
 
@@ -81,7 +93,9 @@ export class Bus {
     return bus;
   }
 
-  private constructor(urls: string, { prefix, service, log, requestTimeoutMs, files = {} }: BusOptions) {
+  private constructor(urls: string, options: BusOptions) {
+    const { prefix, service, log, requestTimeoutMs, files = {}, stream = {} } = options;
+    this.#stream = stream;
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
@@ -123,18 +137,42 @@ export class Bus {
   #ensureStream(): Promise<void> {
     this.#streamEnsured ??= (async () => {
       const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
-      const config = {
-        name: this.#prefix,
-        subjects: [`${this.#prefix}.event.>`],
-        max_age: nanoseconds(retentionMs),
-        duplicate_window: nanoseconds(duplicateWindowMs),
-      };
-      await manager.streams.info(this.#prefix).catch(() => manager.streams.add(config));
+      const found = await manager.streams.info(this.#prefix).catch(() => undefined);
+      if (found) await this.#adjustStream(manager, found.config);
+      else {
+        await manager.streams.add({
+          name: this.#prefix,
+          subjects: [`${this.#prefix}.event.>`],
+          max_age: nanoseconds(retentionMs),
+          duplicate_window: nanoseconds(duplicateWindowMs),
+          ...this.#streamBounds(),
+        });
+      }
     })();
     this.#streamEnsured.catch(() => {
       this.#streamEnsured = undefined;
     });
     return this.#streamEnsured;
+  }
+
+  /** Applies the settings to a stream. One that cannot be changed now, such as while servers are away, serves on as it is. */
+  async #adjustStream(manager: JetStreamManager, config: StreamConfig): Promise<void> {
+    const bounds = this.#streamBounds();
+    const differs = Object.entries(bounds).some(([name, value]) => config[name as keyof StreamConfig] !== value);
+    if (!differs) return;
+    await manager.streams.update(this.#prefix, { ...config, ...bounds }).then(
+      () => this.#log.info(bounds, 'the stream of events has new bounds'),
+      (error: unknown) => this.#log.error({ err: error, ...bounds }, 'the stream of events keeps its bounds'),
+    );
+  }
+
+  #streamBounds() {
+    const { NATS_REPLICAS, NATS_STREAM_MIB } = this.#stream;
+    return {
+      ...(NATS_REPLICAS === undefined ? {} : { num_replicas: NATS_REPLICAS }),
+      // Refused, not deleted: what was not taken yet would be lost.
+      ...(NATS_STREAM_MIB === undefined ? {} : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'new' as const }),
+    };
   }
 
   /**

@@ -106,6 +106,7 @@ export async function startFoundation<Config extends BaseConfig>(
     log,
     requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
     files: config,
+    stream: config,
   });
   const queues = await Queues.open(sql, bus, { log, clock });
   const relay = new OutboxRelay(sql, bus, { log, queues });

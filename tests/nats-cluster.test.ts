@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '@customer-platform/deploy/local-port';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
+import { natsServer } from '@customer-platform/deploy/nats';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+
+const root = join(import.meta.dirname, '../.platform');
+const size = 3;
+/** Requests that have to be served while a server is away. */
+const requestsMeanwhile = 150;
+
+let directory: string;
+let servers: { described: ServerProcess; running: Awaited<ReturnType<typeof startServer>> }[];
+let platform: Platform;
+let account: TestAccount;
+let nats: NatsConnection;
+let manager: JetStreamManager;
+
+beforeAll(async () => {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  directory = mkdtempSync(join(root, 'test-'));
+  const described = await describeCluster();
+  servers = await Promise.all(described.map(async (each) => ({ described: each, running: await startServer(each) })));
+  const urls = described.map(({ url }) => url).join(',');
+  nats = await connect({ servers: described.map(({ url }) => url) });
+  manager = await jetstreamManager(nats, { checkAPI: false });
+  await waitFor('the cluster to have a leader', () => manager.getAccountInfo(), 60_000);
+  platform = await startPlatform({
+    services: ['cdp', 'crm', 'webhooks'],
+    env: { LOG_LEVEL: 'silent', NATS_URL: urls, NATS_REPLICAS: String(size), NATS_STREAM_MIB: '512' },
+  });
+  account = await platform.account();
+}, 180_000);
+afterAll(async () => {
+  await platform?.stop();
+  await nats?.close();
+  for (const { running } of servers ?? []) await running.stop();
+  rmSync(directory, { recursive: true, force: true });
+}, 60_000);
+
+async function describeCluster(): Promise<ServerProcess[]> {
+  const ports = await Promise.all(
+    Array.from({ length: size }, async () => [await freePort(), await freePort()] as const),
+  );
+  const routes = ports.map(([, port]) => `nats://127.0.0.1:${port}`);
+  return await Promise.all(
+    ports.map(async ([port, clusterPort], index) => {
+      const own = join(directory, String(index));
+      const described = await natsServer({ directory: own, port, cacheDirectory: join(root, 'debian') });
+      const cluster = { name: 'test', listen: `127.0.0.1:${clusterPort}`, routes, no_advertise: true };
+      const config = `server_name: server-${index}\ncluster: ${JSON.stringify(cluster)}\n`;
+      writeFileSync(join(own, 'server.conf'), config);
+      return { ...described, name: `nats-${index}` };
+    }),
+  );
+}
+
+/** Waits until every server has all of the stream and of each consumer. */
+async function whole(): Promise<void> {
+  const stream = platform.env('cdp').BUS_PREFIX!;
+  await waitFor(
+    'every server to be up to date',
+    async () => {
+      const { cluster } = await manager.streams.info(stream);
+      return (
+        cluster?.replicas?.length === size - 1 && cluster.replicas.every(({ current, offline }) => current && !offline)
+      );
+    },
+    60_000,
+  );
+}
+
+it('has the stream on every server, with the bounds that the settings say', async () => {
+  await whole();
+  const stream = platform.env('cdp').BUS_PREFIX!;
+  const { config } = await manager.streams.info(stream);
+  expect([config.num_replicas, config.max_bytes, config.discard]).toEqual([size, 512 * 1_048_576, 'new']);
+});
+
+it('gets new bounds for the stream that is there, with its events', async () => {
+  const { client } = await platform.account();
+  await client.createContact({ body: { name: 'Ada' } });
+  const { NATS_URL, BUS_PREFIX } = platform.env('cdp') as Record<'NATS_URL' | 'BUS_PREFIX', string>;
+  const before = await waitFor('an event', async () => {
+    const { state } = await manager.streams.info(BUS_PREFIX);
+    return state.messages > 0 ? state : undefined;
+  });
+  for (const [NATS_REPLICAS, NATS_STREAM_MIB] of [
+    [1, 600],
+    [size, 512],
+  ] as const) {
+    const bus = await Bus.connect(NATS_URL, {
+      prefix: BUS_PREFIX,
+      service: 'catalogue',
+      log: createLogger('test', 'silent'),
+      stream: { NATS_REPLICAS, NATS_STREAM_MIB },
+    });
+    const event = { id: randomUUID(), kind: 'order.created', audience: 'internal', sequence: 1, envelope: '{}' };
+    await waitFor('the stream to take events', () => bus.publish({ ...event, trace: undefined }).then(() => true));
+    const { config, state } = await manager.streams.info(BUS_PREFIX);
+    expect([config.num_replicas, config.max_bytes]).toEqual([NATS_REPLICAS, NATS_STREAM_MIB * 1_048_576]);
+    expect(state.first_seq).toBe(before.first_seq);
+    await bus.close();
+  }
+  await whole();
+}, 120_000);
+
+it('serves every request and loses no event while any one of its servers is killed', async () => {
+  const made: string[] = [];
+  const failures: unknown[] = [];
+  let isOver = false;
+  const client = async () => {
+    while (!isOver) {
+      const contact = await account.request('POST', '/v1/cdp/contacts', { body: { name: 'Ada' } });
+      if (contact.status !== 201) failures.push([contact.status, contact.text]);
+      else made.push(contact.body.id);
+      const deal = await account.request('POST', '/v1/crm/deals', { body: { title: 'Tea' } });
+      if (deal.status !== 201) failures.push([deal.status, deal.text]);
+    }
+  };
+  const clients = Array.from({ length: 3 }, client);
+  const more = async () => {
+    const until = made.length + requestsMeanwhile;
+    await waitFor('more requests', () => made.length >= until || failures.length > 0, 60_000);
+  };
+  for (const server of servers) {
+    await more();
+    process.kill(server.running.pid, 'SIGKILL');
+    await more();
+    server.running = await waitFor('the server to start', () => startServer(server.described));
+    await whole();
+  }
+  isOver = true;
+  await Promise.all(clients);
+  expect(failures).toEqual([]);
+  const recorded = async () => {
+    const { data: events } = await pagesOf((query) =>
+      account.client.listEvents({ query: { ...query, type: 'contact.created' } }),
+    );
+    return events.map(({ data }) => (data as { contact: { id: string } }).contact.id);
+  };
+  await waitFor('the events', async () => (await recorded()).length >= made.length, 60_000);
+  expect((await recorded()).sort()).toEqual(made.sort());
+}, 300_000);
