@@ -13,6 +13,7 @@ import {
   type ServiceName,
 } from '@customer-platform/contracts/core';
 import { services } from '@customer-platform/deploy/deployables';
+import { streamKeeper } from '@customer-platform/service-kit';
 import { isText, type Node, nodesOf } from './syntax.ts';
 
 /** Subjects that a service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
@@ -94,8 +95,9 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       `$JS.ACK.{prefix}.${durable}.>`,
     ];
   });
-  const stream = ['INFO', 'STREAM.INFO.{prefix}', 'STREAM.CREATE.{prefix}', 'STREAM.UPDATE.{prefix}'].map(
-    (request) => `$JS.API.${request}`,
+  const changes = name === streamKeeper ? ['STREAM.UPDATE.{prefix}'] : [];
+  const stream = ['INFO', 'STREAM.INFO.{prefix}', 'STREAM.CREATE.{prefix}', ...changes].map(
+    (call) => `$JS.API.${call}`,
   );
   // Reply inboxes, which only the requester knows. NATS' allow_responses would remember the reply subject of every event too, and with
   // some thousands of them the server searches them all for each event (2.9).

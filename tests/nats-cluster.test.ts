@@ -12,7 +12,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 
 const root = join(import.meta.dirname, '../.platform');
 const size = 3;
-/** Requests that have to be served while a server is away. */
+/** Requests that have to be served while a server is unavailable. */
 const requestsMeanwhile = 150;
 
 let directory: string;
@@ -97,7 +97,7 @@ it('gets new bounds for the stream that is there, with its events', async () => 
   ] as const) {
     const bus = await Bus.connect(NATS_URL, {
       prefix: BUS_PREFIX,
-      service: 'catalogue',
+      service: 'gateway',
       log: createLogger('test', 'silent'),
       stream: { NATS_REPLICAS, NATS_STREAM_MIB },
     });

@@ -1,25 +1,15 @@
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
-import {
-  type JetStreamClient,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-  type StreamConfig,
-} from '@nats-io/jetstream';
+import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
-import type { BaseConfig } from './config.ts';
 import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
+import { EventStream, type StreamBounds } from './event-stream.ts';
 import type { Logger } from './logging.ts';
 import { PulledMessages } from './pulled-messages.ts';
 import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
-/** Retention of the stream: a service that was down for less misses no event. */
-const retentionMs = 7 * 24 * 3_600_000;
-/** Window in which the stream recognises a message id that it has. */
-const duplicateWindowMs = 2 * 60_000;
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
 const ackWaitMs = 10_000;
 /** Timeout for the stream to store an event. */
@@ -41,9 +31,6 @@ export interface BusOptions {
   files?: BusFiles;
   stream?: StreamBounds;
 }
-
-/** Bounds of the stream, those of NATS where one is left out. */
-export type StreamBounds = Partial<Pick<BaseConfig, 'NATS_REPLICAS' | 'NATS_STREAM_MIB'>>;
 
 export interface PublishedEvent {
   id: string;
@@ -79,9 +66,8 @@ export class Bus {
   readonly #service: string;
   readonly #log: Logger;
   readonly #requests: RequestReply;
-  readonly #stream: StreamBounds;
+  readonly #stream: EventStream;
   #jetstream: JetStreamClient | undefined;
-  #streamEnsured: Promise<void> | undefined;
 
   /**
    * Connects to the servers that `urls` lists, and goes on trying for ever where there is none within 2 s: what needs the bus waits by
@@ -95,15 +81,14 @@ export class Bus {
 
   private constructor(urls: string, options: BusOptions) {
     const { prefix, service, log, requestTimeoutMs, files = {}, stream = {} } = options;
-    this.#stream = stream;
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
     this.#connection = new BusConnection(urls, files, service, log);
     this.#connection.onConnection((connection) => {
       this.#jetstream = jetstream(connection);
-      this.#streamEnsured = undefined;
     });
+    this.#stream = new EventStream(this.#connection, { prefix, service, bounds: stream, log });
     const asker = { prefix, service, log, timeoutMs: requestTimeoutMs };
     this.#requests = new RequestReply(this.#connection, asker);
   }
@@ -119,7 +104,7 @@ export class Bus {
 
   /** Publishes and waits until the stream has stored it. Throws where it has not within 5 s. */
   async publish(event: PublishedEvent): Promise<void> {
-    await this.#ensureStream();
+    await this.#stream.ensure();
     const headers = newHeaders();
     headers.set('Event-Sequence', String(event.sequence));
     for (const [name, value] of Object.entries(event.trace ?? {})) headers.set(name, value);
@@ -128,51 +113,9 @@ export class Bus {
     try {
       await this.#jetstream!.publish(this.subjectOf(event), event.envelope, options);
     } catch (error) {
-      this.#streamEnsured = undefined;
+      this.#stream.forget();
       throw error;
     }
-  }
-
-  /** Makes the stream where it is missing: one for all events of the installation. */
-  #ensureStream(): Promise<void> {
-    this.#streamEnsured ??= (async () => {
-      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
-      const found = await manager.streams.info(this.#prefix).catch(() => undefined);
-      if (found) await this.#adjustStream(manager, found.config);
-      else {
-        await manager.streams.add({
-          name: this.#prefix,
-          subjects: [`${this.#prefix}.event.>`],
-          max_age: nanoseconds(retentionMs),
-          duplicate_window: nanoseconds(duplicateWindowMs),
-          ...this.#streamBounds(),
-        });
-      }
-    })();
-    this.#streamEnsured.catch(() => {
-      this.#streamEnsured = undefined;
-    });
-    return this.#streamEnsured;
-  }
-
-  /** Applies the settings to a stream. One that cannot be changed now, such as while servers are away, serves on as it is. */
-  async #adjustStream(manager: JetStreamManager, config: StreamConfig): Promise<void> {
-    const bounds = this.#streamBounds();
-    const differs = Object.entries(bounds).some(([name, value]) => config[name as keyof StreamConfig] !== value);
-    if (!differs) return;
-    await manager.streams.update(this.#prefix, { ...config, ...bounds }).then(
-      () => this.#log.info(bounds, 'the stream of events has new bounds'),
-      (error: unknown) => this.#log.error({ err: error, ...bounds }, 'the stream of events keeps its bounds'),
-    );
-  }
-
-  #streamBounds() {
-    const { NATS_REPLICAS, NATS_STREAM_MIB } = this.#stream;
-    return {
-      ...(NATS_REPLICAS === undefined ? {} : { num_replicas: NATS_REPLICAS }),
-      // Refused, not deleted: what was not taken yet would be lost.
-      ...(NATS_STREAM_MIB === undefined ? {} : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'new' as const }),
-    };
   }
 
   /**
@@ -188,7 +131,7 @@ export class Bus {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
     const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
     const loop = new ConsumeLoop(batchSize, take, this.#log.child({ consumer: name }), async () => {
-      await this.#ensureStream();
+      await this.#stream.ensure();
       const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
       await manager.consumers.add(this.#prefix, {
         durable_name: name,

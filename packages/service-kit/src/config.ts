@@ -27,9 +27,9 @@ export const baseConfig = z.object({
     .optional()
     .meta({ description: 'PEM file of the certificate that this process shows to NATS.' }),
   NATS_TLS_KEY_FILE: z.string().optional().meta({ description: 'PEM file of the key of that certificate.' }),
-  NATS_REPLICAS: z.coerce.number().int().min(1).max(5).default(1).meta({
+  NATS_REPLICAS: z.coerce.number().int().min(1).max(5).optional().meta({
     description:
-      'Servers of a NATS cluster that keep each event: 3 for a cluster of three. Applied to the stream that is there when a process connects; the same for all.',
+      'Servers of a NATS cluster that keep each event: 3 for a cluster of three; NATS decides without it. The gateway applies it to the stream that is there when it connects; the same for all.',
   }),
   NATS_STREAM_MIB: z.coerce.number().int().min(64).optional().meta({
     description:

@@ -16,6 +16,7 @@ export { claimed, type DueTable, hasFailed, type KeyedRows } from './due-work/du
 export * from './due-work/due-work.ts';
 export { type BatchCut, RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';
+export { streamKeeper } from './event-stream.ts';
 export * from './fair-permits.ts';
 export { type Health, healthServer } from './health.ts';
 export type { Hook, HookCall, HookResponse } from './hooks.ts';

@@ -1,0 +1,90 @@
+import { type JetStreamManager, jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
+import type { BusConnection } from './bus-connection.ts';
+import type { BaseConfig } from './config.ts';
+import type { Logger } from './logging.ts';
+
+/** Retention of the stream: a service that was down for less misses no event. */
+const retentionMs = 7 * 24 * 3_600_000;
+/** Window in which the stream recognises a message id that it has. */
+const duplicateWindowMs = 2 * 60_000;
+const nanoseconds = (ms: number) => ms * 1_000_000;
+
+/** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
+export const streamKeeper = 'gateway';
+
+/** Bounds of the stream, those of NATS where one is left out. */
+export type StreamBounds = Partial<Pick<BaseConfig, 'NATS_REPLICAS' | 'NATS_STREAM_MIB'>>;
+
+/** The stream of all events of the installation. */
+export class EventStream {
+  readonly #connection: BusConnection;
+  readonly #name: string;
+  readonly #isKeeper: boolean;
+  readonly #bounds: StreamBounds;
+  readonly #log: Logger;
+  #ensured: Promise<void> | undefined;
+
+  constructor(
+    connection: BusConnection,
+    { prefix, service, bounds, log }: { prefix: string; service: string; bounds: StreamBounds; log: Logger },
+  ) {
+    this.#connection = connection;
+    this.#name = prefix;
+    this.#isKeeper = service === streamKeeper;
+    this.#bounds = bounds;
+    this.#log = log;
+    connection.onConnection(() => {
+      this.#ensured = undefined;
+      // Others look for it when they need it.
+      if (this.#isKeeper) this.ensure().catch((error: unknown) => log.debug({ err: error }, 'no stream of events yet'));
+    });
+  }
+
+  /** Makes the stream where it is missing. Throws where NATS cannot, and tries again at the next call. */
+  ensure(): Promise<void> {
+    this.#ensured ??= this.#make();
+    this.#ensured.catch(() => this.forget());
+    return this.#ensured;
+  }
+
+  /** Has the next call look for the stream again. */
+  forget(): void {
+    this.#ensured = undefined;
+  }
+
+  async #make(): Promise<void> {
+    const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+    const found = await manager.streams.info(this.#name).catch(() => undefined);
+    if (found) {
+      if (this.#isKeeper) await this.#adjust(manager, found.config);
+      return;
+    }
+    await manager.streams.add({
+      name: this.#name,
+      subjects: [`${this.#name}.event.>`],
+      max_age: nanoseconds(retentionMs),
+      duplicate_window: nanoseconds(duplicateWindowMs),
+      ...this.#boundsForNats(),
+    });
+  }
+
+  /** Applies the settings. A stream that cannot be changed now, such as while servers are unavailable, serves on as it is. */
+  async #adjust(manager: JetStreamManager, config: StreamConfig): Promise<void> {
+    const bounds = this.#boundsForNats();
+    const differs = Object.entries(bounds).some(([name, value]) => config[name as keyof StreamConfig] !== value);
+    if (!differs) return;
+    await manager.streams.update(this.#name, { ...config, ...bounds }).then(
+      () => this.#log.info(bounds, 'the stream of events has new bounds'),
+      (error: unknown) => this.#log.error({ err: error, ...bounds }, 'the stream of events keeps its bounds'),
+    );
+  }
+
+  #boundsForNats() {
+    const { NATS_REPLICAS, NATS_STREAM_MIB } = this.#bounds;
+    return {
+      ...(NATS_REPLICAS === undefined ? {} : { num_replicas: NATS_REPLICAS }),
+      // Refused, not deleted: what was not taken yet would be lost.
+      ...(NATS_STREAM_MIB === undefined ? {} : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'new' as const }),
+    };
+  }
+}
