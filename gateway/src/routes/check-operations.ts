@@ -31,7 +31,7 @@ export function checkOperations(service: ServiceName, announced: readonly unknow
       refused.push({ route, reason: `${issue!.path.join('.') || 'operation'}: ${issue!.message}` });
       continue;
     }
-    const place = `${data.method} ${data.path.replaceAll(/\{[^}]*\}/g, '{}')}`;
+    const place = `${data.method} ${data.path.replaceAll(/\{[^{}]*\}/g, '{}')}`;
     const other = operations.get(place);
     const prefixes: readonly string[] = servicePrefixes[service];
     if (!prefixes.some((prefix) => data.path === prefix || data.path.startsWith(`${prefix}/`))) {

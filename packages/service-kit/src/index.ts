@@ -42,6 +42,7 @@ export * from './read-under-lock.ts';
 export { activeRequests, requestDuration } from './request-metrics.ts';
 export * from './requests.ts';
 export * from './responses.ts';
+export { type Running, runProcess } from './run-process.ts';
 export * from './sealed-text.ts';
 export * from './service.ts';
 export type { PoolUse } from './statement-watch.ts';

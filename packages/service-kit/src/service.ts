@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
@@ -26,6 +25,7 @@ import { Queues } from './queues/queues.ts';
 import { RequestCount } from './request-count.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
 import { endWithEnvelopes } from './responses.ts';
+import { isMigrationOnly, Migrated, type Running } from './run-process.ts';
 import { startTelemetry } from './telemetry.ts';
 import { forgetOldRecords, resumeSetAside, sendAgain } from './upkeep.ts';
 
@@ -75,14 +75,6 @@ export interface Worker {
   wake(): void;
 }
 
-/** A process that runs. */
-export interface Running {
-  /** Port that it listens on. */
-  url: string;
-  /** Stops taking requests, finishes those taken, then consumers, jobs and the relay; then closes what it opened. */
-  stop(): Promise<void>;
-}
-
 const kitMigrations = new URL('../migrations/', import.meta.url);
 
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
@@ -98,6 +90,7 @@ export async function startFoundation<Config extends BaseConfig>(
   await migrate(config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
     log.warn(waiting, 'a migration waits for a lock; it is tried again'),
   );
+  if (isMigrationOnly()) throw new Migrated(name);
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name });
   observeProcess(sql);
   const bus = await Bus.connect(config.NATS_URL, {
@@ -227,60 +220,6 @@ function openPatientDatabase(jobs: readonly Job<never>[], url: string, service: 
   const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
   if (patient.length === 0) return undefined;
   return openDatabase(url, { pool: patient.length, service, statementMs: Math.max(...patient) });
-}
-
-/** Time that a process in which something unexpected was thrown has to end in order. */
-const failedEndMs = 60_000;
-
-/**
- * Runs a process until SIGTERM or SIGINT, then drains it; one that is still starting ends at once. A start that fails ends the
- * process with 1 and says why, and so does what is thrown and nobody awaits: in order where that takes `failedEndMs` (60 s) at most.
- */
-export async function runProcess(start: () => Promise<Running>, options: { failedEndMs?: number } = {}): Promise<void> {
-  // Else V8 may decide, by what survived the start, to put objects of requests among the old ones for good: one start in some
-  // then takes up to twice the processor time and memory under load, all of it for garbage collection.
-  setFlagsFromString('--no-allocation-site-pretenuring');
-  let running: Running | undefined;
-  let stopping = false;
-  const stop = () => {
-    if (stopping) return;
-    stopping = true;
-    if (!running) process.exit(process.exitCode ?? 143);
-    running.stop().then(
-      () => process.exit(),
-      (error: unknown) => {
-        console.error('stopping failed:', error);
-        process.exit(1);
-      },
-    );
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
-  // What nobody foresaw may have left anything half done: the process ends in order, and its supervisor starts another.
-  const fail = (error: unknown) => {
-    console.error(
-      JSON.stringify({
-        level: 60,
-        time: new Date().toISOString(),
-        msg: 'unexpected; the process ends',
-        err: describe(error),
-      }),
-    );
-    process.exitCode = 1;
-    // What it waits for may be what broke, and nobody else would end it: it takes no more requests.
-    setTimeout(() => process.exit(1), options.failedEndMs ?? failedEndMs);
-    stop();
-  };
-  process.on('uncaughtException', fail).on('unhandledRejection', fail);
-  try {
-    running = await start();
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exit(1);
-  }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** Asks other services in the name of one account. */

@@ -1,10 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
 import { type Platform, startPlatform, startRelay } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Bus } from './bus.ts';
 import { parseServers } from './bus-connection.ts';
+import { openDatabase } from './database.ts';
 import { createLogger } from './logging.ts';
 
 let platform: Platform;
@@ -53,9 +57,44 @@ it('reads lists of NATS servers with user and password', () => {
   expect(parseServers('127.0.0.1:4222')).toEqual({ servers: ['127.0.0.1:4222'] });
 });
 
+describe('a process with the argument migrate', () => {
+  const entry = join(import.meta.dirname, '../../../services/crm/src/main.ts');
+  const runWith = (argument: string, database: string) => {
+    const env = { ...process.env, ...platform.env('crm'), DATABASE_URL: database };
+    return promisify(execFile)(process.execPath, [entry, argument], { env }).then(
+      ({ stdout }) => ({ code: 0, output: stdout }),
+      ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
+    );
+  };
+
+  it('brings its schema up to date and ends, with 1 where it cannot', async () => {
+    const server = process.env.TEST_DATABASE_URL!;
+    const database = `test_migrate_${randomBytes(6).toString('hex')}`;
+    await provision(server, { database, roles: [{ name: 'crm', password: 'test-only' }] });
+    const url = roleUrl(databaseUrl(server, database), 'crm', 'test-only');
+    const sql = openDatabase(url, { pool: 1, service: 'crm' });
+    try {
+      const done = await runWith('migrate', url);
+      expect([done.code, done.output]).toEqual([0, expect.stringContaining('the schema of crm is up to date')]);
+      expect(await sql`select from deals`).toHaveLength(0);
+      expect((await runWith('migrate', url)).code).toBe(0);
+      await sql`delete from migrations`;
+      const failed = await runWith('migrate', url);
+      expect([failed.code, failed.output]).toEqual([1, expect.stringContaining('already exists')]);
+    } finally {
+      await sql.end();
+    }
+  }, 60_000);
+
+  it('is refused with any other', async () => {
+    const { code, output } = await runWith('migrat', 'postgres://127.0.0.1:1/none');
+    expect([code, output]).toEqual([2, expect.stringContaining('There is no command migrat; there is migrate')]);
+  });
+});
+
 /** Runs a process that throws what nobody awaits; `stop` and `options` are code. Returns its output and exit code. */
 async function runAndThrow(stop: string, options = '{}') {
-  const service = pathToFileURL(join(import.meta.dirname, 'service.ts')).href;
+  const service = pathToFileURL(join(import.meta.dirname, 'run-process.ts')).href;
   const program = `
     const { runProcess } = await import(${JSON.stringify(service)});
     await runProcess(async () => ({ url: '', stop: ${stop} }), ${options});
