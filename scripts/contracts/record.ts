@@ -1,0 +1,202 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ContactEventInput } from '@customer-platform/contracts/cdp';
+import {
+  announceOperations,
+  announcingServices,
+  describeApi,
+  describeProcess,
+  type InternalRequest,
+  isEvent,
+  isOperation,
+  type Operation,
+  operatorRequests,
+  type ServiceName,
+  serviceNames,
+} from '@customer-platform/contracts/core';
+import { z } from 'zod';
+import { dereferenced, type JsonSchema, type Schema } from './json-schema.ts';
+
+/** The contract of one deployable at one version. Keys are sorted and nothing in it only describes: it differs only where the contract does. */
+export interface ContractRecord {
+  version: string;
+  /** By key. */
+  operations: Record<string, OperationRecord>;
+  /** By kind. */
+  events: Record<string, EventRecord>;
+  /** By key. */
+  requests: Record<string, RequestRecord>;
+}
+
+/** Schemas are what is sent, `params`, `query` and `body`, and what is received, `response`; null where there is none. */
+export interface OperationRecord {
+  method: string;
+  path: string;
+  scope: string | null;
+  gate: string | null;
+  /** In bytes. */
+  bodyLimit: number;
+  bodyType: 'json' | 'multipart';
+  status: number;
+  params: Schema | null;
+  query: Schema | null;
+  body: Schema | null;
+  response: Schema | null;
+}
+
+export interface EventRecord {
+  audience: 'public' | 'internal';
+  data: Schema;
+}
+
+export interface RequestRecord {
+  input: Schema;
+  reply: Schema;
+}
+
+/** Exports of the contracts: the parts that a record is made of, and anything else. */
+export type Exports = Readonly<Record<string, unknown>>;
+
+/** Limit in bytes of a body whose operation names none, as service-kit has it. */
+const defaultBodyLimit = 1_048_576;
+
+/** Returns every export of the contracts in the repository at `root`. */
+export async function exportsOf(root: string): Promise<Exports> {
+  return (await import(join(root, 'packages/contracts/src/everything.ts'))) as Exports;
+}
+
+/** Returns the folder of a deployable, relative to the repository. */
+export function folderOf(deployable: ServiceName): string {
+  return deployable === 'gateway' ? deployable : `services/${deployable}`;
+}
+
+/** Returns the contracts of every deployable as they are in the repository at `root`. */
+export async function currentRecords(root: string): Promise<Record<ServiceName, ContractRecord>> {
+  const exports = await exportsOf(root);
+  const entries = serviceNames.map((name) => {
+    const manifest = join(root, folderOf(name), 'package.json');
+    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+    return [name, recordOf(name, version, exports)];
+  });
+  return Object.fromEntries(entries) as Record<ServiceName, ContractRecord>;
+}
+
+/** Returns the contract of one deployable. */
+export function recordOf(deployable: ServiceName, version: string, exports: Exports): ContractRecord {
+  const values = [...Object.values(exports), ...Object.values((exports.adminOperations as object | undefined) ?? {})];
+  const operations = values.filter(isOperation).filter(({ service }) => service === deployable);
+  const events = values.filter(isEvent).filter(({ service }) => service === deployable);
+  const requests = values.filter(isRequest).filter(({ service }) => service === deployable);
+  return {
+    version,
+    operations: byName(operations.map((operation) => [operation.key, operationRecord(operation)])),
+    events: byName(events.map(({ kind, audience, data }) => [kind, { audience, data: outputOf(data) }])),
+    requests: byName([...requests, ...requestsOfEvery(deployable)].map((each) => [each.key, requestRecord(each)])),
+  };
+}
+
+function isRequest(value: unknown): value is InternalRequest {
+  const { key, input, reply } = (value as Partial<InternalRequest> | null | undefined) ?? {};
+  return key !== undefined && input !== undefined && reply !== undefined;
+}
+
+/** Requests that no module's contract has: each service handles them. */
+function requestsOfEvery(deployable: ServiceName): Pick<InternalRequest, 'key' | 'input' | 'reply'>[] {
+  const announces = announcingServices.some((name) => name === deployable);
+  return [
+    ...Object.values(operatorRequests(deployable)),
+    describeProcess,
+    ...(announces ? [announceOperations, describeApi(deployable)] : []),
+  ];
+}
+
+function operationRecord(operation: Operation): OperationRecord {
+  const { method, path, scope, gate, status, params, query, body, response } = operation;
+  return {
+    method,
+    path,
+    scope,
+    gate,
+    bodyLimit: operation.bodyLimit ?? defaultBodyLimit,
+    bodyType: operation.bodyType ?? 'json',
+    status,
+    params: params ? inputOf(params) : null,
+    query: query ? inputOf(query) : null,
+    body: body ? inputOf(body) : null,
+    response: response ? outputOf(response) : null,
+  };
+}
+
+function requestRecord({ input, reply }: Pick<InternalRequest, 'input' | 'reply'>): RequestRecord {
+  return { input: inputOf(input), reply: outputOf(reply) };
+}
+
+/** Returns the schema of what senders may send. */
+export function inputOf(schema: z.ZodType): Schema {
+  return canonical(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
+}
+
+/**
+ * Returns the schema of what is sent once it has been validated. It refuses unknown keys only where the schema itself does: zod says so of
+ * every object, since validating drops them.
+ */
+export function outputOf(schema: z.ZodType): Schema {
+  const written = z.toJSONSchema(schema, {
+    io: 'output',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      const { type, catchall } = zodSchema._zod.def as { type: string; catchall?: z.core.$ZodType };
+      if (type === 'object' && catchall?._zod.def.type !== 'never' && jsonSchema.additionalProperties === false)
+        delete jsonSchema.additionalProperties;
+    },
+  });
+  return canonical(written as JsonSchema);
+}
+
+/** Schemas of entries that are validated one by one: a body names them as components of the API's document. */
+const components: Record<string, z.ZodType> = { '#/components/schemas/ContactEvent': ContactEventInput };
+
+/** Keywords that describe, or name parts of the API's document. */
+const descriptive = new Set(
+  '$schema title description examples example deprecated id outputId unusedIO param override'.split(' '),
+);
+/** Keywords whose values are named by whoever wrote the schema. */
+const maps = new Set(['properties', '$defs', 'patternProperties']);
+/** Keywords whose values are no schemas. */
+const plain = new Set(['enum', 'const', 'default']);
+
+/** Returns a schema without what only describes, with its keys and the sets in it in order. */
+export function canonical(schema: Schema): Schema {
+  if (typeof schema !== 'object') return schema;
+  const component = components[(schema.override as JsonSchema | undefined)?.$ref ?? ''];
+  if (component) return embedded(inputOf(component));
+  const entries = Object.entries(schema).filter(([keyword]) => !descriptive.has(keyword));
+  return byName(entries.map(([keyword, value]) => [keyword, canonicalValue(keyword, value)]));
+}
+
+/** Returns a schema to stand within another. Throws an Error if it refers to parts of itself, which would not be found there. */
+function embedded(schema: Schema): Schema {
+  const target = dereferenced(schema, schema);
+  if (JSON.stringify(target).includes('"$ref"')) throw new Error('A component of entries must refer to no other');
+  return target;
+}
+
+function canonicalValue(keyword: string, value: unknown): unknown {
+  const isSet = keyword === 'required' || keyword === 'enum' || keyword === 'type';
+  if (isSet && Array.isArray(value))
+    return value.toSorted((one, other) => compare(JSON.stringify(one), JSON.stringify(other)));
+  if (plain.has(keyword) || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((part) => (isSet ? part : canonical(part as Schema)));
+  if (!maps.has(keyword)) return canonical(value as Schema);
+  return byName(Object.entries(value).map(([name, part]) => [name, canonical(part as Schema)]));
+}
+
+function byName<Value>(entries: [string, Value][]): Record<string, Value> {
+  return Object.fromEntries(entries.toSorted(([one], [other]) => compare(one, other)));
+}
+
+/** By code units, so that it is the same on every machine. */
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
