@@ -75,6 +75,11 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
   );
   const deployables = [...secretMakers().keys()].flatMap((name) => /^ROLE_PASSWORD_(.+)$/.exec(name)?.[1] ?? []);
 
+  const versionOf = (folder: string) => {
+    const manifest = readFileSync(join(import.meta.dirname, '../..', folder, 'package.json'), 'utf8');
+    return (JSON.parse(manifest) as { version: string }).version;
+  };
+
   it('requires every secret that is written, and no other', () => {
     const required = new Set([...(compose + observe).matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name));
     expect([...required].sort()).toEqual([...secretMakers().keys()].sort());
@@ -126,6 +131,18 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     expect(compose.split(`NATS_PASSWORD_${name}:?`)).toHaveLength(2);
     expect(blocks.get('nats')).toContain(`NATS_PASSWORD_${name}: '"\${NATS_PASSWORD_${name}}"'`);
     expect(authorization).toContain(`password: $NATS_PASSWORD_${name}\n`);
+  });
+
+  it.each(deployables)('tags the image of %s with its version, and lets .env name another', (variable) => {
+    const name = variable.toLowerCase();
+    const folder = name === 'gateway' ? name : `services/${name}`;
+    expect(blocks.get(name)).toContain(
+      `image: customer-platform/${name}:\${${variable}_VERSION:-${versionOf(folder)}}\n`,
+    );
+  });
+
+  it.each(['provision', 'nats'])('tags the image of %s, which is no deployable, with the version of deploy', (name) => {
+    expect(blocks.get(name)).toContain(`image: customer-platform/${name}:\${DEPLOY_VERSION:-${versionOf('deploy')}}\n`);
   });
 
   it('has the control plane listen in a network of its own', () => {
