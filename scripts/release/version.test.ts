@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { serviceNames } from '@customer-platform/contracts/core';
+import { describe, expect, it } from '@jest/globals';
+import { folderOf } from '../contracts/record.ts';
+import { releasedChangelog, unreleasedIn } from './changelog.ts';
+import { composeWith, lockFileWith, manifestWith, nextVersion } from './version.ts';
+
+const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+/** Lines that differ, of two texts with as many lines. */
+function changedLines(before: string, after: string): [string | undefined, string][] {
+  const lines = before.split('\n');
+  expect(after.split('\n')).toHaveLength(lines.length);
+  return after.split('\n').flatMap((line, index) => (line === lines[index] ? [] : [[lines[index], line]]));
+}
+
+describe('the next version', () => {
+  it.each([
+    ['major', '2.0.0'],
+    ['minor', '1.5.0'],
+    ['patch', '1.4.8'],
+  ] as const)('of a %s release follows semantic versioning', (kind, expected) => {
+    expect(nextVersion('1.4.7', kind)).toBe(expected);
+  });
+
+  it('of what is no version is refused', () => {
+    expect(() => nextVersion('1.4', 'patch')).toThrow('the version 1.4 must be three numbers, such as 1.4.0');
+  });
+});
+
+describe('a new version', () => {
+  it.each(serviceNames)(
+    'of %s changes one line of package.json, package-lock.json and docker-compose.yml each',
+    (name) => {
+      const folder = folderOf(name);
+      const manifest = read(`${folder}/package.json`);
+      expect(changedLines(manifest, manifestWith(manifest, '98.7.6'))).toEqual([
+        [expect.stringMatching(/^ {2}"version": "\d/), '  "version": "98.7.6",'],
+      ]);
+      const lockFile = read('package-lock.json');
+      const locked = lockFileWith(lockFile, folder, '98.7.6');
+      expect(changedLines(lockFile, locked)).toHaveLength(1);
+      const { packages } = JSON.parse(locked) as { packages: Record<string, { version: string }> };
+      expect(packages[folder]).toMatchObject({ name: `@customer-platform/${name}`, version: '98.7.6' });
+      const compose = read('docker-compose.yml');
+      expect(changedLines(compose, composeWith(compose, name, '98.7.6'))).toEqual([
+        [
+          expect.stringContaining(`customer-platform/${name}:`),
+          `    image: customer-platform/${name}:\${${name.toUpperCase()}_VERSION:-98.7.6}`,
+        ],
+      ]);
+    },
+  );
+
+  it('is refused where a file states none', () => {
+    expect(() => manifestWith('{}', '1.0.0')).toThrow('package.json states no version');
+    expect(() => lockFileWith('{}', 'services/crm', '1.0.0')).toThrow(
+      'package-lock.json has no version of services/crm',
+    );
+    expect(() => composeWith('', 'crm', '1.0.0')).toThrow(
+      'docker-compose.yml has no "image: customer-platform/crm:${CRM_VERSION:-',
+    );
+  });
+});
+
+describe('a changelog', () => {
+  const before = '# Changelog of Pipelines\n\n## Unreleased\n';
+  it('moves what is unreleased below the release, and leaves room for more', () => {
+    expect(
+      releasedChangelog(
+        `${before}\n- Deals have owners.\n  And more.\n\n## 1.0.0\n\n- Deals.\n`,
+        '1.1.0',
+        '2026-02-03',
+      ),
+    ).toBe(`${before}\n## 1.1.0 (2026-02-03)\n\n- Deals have owners.\n  And more.\n\n## 1.0.0\n\n- Deals.\n`);
+    expect(releasedChangelog(`${before}- Deals.\n`, '1.0.0', '2026-02-03')).toBe(
+      `${before}\n## 1.0.0 (2026-02-03)\n\n- Deals.\n`,
+    );
+  });
+
+  it('with nothing unreleased makes no release', () => {
+    expect(unreleasedIn(`${before}\n\n## 1.0.0\n\n- Deals.\n`)).toBe('');
+    expect(() => releasedChangelog(`${before}\n## 1.0.0\n`, '1.1.0', '2026-02-03')).toThrow(
+      'nothing is under Unreleased',
+    );
+    expect(() => unreleasedIn('# Changelog\n\n## 1.0.0\n')).toThrow('"## Unreleased" is missing');
+  });
+
+  it.each(serviceNames)('of %s has room for what is unreleased', (name) => {
+    expect(() => unreleasedIn(read(`${folderOf(name)}/CHANGELOG.md`))).not.toThrow();
+  });
+});
