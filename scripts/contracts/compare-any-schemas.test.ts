@@ -7,7 +7,7 @@ import { inputOf, outputOf } from './record.ts';
 // Each schema is used for a few values: compiling it takes longer.
 z.config({ jitless: true });
 
-const hasGap = (inner: z.ZodType, outer: z.ZodType) => gapsOf(outputOf(inner), inputOf(outer), 'declared').length > 0;
+const hasGap = (inner: z.ZodType, outer: z.ZodType) => gapsOf(outputOf(inner), inputOf(outer), 'service').length > 0;
 
 /** A schema of what is sent, and one of what is taken. */
 type Pair = [z.ZodType, z.ZodType];

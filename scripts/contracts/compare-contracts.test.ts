@@ -220,6 +220,14 @@ describe('an event', () => {
     ]);
   });
 
+  it('breaks endpoints of webhooks where a field is gone that consumers have a default for', () => {
+    const before = booked.extend({ staff: z.string().default('') });
+    expect(breaks(event(before), event(booked))).toEqual([
+      'calendar appointment.booked data.staff: is gone; endpoints of webhooks of 1.4.0 need it: keep sending it',
+    ]);
+    expect(breaks(event(before, 'internal'), event(booked, 'internal'))).toEqual([]);
+  });
+
   it.each<[string, Exports]>([
     [
       'is new',

@@ -73,7 +73,7 @@ function compareOperation(key: string, before: OperationRecord, now: OperationRe
   if (now.bodyType !== before.bodyType)
     report(key, `takes bodies as ${now.bodyType} now; ${clients} send ${before.bodyType}: declare a new operation`);
   for (const part of ['params', 'query', 'body'] as const) {
-    const gaps = gapsOf(before[part] ?? nothing, now[part] ?? nothing, 'refused');
+    const gaps = gapsOf(before[part] ?? nothing, now[part] ?? nothing, 'operation');
     reportGaps(`${key} ${part}`, gaps, { changed: 'taker', others: clients }, report);
   }
   compareResponse(key, before.response, now.response, { version, report });
@@ -87,7 +87,7 @@ function compareResponse(key: string, before: Schema | null, now: Schema | null,
   if (!before) return;
   const others = `clients of ${version}`;
   if (!now) return report(`${key} response`, `is gone; ${others} read it: keep it`);
-  const [values, gaps] = partition(gapsOf(now, before, 'ignored'), ({ kind }) => kind === 'value');
+  const [values, gaps] = partition(gapsOf(now, before, 'client'), ({ kind }) => kind === 'value');
   reportGaps(`${key} response`, gaps, { changed: 'sender', others }, report);
   for (const { place, sent, taken } of values)
     report(`${key} response${place}`, `may be ${sent} now; ${others} know ${taken}: say so in the changelog`, true);
@@ -97,18 +97,20 @@ function partition<Value>(values: Value[], isFirst: (value: Value) => boolean): 
   return [values.filter(isFirst), values.filter((value) => !isFirst(value))];
 }
 
-/** Consumers of the last release get what is published now, and consumers of now what that one published. */
+/**
+ * Consumers of the last release get what is published now, and consumers of now what that one published. Endpoints of webhooks, which get public
+ * events, know no defaults.
+ */
 function compareEvent(kind: string, before: EventRecord, now: EventRecord, { version, report }: Context) {
+  const consumers = `consumers of ${version}`;
   if (now.audience !== before.audience)
-    report(
-      kind,
-      `is ${now.audience} now; consumers of ${version} wait for it as ${before.audience}: publish a kind of its own`,
-    );
-  compareMessage(`${kind} data`, before.data, now.data, {
-    taker: `consumers of ${version}`,
-    sender: `events of ${version}, of which the stream has 7 days,`,
-    report,
-  });
+    report(kind, `is ${now.audience} now; ${consumers} wait for it as ${before.audience}: publish a kind of its own`);
+  const sender = `events of ${version}, of which the stream has 7 days,`;
+  compareMessage(`${kind} data`, before.data, now.data, { taker: consumers, sender, report });
+  if (before.audience !== 'public') return;
+  const known = new Set(gapsOf(now.data, before.data, 'service').map((gap) => JSON.stringify(gap)));
+  const gaps = gapsOf(now.data, before.data, 'client').filter((gap) => !known.has(JSON.stringify(gap)));
+  reportGaps(`${kind} data`, gaps, { changed: 'sender', others: `endpoints of webhooks of ${version}` }, report);
 }
 
 /** During a roll each side meets the other of the last release. */
@@ -125,8 +127,8 @@ function compareMessage(
   now: Schema,
   { taker, sender, report }: { taker: string; sender: string; report: Report },
 ) {
-  reportGaps(what, gapsOf(now, before, 'declared'), { changed: 'sender', others: taker }, report);
-  reportGaps(what, gapsOf(before, now, 'declared'), { changed: 'taker', others: sender }, report);
+  reportGaps(what, gapsOf(now, before, 'service'), { changed: 'sender', others: taker }, report);
+  reportGaps(what, gapsOf(before, now, 'service'), { changed: 'taker', others: sender }, report);
 }
 
 function reportGaps(what: string, gaps: Gap[], parties: Parties, report: Report) {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { gapsOf } from './compare-schemas.ts';
-import type { UnknownKeys } from './gap.ts';
+import type { Receiver } from './gap.ts';
 import type { Schema } from './json-schema.ts';
 import { inputOf, outputOf } from './record.ts';
 
-const wording = (inner: Schema, outer: Schema, unknownKeys: UnknownKeys) =>
-  gapsOf(inner, outer, unknownKeys).map(({ place, kind, sent, taken }) => `${place} ${kind}: ${sent} / ${taken}`);
+const wording = (inner: Schema, outer: Schema, receiver: Receiver) =>
+  gapsOf(inner, outer, receiver).map(({ place, kind, sent, taken }) => `${place} ${kind}: ${sent} / ${taken}`);
 /** Gaps of what the first may send for the second, as sentences. */
-const gaps = (inner: z.ZodType, outer: z.ZodType, unknownKeys: UnknownKeys = 'declared') =>
-  wording(outputOf(inner), inputOf(outer), unknownKeys);
+const gaps = (inner: z.ZodType, outer: z.ZodType, receiver: Receiver = 'service') =>
+  wording(outputOf(inner), inputOf(outer), receiver);
 
 const object = z.object;
 const either = (...kinds: string[]) => {
@@ -167,16 +167,22 @@ describe('a schema within another', () => {
 describe('a key that the receiver does not know', () => {
   const [inner, outer] = [object({ a: z.object({ b: z.string() }) }), object({ a: z.object({}) })];
   it('is refused, ignored, or taken as the schema says', () => {
-    expect(gaps(inner, outer, 'refused')).toEqual(['.a.b unknown: a value / nothing']);
-    expect(gaps(inner, outer, 'declared')).toEqual([]);
-    expect(gaps(object({ a: z.string() }), z.strictObject({}), 'ignored')).toEqual([]);
+    expect(gaps(inner, outer, 'operation')).toEqual(['.a.b unknown: a value / nothing']);
+    expect(gaps(inner, outer, 'service')).toEqual([]);
+    expect(gaps(object({ a: z.string() }), z.strictObject({}), 'client')).toEqual([]);
   });
 
   it('is refused where it may be any', () => {
     const map = object({ a: z.record(z.string(), z.string()) });
-    expect(gaps(map, outer, 'refused')).toEqual(['.a.* unknown: any keys / none']);
-    expect(gaps(map, map, 'refused')).toEqual([]);
+    expect(gaps(map, outer, 'operation')).toEqual(['.a.* unknown: any keys / none']);
+    expect(gaps(map, map, 'operation')).toEqual([]);
   });
+});
+
+it('is a gap for a client, who knows no defaults: a field that is missing', () => {
+  const [inner, outer] = [outputOf(object({})), outputOf(object({ a: z.string().default('x') }))];
+  expect(wording(inner, outer, 'client')).toEqual(['.a missing: nothing / a value']);
+  expect(wording(inner, outer, 'service')).toEqual([]);
 });
 
 describe('what cannot be compared', () => {
@@ -194,11 +200,11 @@ describe('what cannot be compared', () => {
     ],
     ['what a value must not be', { type: 'string' }, { type: 'string', not: { const: 'a' } }],
   ])('is a gap, unless it is the same: %s', (_, inner, outer) => {
-    expect(gapsOf(inner, outer, 'declared')).not.toEqual([]);
-    expect(gapsOf(outer, outer, 'declared')).toEqual([]);
+    expect(gapsOf(inner, outer, 'service')).not.toEqual([]);
+    expect(gapsOf(outer, outer, 'service')).toEqual([]);
   });
 
   it('is a reference that leads nowhere: an error names it', () => {
-    expect(() => gapsOf({ $ref: '#/$defs/A' }, { type: 'string' }, 'declared')).toThrow('#/$defs/A leads nowhere');
+    expect(() => gapsOf({ $ref: '#/$defs/A' }, { type: 'string' }, 'service')).toThrow('#/$defs/A leads nowhere');
   });
 });

@@ -1,19 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { boundGapsOf } from './bounds.ts';
-import type { Comparison, Gap, UnknownKeys } from './gap.ts';
+import type { Comparison, Gap, Receiver } from './gap.ts';
 import { areDisjoint, dereferenced, discriminatorOf, type Schema, type Variant, variantsOf } from './json-schema.ts';
 import { objectGapsOf } from './object-gaps.ts';
 
 /**
  * Returns the ways in which a value of `inner` is no value of `outer`; senders send the fields that `inner` declares and no others.
- * None is returned only where there surely is none; patterns, formats and keywords that are not known must be the same. Of two
- * `default`s a receiver's counts: it misses nothing. Throws an Error if a `$ref` leads nowhere.
+ * None is returned only where there surely is none; patterns, formats and keywords that are not known must be the same. Throws an Error if a `$ref` leads nowhere.
  */
-export function gapsOf(inner: Schema, outer: Schema, unknownKeys: UnknownKeys): Gap[] {
+export function gapsOf(inner: Schema, outer: Schema, receiver: Receiver): Gap[] {
   // Pairs that are being compared: one that comes again below itself has no other gaps than it has above.
   const underWay: [Schema, Schema][] = [];
   const comparison: Comparison = {
-    unknownKeys,
+    receiver,
     gapsAt(innerGiven, outerGiven, place) {
       const [innerPart, outerPart] = [dereferenced(innerGiven, inner), dereferenced(outerGiven, outer)];
       if (underWay.some(([one, other]) => one === innerPart && other === outerPart)) return [];

@@ -15,13 +15,14 @@ export interface Gap {
 }
 
 /**
- * Whether a receiver takes keys that its schema does not name: `ignored` always, `refused` never, `declared` unless
- * `additionalProperties` says otherwise.
+ * Who takes the value. An `operation` refuses keys that it does not know. A `service` validates what comes over the bus: it refuses unknown
+ * keys only where `additionalProperties` says so, and a field with a default is never missing. A `client` ignores unknown keys, and knows no
+ * defaults.
  */
-export type UnknownKeys = 'ignored' | 'refused' | 'declared';
+export type Receiver = 'operation' | 'service' | 'client';
 
 /** Compares a value of the sender's schema with one of the receiver's, both at `place`. */
 export interface Comparison {
-  unknownKeys: UnknownKeys;
+  receiver: Receiver;
   gapsAt(inner: Schema, outer: Schema, place: string): Gap[];
 }

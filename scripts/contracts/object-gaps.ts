@@ -5,18 +5,18 @@ import type { Schema, Variant } from './json-schema.ts';
 export function objectGapsOf(sent: Variant, taken: Variant, place: string, comparison: Comparison): Gap[] {
   if (sent.type !== 'object') return [];
   return [
-    ...missingFields(sent, taken, place),
+    ...missingFields(sent, taken, place, comparison),
     ...fieldGaps(sent, taken, place, comparison),
     ...otherKeyGaps(sent, taken, place, comparison),
     ...keyNameGaps(sent, taken, place, comparison),
   ];
 }
 
-/** Fields that the receiver requires and the sender may leave out. What has a default is missing to nobody. */
-function missingFields(sent: Variant, taken: Variant, place: string): Gap[] {
+/** Fields that the receiver requires and the sender may leave out. */
+function missingFields(sent: Variant, taken: Variant, place: string, { receiver }: Comparison): Gap[] {
   const hasDefault = (name: string) => {
     const field = taken.properties?.[name];
-    return typeof field === 'object' && 'default' in field;
+    return receiver !== 'client' && typeof field === 'object' && 'default' in field;
   };
   const required = (taken.required ?? []).filter((name) => !sent.required?.includes(name) && !hasDefault(name));
   return required.map((name) => {
@@ -37,12 +37,12 @@ function keysOf({ properties, additionalProperties }: Variant): Schema | undefin
 }
 
 /** Returns what a receiver takes under a key: undefined for one that it ignores, false for one that it refuses. */
-function takenAt({ properties, additionalProperties }: Variant, name: string, { unknownKeys }: Comparison) {
+function takenAt({ properties, additionalProperties }: Variant, name: string, { receiver }: Comparison) {
   if (properties && Object.hasOwn(properties, name)) return properties[name]!;
   if (additionalProperties === undefined && !properties) return undefined; // any object
   if (additionalProperties !== undefined && additionalProperties !== false) return additionalProperties;
-  if (unknownKeys === 'ignored') return undefined;
-  return unknownKeys === 'refused' || additionalProperties === false ? false : undefined;
+  if (receiver === 'client') return undefined;
+  return receiver === 'operation' || additionalProperties === false ? false : undefined;
 }
 
 function fieldGaps(sent: Variant, taken: Variant, place: string, comparison: Comparison): Gap[] {
