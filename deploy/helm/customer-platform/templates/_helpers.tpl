@@ -1,0 +1,107 @@
+{{/* Labels by which pods are selected. Of: root, name (of the deployable). */}}
+{{- define "platform.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .name }}
+{{- end }}
+
+{{/* Labels of a resource of one deployable. Of: root, name. */}}
+{{- define "platform.labels" -}}
+{{ include "platform.selector" . }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end }}
+
+{{/* Name of a resource of one deployable. Of: root, name. */}}
+{{- define "platform.name" -}}
+{{ printf "%s-%s" .root.Release.Name .name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* All values of one deployable. Of: root, name. */}}
+{{- define "platform.deployable" -}}
+{{ mergeOverwrite (deepCopy .root.Values.defaults) (deepCopy (index .root.Values.deployables .name)) | toYaml }}
+{{- end }}
+
+{{/* Image of a deployable. Of: root, name, tag (empty: the version in its package.json). */}}
+{{- define "platform.image" -}}
+{{- $versions := .root.Files.Get "files/versions.json" | fromJson }}
+{{- $image := printf "%s/%s:%s" .root.Values.image.prefix .name (.tag | default (index $versions .name)) }}
+{{- with .root.Values.image.registry }}{{ . | trimSuffix "/" }}/{{ end }}{{ $image }}
+{{- end }}
+
+{{/* Of every container of ours. */}}
+{{- define "platform.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Of every pod. Of: user. */}}
+{{- define "platform.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .user }}
+runAsGroup: {{ .user }}
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{/* A variable whose value is in a Secret. Of: variable, secret, key. */}}
+{{- define "platform.secretVariable" -}}
+- name: {{ .variable }}
+  valueFrom: { secretKeyRef: { name: {{ .secret }}, key: {{ .key }} } }
+{{- end }}
+
+{{- define "platform.databaseHost" -}}
+{{- $database := .Values.postgresql }}
+{{- if $database.cluster.enabled }}{{ $database.cluster.name }}-rw
+{{- else }}{{ required "postgresql.host: say where PostgreSQL is, or set postgresql.cluster.enabled" $database.host }}
+{{- end }}
+{{- end }}
+
+{{/* URL of the database. Of: root, user, password (name of a variable). */}}
+{{- define "platform.databaseUrl" -}}
+{{- $database := .root.Values.postgresql -}}
+postgres://{{ .user }}:$({{ .password }})@{{ include "platform.databaseHost" .root }}:{{ $database.port }}/{{ $database.database }}
+{{- with $database.parameters }}?{{ . }}{{ end }}
+{{- end }}
+
+{{/* URLs of NATS. Of: root, name, password (name of a variable). */}}
+{{- define "platform.natsUrl" -}}
+{{- $scheme := ternary "tls" "nats" .root.Values.nats.tls }}
+{{- $user := printf "%s:$(%s)@" .name .password }}
+{{- $urls := list }}
+{{- range $index, $server := .root.Values.nats.servers }}
+{{- $urls = append $urls (printf "%s://%s%s" $scheme (ternary $user "" (eq $index 0)) $server) }}
+{{- end }}
+{{- join "," $urls }}
+{{- end }}
+
+{{- define "platform.redisUrl" -}}
+{{- $own := printf "%s-redis" .Release.Name }}
+{{- $host := ternary $own .Values.redis.host .Values.redis.enabled }}
+{{- ternary "rediss" "redis" .Values.redis.tls }}://:$(REDIS_PASSWORD)@
+{{- required "redis.host: say where Redis is, or set redis.enabled" $host }}:{{ .Values.redis.port }}
+{{- end }}
+
+{{/* Seconds after which a pod that ends is killed: consumers, jobs and connections end after both drains. */}}
+{{- define "platform.graceSeconds" -}}
+{{ add (ceil .Values.drain.delaySeconds) (ceil .Values.drain.seconds) 15 }}
+{{- end }}
+
+{{/* Where the authority's certificate is mounted. */}}
+{{- define "platform.trustMount" -}}
+- { name: trust, mountPath: /etc/customer-platform/trust, readOnly: true }
+{{- end }}
+
+{{- define "platform.trustVolume" -}}
+{{- $items := printf "[{ key: %s, path: ca.crt }]" .Values.trust.key -}}
+- name: trust
+  {{- if .Values.trust.secret }}
+  secret: { secretName: {{ .Values.trust.secret }}, items: {{ $items }} }
+  {{- else }}
+  configMap: { name: {{ .Values.trust.configMap }}, items: {{ $items }} }
+  {{- end }}
+{{- end }}
+
+{{- define "platform.trusts" -}}
+{{- if or .Values.trust.secret .Values.trust.configMap }}yes{{ end }}
+{{- end }}
