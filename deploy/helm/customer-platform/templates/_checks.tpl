@@ -1,0 +1,42 @@
+{{/* Refuses values that the schema cannot judge, with the field and what would be right. */}}
+{{- define "platform.checks" -}}
+{{- $known := .Files.Get "files/settings.json" | fromJson }}
+{{- if and .Values.trust.secret .Values.trust.configMap }}
+{{- fail "trust: set secret or configMap, not both" }}
+{{- end }}
+{{- $every := index $known "every process" }}
+{{- include "platform.settingsCheck" (dict "field" "config" "settings" .Values.config "known" $every) }}
+{{- include "platform.settingsCheck" (dict "field" "defaults.config" "settings" .Values.defaults.config "known" $every) }}
+{{- range $name, $own := .Values.deployables }}
+{{- $names := concat $every (index $known $name | default list) }}
+{{- include "platform.settingsCheck" (dict "field" (printf "deployables.%s.config" $name) "settings" $own.config "known" $names) }}
+{{- range $setting, $key := $own.secrets }}
+{{- if not (has $setting $names) }}
+{{- fail (printf "deployables.%s.secrets.%s: is no setting of %s; docs/reference/config.md lists them" $name $setting $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .Values.public.ingress.enabled (not .Values.public.ingress.host) }}
+{{- fail "public.ingress.host: say which host name the gateway has, such as api.example.com" }}
+{{- end }}
+{{- end }}
+
+{{/* Of: field, settings, known (names of settings). Node's, malloc's and OpenTelemetry's own variables are not listed. */}}
+{{- define "platform.settingsCheck" -}}
+{{- $secret := "^(DATABASE_URL|NATS_URL|REDIS_URL|CONTEXT_SECRET|ADMIN_TOKENS?|TRACE_TOKEN|[A-Z]+_SECRET_KEY|OTEL_EXPORTER_OTLP_HEADERS)$" }}
+{{- $byValue := dict "DRAIN_DELAY_SECONDS" "drain.delaySeconds" "DRAIN_SECONDS" "drain.seconds" "PUBLIC_URL" "publicUrl"
+  "WEBHOOKS_ALLOWED_RANGES" "outboundAllowedRanges" "NODE_EXTRA_CA_CERTS" "trust" "NATS_TLS_CA_FILE" "trust"
+  "OTEL_EXPORTER_PROMETHEUS_HOST" "metrics.enabled" "OTEL_EXPORTER_PROMETHEUS_PORT" "metrics.port" "UPLOAD_DIRECTORY" "uploads" }}
+{{- range $setting, $_ := .settings }}
+{{- $field := printf "%s.%s" $.field $setting }}
+{{- if regexMatch $secret $setting }}
+{{- fail (printf "%s: is a secret; put it into the Secret of existingSecret, and its key into secrets: { %s: <key> }" $field $setting) }}
+{{- else if hasKey $byValue $setting }}
+{{- fail (printf "%s: is set by the value %s" $field (index $byValue $setting)) }}
+{{- else if or (regexMatch "^((GATEWAY|ADMIN)_)?(HOST|PORT)$" $setting) (regexMatch "^(AGENTS|CALENDAR|CATALOGUE|CDP|CRM|MESSAGING|WEBHOOKS)_URL$" $setting) }}
+{{- fail (printf "%s: is set by the chart, which also makes the Services" $field) }}
+{{- else if not (or (has $setting $.known) (regexMatch "^(NODE|OTEL|MALLOC|UV)_" $setting)) }}
+{{- fail (printf "%s: is no setting there; docs/reference/config.md lists them by process" $field) }}
+{{- end }}
+{{- end }}
+{{- end }}

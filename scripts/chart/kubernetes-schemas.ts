@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Tool } from './go-tools.ts';
+
+/** The Kubernetes whose API the chart is held against. */
+export const kubernetesVersion = '1.34.4';
+
+type Schema = Record<string, unknown>;
+interface Definition extends Schema {
+  'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
+}
+
+/**
+ * Writes a JSON schema for each resource of Kubernetes' own API to a folder, from the OpenAPI document in Kubernetes' Go
+ * module; what is there already is kept. Names are those that kubeconform asks for, such as deployment-apps-v1.json.
+ * @returns the folder as kubeconform's -schema-location
+ * @throws Error when Go cannot fetch the module
+ */
+export function writeKubernetesSchemas(folder: string, go: Tool): string {
+  const target = join(folder, `v${kubernetesVersion}`);
+  const complete = join(target, 'complete');
+  if (!existsSync(complete)) {
+    mkdirSync(target, { recursive: true });
+    const { definitions } = JSON.parse(readFileSync(openApiFile(go, target), 'utf8')) as {
+      definitions: Record<string, Definition>;
+    };
+    for (const [file, schema] of schemasOf(definitions)) writeFileSync(join(target, file), JSON.stringify(schema));
+    writeFileSync(complete, '');
+  }
+  return join(target, '{{.ResourceKind}}{{.KindSuffix}}.json');
+}
+
+function openApiFile(go: Tool, cwd: string): string {
+  const module = `k8s.io/kubernetes@v${kubernetesVersion}`;
+  // Not as a dependency of a module that may be around the folder.
+  const { ok, stdout, stderr } = go.run(['mod', 'download', '-json', module], { cwd, env: { GOFLAGS: '-mod=mod' } });
+  if (!ok) throw new Error(`${module} could not be fetched: ${stderr.trim() || stdout.trim()}`);
+  return join((JSON.parse(stdout) as { Dir: string }).Dir, 'api/openapi-spec/swagger.json');
+}
+
+/** Returns the schema of each resource by its file's name; unknown fields are refused, as with a strict API server. */
+export function schemasOf(definitions: Record<string, Definition>): Map<string, Schema> {
+  const strict = Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, strictSchema(schema)]));
+  const files = new Map<string, Schema>();
+  for (const [name, definition] of Object.entries(definitions)) {
+    for (const { group, version, kind } of definition['x-kubernetes-group-version-kind'] ?? []) {
+      const suffix = [group.split('.')[0], version].filter((part) => part !== '').join('-');
+      const used = Object.fromEntries([...usedBy(name, strict)].map((each) => [each, strict[each]]));
+      files.set(`${kind}-${suffix}.json`.toLowerCase(), { $ref: `#/definitions/${name}`, definitions: used });
+    }
+  }
+  return files;
+}
+
+function strictSchema(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(strictSchema);
+  if (typeof value !== 'object' || value === null) return value;
+  const { format, description: _, ...rest } = value as Schema;
+  // A number where a text may be a number, such as a port or a quantity.
+  if (format === 'int-or-string') return { type: ['integer', 'string'] };
+  const schema = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, strictSchema(each)]));
+  const isObject = typeof schema.properties === 'object' && (schema.type === 'object' || schema.type === undefined);
+  return isObject && schema.additionalProperties === undefined ? { ...schema, additionalProperties: false } : schema;
+}
+
+/** Returns the names of a definition and of all that it refers to. */
+function usedBy(name: string, definitions: Record<string, unknown>): Set<string> {
+  const used = new Set([name]);
+  for (const each of used) {
+    for (const [, next] of JSON.stringify(definitions[each]).matchAll(/"\$ref":"#\/definitions\/([^"]+)"/g)) {
+      used.add(next!);
+    }
+  }
+  return used;
+}
