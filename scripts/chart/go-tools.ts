@@ -10,7 +10,7 @@ export interface Tool {
   run(args: string[], options?: { cwd?: string; env?: NodeJS.ProcessEnv }): ToolResult;
 }
 
-/** How a program ended, and its standard output and errors. */
+/** End of a program, with its standard output and errors. */
 export interface ToolResult {
   ok: boolean;
   stdout: string;

@@ -52,15 +52,23 @@ export function schemasOf(definitions: Record<string, Definition>): Map<string, 
   return files;
 }
 
+/** Keywords whose values are schemas by names, which may be any: a property may be called `format`. */
+const schemasByName = new Set(['properties', 'patternProperties']);
+
 function strictSchema(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strictSchema);
   if (typeof value !== 'object' || value === null) return value;
   const { format, description: _, ...rest } = value as Schema;
-  // A number where a text may be a number, such as a port or a quantity.
+  // A number where a text may be a number, such as a port.
   if (format === 'int-or-string') return { type: ['integer', 'string'] };
-  const schema = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, strictSchema(each)]));
-  const isObject = typeof schema.properties === 'object' && (schema.type === 'object' || schema.type === undefined);
-  return isObject && schema.additionalProperties === undefined ? { ...schema, additionalProperties: false } : schema;
+  const entries = Object.entries(rest).map(([key, each]) => {
+    if (!schemasByName.has(key)) return [key, strictSchema(each)];
+    return [key, Object.fromEntries(Object.entries(each as Schema).map(([name, own]) => [name, strictSchema(own)]))];
+  });
+  const schema = Object.fromEntries(entries) as Schema;
+  return schema.properties !== undefined && schema.additionalProperties === undefined
+    ? { ...schema, additionalProperties: false }
+    : schema;
 }
 
 /** Returns the names of a definition and of all that it refers to. */

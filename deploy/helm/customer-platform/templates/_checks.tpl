@@ -1,6 +1,6 @@
 {{/* Refuses values that the schema cannot judge, with the field and what would be right. */}}
 {{- define "platform.checks" -}}
-{{- $known := .Files.Get "files/settings.json" | fromJson }}
+{{- $known := .Files.Get "files/settings.yaml" | fromYaml }}
 {{- if and .Values.trust.secret .Values.trust.configMap }}
 {{- fail "trust: set secret or configMap, not both" }}
 {{- end }}

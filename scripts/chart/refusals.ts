@@ -1,0 +1,37 @@
+/** Wrong values, as `--set` has them, and what the refusal says. Each names its field. */
+export const refusals: [values: string, refusal: RegExp][] = [
+  ['publicUrl=', /publicUrl/],
+  ['publicUrl=ftp://example.com', /publicUrl/],
+  ['deployables.calender.replicas=2', /deployables: .*calender/],
+  ['deployables.crm.replicas=-1', /deployables\.crm\.replicas/],
+  ['deployables.crm.replicas=many', /deployables\.crm\.replicas/],
+  ['deployables.crm.resources.limits.memory=512 MB', /deployables\.crm\.resources\.limits\.memory/],
+  [
+    'deployables.crm.autoscaling.enabled=true,deployables.crm.autoscaling.minReplicas=9',
+    /deployables\.crm\.autoscaling\.minReplicas/,
+  ],
+  ['deployables.crm.config.LOG_LEVL=debug', /deployables\.crm\.config\.LOG_LEVL: is no setting/],
+  [
+    'deployables.crm.config.PUBLIC_URL=https://a.example',
+    /deployables\.crm\.config\.PUBLIC_URL: is set by the value publicUrl/,
+  ],
+  [
+    'deployables.crm.secrets.AGENTS_SECRET_KEY=KEY',
+    /deployables\.crm\.secrets\.AGENTS_SECRET_KEY: is no setting of crm/,
+  ],
+  ['deployables.gateway.config.ADMIN_TOKEN=abc', /deployables\.gateway\.config\.ADMIN_TOKEN: is a secret/],
+  ['config.DATABASE_URL=postgres://u:p@h/d', /config\.DATABASE_URL: is a secret/],
+  ['config.SERVICE_SOCKETS=8', /config\.SERVICE_SOCKETS: .*is no setting there|config\.SERVICE_SOCKETS/],
+  ['defaults.config.ADMIN_HOST=127.0.0.1', /defaults\.config\.ADMIN_HOST: is set by the chart/],
+  ['drain.seconds=1000', /drain\.seconds/],
+  ['trust.secret=one,trust.configMap=two', /trust: set secret or configMap/],
+  ['postgresql.cluster.enabled=false', /postgresql\.(?:host|peers): say where PostgreSQL is/],
+  ['redis.enabled=false', /redis\.(?:host|peers): say where Redis is/],
+  ['nats.podLabels=null', /nats\.peers: say where NATS is/],
+  ['nats.servers[0]=nats://user:password@nats:4222', /nats\.servers\.0/],
+  ['networkPolicies.opertors=1', /networkPolicies: .*opertors/],
+  ['outboundAllowedRanges[0]=10.1.0.0', /outboundAllowedRanges\.0/],
+  ['public.service.type=ExternalName', /public\.service\.type/],
+  ['public.ingress.host=', /public\.ingress\.host: say/],
+  ['metrics.serviceMonitor.enabled=true', /metrics\.serviceMonitor\.enabled: needs metrics\.enabled/],
+];
