@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chartFolder, deployableNames, deployableVersions, settingsByProcess } from './chart/chart-files.ts';
+import { refusedSettings } from './chart/environments.ts';
 import { findGo, findTool, type Tool, type WantedTool } from './chart/go-tools.ts';
 import { kubernetesVersion, writeKubernetesSchemas } from './chart/kubernetes-schemas.ts';
 import { brokenPromises, type Expected } from './chart/promises.ts';
@@ -34,19 +35,20 @@ const { values: options } = parseArgs({ options: { 'crd-schemas': { type: 'strin
 const go = findGo();
 const helm = findTool(wantedHelm, programs, go);
 const kubeconform = findTool(wantedKubeconform, programs, go);
-if (helm) check(helm);
+if (helm) await check(helm);
 else
   console.log(
     'chart: not linted, not rendered and not validated, because neither helm nor Go, which builds it, is there',
   );
 
-function check(helm: Tool): void {
+async function check(helm: Tool): Promise<void> {
   const files = globSync('deploy/helm/values/*.yaml', { cwd: root })
     .filter((file) => basename(file) !== 'nats.yaml') // values of another chart
     .sort();
   const directory = mkdtempSync(join(tmpdir(), 'chart-'));
   try {
-    const faults = [...files.flatMap((file) => faultsOf(helm, file, directory)), ...acceptedWrongly(helm)];
+    const faults = acceptedWrongly(helm);
+    for (const file of files) faults.push(...(await faultsOf(helm, file, directory)));
     if (faults.length === 0) {
       console.log(`chart: ${files.length} files of values linted, rendered and held against the promises`);
       console.log(`chart: ${refusals.length} wrong values refused with their field`);
@@ -59,18 +61,22 @@ function check(helm: Tool): void {
   }
 }
 
-/** Returns the faults of one file of values, and writes what it renders to a directory. */
-function faultsOf(helm: Tool, file: string, directory: string): string[] {
+/** Returns the faults of one file of values, and writes the resources that it renders to a directory. */
+async function faultsOf(helm: Tool, file: string, directory: string): Promise<string[]> {
   const values = ['--values', join(root, file)];
   const lint = helm.run(['lint', '--strict', '--quiet', chart, ...values]);
   if (!lint.ok) return [`${file}: ${lint.stdout}${lint.stderr}`];
-  return [true, false].flatMap((isUpgrade) => {
-    const flags = ['--kube-version', kubernetesVersion, ...(isUpgrade ? ['--is-upgrade'] : [])];
-    const rendered = helm.run(['template', 'platform', chart, ...values, ...flags]);
-    if (!rendered.ok) return [`${file}: ${rendered.stderr}`];
-    writeFileSync(join(directory, `${isUpgrade ? 'upgrade' : 'install'}-${basename(file)}`), rendered.stdout);
-    return brokenPromises(readResources(rendered.stdout), expected()).map((fault) => `${file}: ${fault}`);
-  });
+  const faults: string[] = [];
+  for (const action of ['install', 'upgrade']) {
+    const flags = ['--kube-version', kubernetesVersion, ...(action === 'upgrade' ? ['--is-upgrade'] : [])];
+    const { ok, stdout, stderr } = helm.run(['template', 'platform', chart, ...values, ...flags]);
+    if (!ok) return [`${file}: ${stderr}`];
+    writeFileSync(join(directory, `${action}-${basename(file)}`), stdout);
+    const resources = readResources(stdout);
+    const found = [...brokenPromises(resources, expected()), ...(await refusedSettings(resources, deployableNames))];
+    faults.push(...found.map((fault) => `${file} (${action}): ${fault}`));
+  }
+  return faults;
 }
 
 function expected(): Expected {
