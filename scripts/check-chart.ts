@@ -33,13 +33,15 @@ const customResources = ['Cluster', 'ServiceMonitor', 'PrometheusRule'];
 const { values: options } = parseArgs({ options: { 'crd-schemas': { type: 'string' } } });
 
 const go = findGo();
-const helm = findTool(wantedHelm, programs, go);
-const kubeconform = findTool(wantedKubeconform, programs, go);
-if (helm) await check(helm);
-else
-  console.log(
-    'chart: not linted, not rendered and not validated, because neither helm nor Go, which builds it, is there',
-  );
+try {
+  const helm = findTool(wantedHelm, programs, go);
+  if (helm) await check(helm);
+  else console.log('chart: nothing checked, because neither helm nor Go, which builds it, is there');
+} catch (error) {
+  // A program or the schemas could not be fetched.
+  console.error(`chart: not checked to the end: ${(error as Error).message}`);
+  process.exitCode = 1;
+}
 
 async function check(helm: Tool): Promise<void> {
   const files = globSync('deploy/helm/values/*.yaml', { cwd: root })
@@ -102,6 +104,7 @@ function acceptedWrongly(helm: Tool): string[] {
 
 /** Returns what kubeconform says of rendered resources that the API of Kubernetes would refuse. */
 function invalidResources(directory: string): string[] {
+  const kubeconform = findTool(wantedKubeconform, programs, go);
   if (!kubeconform || !go) {
     console.log(
       `chart: not validated against Kubernetes' API, because ${kubeconform ? 'Go' : 'kubeconform'} is not there`,
