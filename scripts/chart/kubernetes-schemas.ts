@@ -33,9 +33,10 @@ export function writeKubernetesSchemas(folder: string, go: Tool): string {
 function openApiFile(go: Tool, cwd: string): string {
   const module = `k8s.io/kubernetes@v${kubernetesVersion}`;
   // Not as a dependency of a module that may be around the folder.
-  const { ok, stdout, stderr } = go.run(['mod', 'download', '-json', module], { cwd, env: { GOFLAGS: '-mod=mod' } });
-  if (!ok) throw new Error(`${module} could not be fetched: ${stderr.trim() || stdout.trim()}`);
-  return join((JSON.parse(stdout) as { Dir: string }).Dir, 'api/openapi-spec/swagger.json');
+  const { stdout, stderr } = go.run(['mod', 'download', '-json', module], { cwd, env: { GOFLAGS: '-mod=mod' } });
+  const { Dir, Error: cause } = JSON.parse(stdout || '{}') as { Dir?: string; Error?: string };
+  if (Dir === undefined) throw new Error(`${module} could not be fetched: ${cause ?? stderr.trim()}`);
+  return join(Dir, 'api/openapi-spec/swagger.json');
 }
 
 /** Returns the schema of each resource by its file's name; unknown fields are refused, as with a strict API server. */

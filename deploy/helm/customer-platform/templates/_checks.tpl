@@ -16,8 +16,27 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- range $setting, $key := .Values.defaults.secrets }}
+{{- if not (has $setting $every) }}
+{{- fail (printf "defaults.secrets.%s: is no setting of every process; docs/reference/config.md lists them" $setting) }}
+{{- end }}
+{{- end }}
+{{- include "platform.serverChecks" . }}
 {{- if and .Values.public.ingress.enabled (not .Values.public.ingress.host) }}
 {{- fail "public.ingress.host: say which host name the gateway has, such as api.example.com" }}
+{{- end }}
+{{- end }}
+
+{{/* Servers of this release have ports of their own, and names that begin with the release's. */}}
+{{- define "platform.serverChecks" -}}
+{{- if and .Values.redis.enabled (or .Values.redis.tls (ne (int .Values.redis.port) 6379)) }}
+{{- fail "redis.enabled: this Redis has port 6379 and no TLS; leave redis.port and redis.tls out, or use one of your own" }}
+{{- end }}
+{{- if and .Values.postgresql.cluster.enabled (ne (int .Values.postgresql.port) 5432) }}
+{{- fail "postgresql.port: is 5432 with postgresql.cluster.enabled; leave it out" }}
+{{- end }}
+{{- if gt (len .Release.Name) 40 }}
+{{- fail (printf "the release's name: has %d characters and may have 40, so that names of resources fit" (len .Release.Name)) }}
 {{- end }}
 {{- end }}
 
@@ -35,6 +54,8 @@
 {{- fail (printf "%s: is set by the value %s" $field (index $byValue $setting)) }}
 {{- else if or (regexMatch "^((GATEWAY|ADMIN)_)?(HOST|PORT)$" $setting) (regexMatch "^(AGENTS|CALENDAR|CATALOGUE|CDP|CRM|MESSAGING|WEBHOOKS)_URL$" $setting) }}
 {{- fail (printf "%s: is set by the chart, which also makes the Services" $field) }}
+{{- else if regexMatch "^(READY|NATS_[A-Z_]+)_FILE$" $setting }}
+{{- fail (printf "%s: is a file, for which the chart has no volume; the authority of NATS' certificates is the value trust" $field) }}
 {{- else if not (or (has $setting $.known) (regexMatch "^(NODE|OTEL|MALLOC|UV)_" $setting)) }}
 {{- fail (printf "%s: is no setting there; docs/reference/config.md lists them by process" $field) }}
 {{- end }}

@@ -14,7 +14,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 
 {{/* Name of a resource of one deployable. Of: root, name. */}}
 {{- define "platform.name" -}}
-{{ printf "%s-%s" .root.Release.Name .name | trunc 63 | trimSuffix "-" }}
+{{ printf "%s-%s" .root.Release.Name .name }}
 {{- end }}
 
 {{/* All values of one deployable. Of: root, name. */}}
