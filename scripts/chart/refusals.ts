@@ -21,7 +21,7 @@ export const refusals: [values: string, refusal: RegExp][] = [
   ],
   ['deployables.gateway.config.ADMIN_TOKEN=abc', /deployables\.gateway\.config\.ADMIN_TOKEN: is a secret/],
   ['config.DATABASE_URL=postgres://u:p@h/d', /config\.DATABASE_URL: is a secret/],
-  ['config.SERVICE_SOCKETS=8', /config\.SERVICE_SOCKETS: is no setting there/],
+  ['config.TRUSTED_PROXIES=10.0.0.0/8', /config\.TRUSTED_PROXIES: is no setting there/],
   ['defaults.config.ADMIN_HOST=127.0.0.1', /defaults\.config\.ADMIN_HOST: is set by the chart/],
   ['drain.seconds=1000', /drain\.seconds/],
   ['trust.secret=one,trust.configMap=two', /trust: set secret or configMap/],
