@@ -2,7 +2,7 @@
 export const refusals: [values: string, refusal: RegExp][] = [
   ['publicUrl=', /publicUrl/],
   ['publicUrl=ftp://example.com', /publicUrl/],
-  ['deployables.calender.replicas=2', /deployables: .*calender/],
+  ['deployables.calender.replicas=2', /calender/],
   ['deployables.crm.replicas=-1', /deployables\.crm\.replicas/],
   ['deployables.crm.replicas=many', /deployables\.crm\.replicas/],
   ['deployables.crm.resources.limits.memory=512 MB', /deployables\.crm\.resources\.limits\.memory/],
@@ -34,7 +34,7 @@ export const refusals: [values: string, refusal: RegExp][] = [
   ['config.NATS_CREDENTIALS_FILE=/etc/nats.creds', /config\.NATS_CREDENTIALS_FILE: is a file/],
   ['defaults.secrets.ADMIN_TOKEN=KEY', /defaults\.secrets\.ADMIN_TOKEN: is no setting of every process/],
   ['deployables.crm=null', /deployables: crm is required/],
-  ['networkPolicies.opertors=1', /networkPolicies: .*opertors/],
+  ['networkPolicies.opertors=1', /opertors/],
   ['outboundAllowedRanges[0]=10.1.0.0', /outboundAllowedRanges\.0/],
   ['public.service.type=ExternalName', /public\.service\.type/],
   ['public.ingress.host=', /public\.ingress\.host: say/],
