@@ -3,6 +3,14 @@ import postgres from 'postgres';
 // Advisory lock key of everyone who provisions through the same database; other programs are unlikely to use it.
 const provisionLock = 7_201_634_411;
 
+/** Settings of a role's sessions, as packages/service-kit has them for direct connections: a process behind a pooler compares them. */
+const sessionSettings = [
+  ['statement_timeout', '5000'],
+  ['idle_in_transaction_session_timeout', '15000'],
+  ['timezone', 'UTC'],
+  ['jit', 'off'],
+] as const;
+
 /** A service's name (also its schema's) and the password of its role. */
 export interface ServiceRole {
   name: string;
@@ -11,7 +19,7 @@ export interface ServiceRole {
 
 /**
  * Creates for each service a login role `platform_<name>`, a schema `<name>` that only this role may use, and a search_path
- * of that schema and public; installs btree_gist and pg_trgm in public. Idempotent (passwords are set again). Concurrent
+ * of that schema and public with the timeouts of requests; installs btree_gist and pg_trgm in public. Idempotent (passwords are set again). Concurrent
  * runs through the same admin URL wait for each other.
  * @param options.database created when missing; default: the one of adminUrl
  * @throws Error when there is no connection, or that names the privilege that adminUrl's role lacks
@@ -114,6 +122,12 @@ async function provisionRole(sql: postgres.TransactionSql, { name, password }: S
   await sql`create schema if not exists ${sql(name)} authorization ${sql(role)}`;
   await sql`revoke all on schema ${sql(name)} from public`;
   await sql`alter role ${sql(role)} in database ${sql(found?.database ?? '')} set search_path = ${sql(name)}, public`;
+  // What the services' sessions set themselves, for those that a pooler in transaction mode opens: it passes none on.
+  for (const [setting, value] of sessionSettings) {
+    await sql.unsafe(
+      `alter role ${role} in database "${(found?.database ?? '').replaceAll('"', '""')}" set ${setting} = '${value}'`,
+    );
+  }
 }
 
 /** Returns the roles of the environment: ROLE_PASSWORD_CALENDAR=… is the role of calendar. */

@@ -11,6 +11,13 @@ export const baseConfig = z.object({
     description:
       'Maximum number of connections to PostgreSQL; requests of one account hold two thirds of them at most.',
   }),
+  DATABASE_POOLER: z.enum(['none', 'transaction']).default('none').meta({
+    description:
+      'transaction where DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer: nothing is expected of a connection beyond its transaction then.',
+  }),
+  DATABASE_DIRECT_URL: z.string().min(1).optional().meta({
+    description: 'PostgreSQL URL of the same role without the pooler, for migrations; required with one.',
+  }),
   NATS_URL: z.string().min(1).meta({
     description:
       'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222; tls:// asks for TLS.',

@@ -35,6 +35,8 @@ interface Pool {
   statements: StatementWatch;
   waitingToBegin: DeadlineWatch<WaitingToBegin>;
   statementMs: number;
+  /** Its connections are a pooler's: what is set lasts for a transaction. */
+  isPooled: boolean;
   /** Its database, as spans of statements have it. */
   attributes: Attributes;
 }
@@ -42,13 +44,15 @@ const pools = new WeakMap<object, Pool>();
 
 /**
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
- * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s.
+ * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s. Behind a pooler in
+ * transaction mode the role has these settings of its own, and no statement is prepared.
  */
 export function openDatabase(
   url: string,
-  options: { pool: number; service: string; statementMs?: number | undefined },
+  options: { pool: number; service: string; statementMs?: number | undefined; isPooled?: boolean },
 ): Database {
   const statementMs = options.statementMs ?? usualStatementMs;
+  const { service, isPooled = false } = options;
   const statements = new StatementWatch(statementMs);
   const sql = postgres(url, {
     max: options.pool,
@@ -58,14 +62,10 @@ export function openDatabase(
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     onnotice: () => undefined,
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    prepare: !isPooled,
     connection: {
-      application_name: options.service,
-      search_path: `${options.service}, public`,
-      statement_timeout: statementMs,
-      idle_in_transaction_session_timeout: idleTransactionMs,
-      TimeZone: 'UTC',
-      // Statements are short: compiling one takes longer than running it, and the planner decides it by what it guesses.
-      jit: 'off',
+      application_name: service,
+      ...(isPooled ? {} : { ...sessionSettings(service), statement_timeout: statementMs }),
     },
     socket: statements.dial,
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
@@ -74,8 +74,35 @@ export function openDatabase(
     waiting.giveUp(new StatementTimeout(statementMs));
   });
   const attributes = databaseAttributes(sql.options, options.service);
-  watchStatements(sql, { statements, waitingToBegin, statementMs, attributes });
+  watchStatements(sql, { statements, waitingToBegin, statementMs, isPooled, attributes });
   return sql;
+}
+
+/** Settings of every session; the role has the same ones for poolers, which pass none on (deploy/local/provision.ts). */
+function sessionSettings(service: string) {
+  return {
+    search_path: `${service}, public`,
+    statement_timeout: usualStatementMs,
+    idle_in_transaction_session_timeout: idleTransactionMs,
+    TimeZone: 'UTC',
+    // Statements are short: compiling one takes longer than running it, and the planner decides it by what it guesses.
+    jit: 'off',
+  };
+}
+
+/** Checks that a pooler's sessions have the settings. Throws an Error that says which the role lacks. */
+export async function checkSessionSettings(sql: Database, service: string): Promise<void> {
+  const wanted = sessionSettings(service);
+  const names = Object.keys(wanted).map((name) => name.toLowerCase());
+  const rows = await sql<{ name: string; setting: string }[]>`
+    select lower(name) as name, setting from pg_settings where lower(name) in ${sql(names)}`;
+  const found = new Map(rows.map(({ name, setting }) => [name, setting]));
+  const missing = Object.entries(wanted).filter(([name, value]) => found.get(name.toLowerCase()) !== String(value));
+  if (missing.length === 0) return;
+  const listed = missing.map(([name, value]) => `${name} = ${value}`).join('; ');
+  throw new Error(
+    `The role of ${service} lacks settings that a pooler cannot pass on (${listed}): run provision again`,
+  );
 }
 
 /** Returns for how many milliseconds no statement of a pool has ended although some run; 0 where all is well. */
@@ -125,7 +152,8 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
     waiting.isOver = true;
     probe = tx`select` as unknown as RunningStatement;
     pool.statements.transactions++;
-    return whenBegun(tx).catch((error: unknown) => {
+    const work = pool.isPooled && pool.statementMs !== usualStatementMs ? patiently(whenBegun, pool) : whenBegun;
+    return work(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
       throw error;
     });
@@ -135,6 +163,14 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
     pool.statements.transactions--;
     endTransaction(probe);
   })) as Result;
+}
+
+/** Has a transaction's statements take as long as the pool lets them: its sessions have the usual timeout. */
+function patiently<Result>(work: (tx: Sql) => Promise<Result>, { statementMs }: Pool): (tx: Sql) => Promise<Result> {
+  return async (tx) => {
+    await tx`select set_config('statement_timeout', ${String(statementMs)}, true)`;
+    return await work(tx);
+  };
 }
 
 /** Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. */

@@ -24,16 +24,7 @@ export async function migrate(
   directories: URL[],
   say: (waiting: { migration: string; tries: number }) => void = () => undefined,
 ): Promise<void> {
-  const sql = postgres(url, {
-    max: 1,
-    connect_timeout: 5,
-    onnotice: () => undefined,
-    connection: {
-      application_name: `${schema} migrate`,
-      search_path: `${schema}, public`,
-      lock_timeout: lockTimeoutMs,
-    },
-  });
+  const sql = openForMigrations(url, schema);
   const patiently = async (migration: string, work: () => Promise<unknown>) => {
     for (let tries = 1; ; tries++) {
       try {
@@ -85,6 +76,22 @@ export async function migrate(
   } finally {
     await sql.end();
   }
+}
+
+function openForMigrations(url: string, schema: string): postgres.Sql {
+  return postgres(url, {
+    max: 1,
+    connect_timeout: 5,
+    onnotice: () => undefined,
+    connection: {
+      application_name: `${schema} migrate`,
+      search_path: `${schema}, public`,
+      lock_timeout: lockTimeoutMs,
+      // The role's own are for requests.
+      statement_timeout: 0,
+      idle_in_transaction_session_timeout: 0,
+    },
+  });
 }
 
 async function insertMigration(sql: postgres.ISql, name: string, checksum: string): Promise<void> {

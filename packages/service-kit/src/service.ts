@@ -7,7 +7,7 @@ import { bindOperations } from './bind-operations.ts';
 import { Bus } from './bus.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
-import { type Database, openDatabase } from './database.ts';
+import { checkSessionSettings, type Database, openDatabase } from './database.ts';
 import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
@@ -75,6 +75,8 @@ export interface Worker {
   wake(): void;
 }
 
+const directUrlMissing =
+  'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
 const kitMigrations = new URL('../migrations/', import.meta.url);
 
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
@@ -87,11 +89,14 @@ export async function startFoundation<Config extends BaseConfig>(
   const log = createLogger(name, config.LOG_LEVEL);
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
   const stopTelemetry = await startTelemetry(config.OTEL_EXPORTER_OTLP_ENDPOINT, { service: name, version, log });
-  await migrate(config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
+  const isPooled = config.DATABASE_POOLER === 'transaction';
+  if (isPooled && !config.DATABASE_DIRECT_URL) throw new Error(directUrlMissing);
+  await migrate(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
     log.warn(waiting, 'a migration waits for a lock; it is tried again'),
   );
   if (isMigrationOnly()) throw new Migrated(name);
-  const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name });
+  const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
+  if (isPooled) await checkSessionSettings(sql, name);
   observeProcess(sql);
   const bus = await Bus.connect(config.NATS_URL, {
     prefix: config.BUS_PREFIX,
@@ -180,7 +185,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     startConsumer(bus, consumer, { ...work, retriesOf }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patientSql = openPatientDatabase(definition.jobs ?? [], config.DATABASE_URL, definition.name) ?? sql;
+  const patientSql = openPatientDatabase(definition, config) ?? sql;
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs ? { ...work, sql: patientSql } : work),
   );
@@ -216,10 +221,19 @@ export async function drained(
 }
 
 /** Connections for jobs whose statements may take longer than others: as many as there are of them, none before the first statement. */
-function openPatientDatabase(jobs: readonly Job<never>[], url: string, service: string): Database | undefined {
+function openPatientDatabase<Resources>(
+  { name, jobs = [] }: Pick<Startable<z.ZodObject, Resources>, 'name' | 'jobs'>,
+  { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
+): Database | undefined {
   const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
   if (patient.length === 0) return undefined;
-  return openDatabase(url, { pool: patient.length, service, statementMs: Math.max(...patient) });
+  const isPooled = DATABASE_POOLER === 'transaction';
+  return openDatabase(DATABASE_URL, {
+    pool: patient.length,
+    service: name,
+    statementMs: Math.max(...patient),
+    isPooled,
+  });
 }
 
 /** Asks other services in the name of one account. */

@@ -66,6 +66,9 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
+/** Returns the URL of a pooler in transaction mode by which processes reach a database, given its own. */
+export type PooledUrl = (direct: string) => string;
+
 interface StartedProcess {
   url: string;
   adminUrl?: string;
@@ -77,11 +80,11 @@ interface StartedProcess {
  * `env` adds settings for every process. Call `stop` in afterAll.
  */
 export async function startPlatform(
-  options: { services?: readonly TestedService[]; env?: Record<string, string> } = {},
+  options: { services?: readonly TestedService[]; env?: Record<string, string>; pooledUrl?: PooledUrl } = {},
 ): Promise<Platform> {
   const services = options.services ?? allServices.map(({ name }) => name);
   const clock = new MovableClock();
-  const env = await environment([...services, 'gateway'], options.env ?? {});
+  const env = await environment([...services, 'gateway'], options.env ?? {}, options.pooledUrl);
   const started: StartedProcess[] = [];
   const databases: Database[] = [];
   const urls: Record<string, string> = {};
@@ -120,7 +123,8 @@ export async function startPlatform(
     clock,
     env: (service) => ({ ...env(service), ...(service === 'gateway' ? urls : {}) }),
     database(service) {
-      const database = openDatabase(env(service).DATABASE_URL!, { pool: 4, service, statementMs: 60_000 });
+      const { DATABASE_URL, DATABASE_DIRECT_URL = DATABASE_URL } = env(service);
+      const database = openDatabase(DATABASE_DIRECT_URL!, { pool: 4, service, statementMs: 60_000 });
       databases.push(database);
       return database;
     },
@@ -138,7 +142,7 @@ export async function startPlatform(
 }
 
 /** Creates a database, roles, secrets and a bus prefix for one platform; returns the environment of each process. */
-async function environment(names: string[], extra: Record<string, string>) {
+async function environment(names: string[], extra: Record<string, string>, pooledUrl?: PooledUrl) {
   const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_REDIS_URL } = process.env as Record<string, string>;
   const id = randomBytes(6).toString('hex');
   const database = `test_${id}`;
@@ -168,7 +172,12 @@ async function environment(names: string[], extra: Record<string, string>) {
     WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128',
     ...extra,
   };
-  return (name: string): Record<string, string> => ({ ...common, DATABASE_URL: roleUrl(admin, name, password) });
+  if (!pooledUrl)
+    return (name: string): Record<string, string> => ({ ...common, DATABASE_URL: roleUrl(admin, name, password) });
+  return (name: string): Record<string, string> => {
+    const direct = roleUrl(admin, name, password);
+    return { ...common, DATABASE_URL: pooledUrl(direct), DATABASE_DIRECT_URL: direct, DATABASE_POOLER: 'transaction' };
+  };
 }
 
 async function makeAccount(

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@customer-platform/deploy/local-port';
+import { startServer } from '@customer-platform/deploy/managed-process';
+import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { findProgram } from '@customer-platform/deploy/server-binary';
+import { startService } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import postgres from 'postgres';
+
+const root = join(import.meta.dirname, '../.platform');
+/** Connections to PostgreSQL for each role and database: fewer than a process has to the pooler. */
+const serverConnections = 4;
+
+let directory: string;
+let pooler: Awaited<ReturnType<typeof startServer>>;
+let port: number;
+let platform: Platform;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
+  chmodSync(directory, 0o755);
+  port = await freePort();
+  pooler = await startPooler();
+  platform = await startPlatform({ pooledUrl });
+}, 120_000);
+afterAll(async () => {
+  await platform?.stop();
+  await pooler?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function startPooler() {
+  mkdirSync(join(root, 'debian'), { recursive: true });
+  const say = () => undefined;
+  const { command, env } = await findProgram({ program: 'pgbouncer', cacheDirectory: join(root, 'debian'), say });
+  const { hostname, port: serverPort } = new URL(process.env.TEST_DATABASE_URL!);
+  const file = join(directory, 'pgbouncer.ini');
+  const users = join(directory, 'users.txt');
+  const names = ['gateway', 'agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging', 'webhooks'];
+  writeFileSync(users, names.map((name) => `"platform_${name}" "test-only"\n`).join(''), { mode: 0o644 });
+  // As root it refuses to run: it becomes nobody.
+  writeFileSync(
+    file,
+    `[databases]
+* = host=${hostname} port=${serverPort}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = plain
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${serverConnections}
+max_client_conn = 1000
+${process.getuid?.() === 0 ? 'user = nobody\n' : ''}`,
+    { mode: 0o644 },
+  );
+  const isReady = async () => {
+    const sql = postgres(pooledUrl(process.env.TEST_DATABASE_URL!), { max: 1, connect_timeout: 1 });
+    // Anything that it says, a refusal too, says that it is there.
+    const refusal = await sql`select`.catch((error: { code?: string }) => error);
+    await sql.end({ timeout: 1 });
+    return !('code' in refusal && refusal.code === 'ECONNREFUSED');
+  };
+  return await startServer({
+    name: 'pgbouncer',
+    command,
+    args: [file],
+    env: { ...env, PATH: process.env.PATH! },
+    cwd: directory,
+    stopSignal: 'SIGTERM',
+    recordFile: join(directory, 'process.json'),
+    logFile: join(directory, 'pgbouncer.log'),
+    url: `postgres://127.0.0.1:${port}`,
+    ready: isReady,
+  });
+}
+
+function pooledUrl(direct: string): string {
+  const url = new URL(direct);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return url.href;
+}
+
+it('carries a customer through every module, with more requests at once than it has connections', async () => {
+  const { client } = await platform.account();
+  const receiver = await startReceiver();
+  try {
+    await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
+    const made = await Promise.all(
+      Array.from({ length: 60 }, async (_none, index) => {
+        const contact = await client.createContact({ body: { name: `Ada ${index}`, external_id: `ada-${index}` } });
+        await client.createDeal({ body: { title: 'Tea', contact: contact.id } });
+        await client.createOrder({
+          body: { contact: contact.id, items: [{ sku: 'tea', name: 'Tea', quantity: 1, unit_price_minor: 450 }] },
+        });
+        return contact.id;
+      }),
+    );
+    const seen = (type: string) => receiver.received.filter(({ body }) => JSON.parse(body).type === type).length;
+    for (const type of ['contact.created', 'deal.created', 'order.created']) {
+      await waitFor(`${type} of each`, () => seen(type) >= made.length);
+    }
+    const { data } = await client.listContacts({ query: { q: 'Ada 59' } });
+    expect(data.map(({ id }) => id)).toEqual([made[59]]);
+  } finally {
+    await receiver.stop();
+  }
+}, 120_000);
+
+it('runs what may take longer than a request: audiences, and duplicates over a table of the transaction', async () => {
+  const { client } = await platform.account();
+  const [older, newer] = [
+    await client.createContact({ body: { phone: '030 901820', tags: ['vip'] } }),
+    await client.createContact({ body: { phone: '+49 30 901820' } }),
+  ];
+  const rules = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'vip' }] };
+  const { id } = await client.createAudience({ body: { name: 'VIPs', rules } });
+  const audience = { params: { audience_id: id } };
+  await waitFor('the audience', async () => (await client.getAudience(audience)).status === 'ready');
+  expect((await client.getAudience(audience)).members).toBe(1);
+  await client.findDuplicates({});
+  const pairs = await waitFor('the pair', async () => {
+    const { data } = await client.listDuplicates({});
+    return data.length > 0 ? data : undefined;
+  });
+  expect(pairs.map(({ contacts }) => contacts.map((each) => each.id).sort())).toEqual([[older.id, newer.id].sort()]);
+}, 60_000);
+
+it('is refused where the role has no settings of its own, or migrations have no way past the pooler', async () => {
+  const { crm } = (await import('@customer-platform/crm' as string)) as { crm: Parameters<typeof startService>[0] };
+  const env = platform.env('crm');
+  await expect(startService(crm, { ...env, DATABASE_DIRECT_URL: '' })).rejects.toThrow(
+    /DATABASE_DIRECT_URL: is required/,
+  );
+  const server = process.env.TEST_DATABASE_URL!;
+  const database = `test_pooled_${randomBytes(6).toString('hex')}`;
+  await provision(server, { database, roles: [{ name: 'crm', password: 'test-only' }] });
+  const admin = postgres(server, { max: 1 });
+  await admin.unsafe(`alter role platform_crm in database ${database} reset statement_timeout`);
+  await admin.end();
+  const direct = roleUrl(databaseUrl(server, database), 'crm', 'test-only');
+  const other = { ...env, DATABASE_DIRECT_URL: direct, DATABASE_URL: pooledUrl(direct), BUS_PREFIX: database };
+  await expect(startService(crm, other)).rejects.toThrow(/lacks settings .*statement_timeout = 5000.*provision again/);
+}, 60_000);
