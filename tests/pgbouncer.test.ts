@@ -25,7 +25,13 @@ beforeAll(async () => {
   chmodSync(directory, 0o755);
   port = await freePort();
   pooler = await startPooler();
-  platform = await startPlatform({ pooledUrl });
+  platform = await startPlatform({
+    databaseEnv: (direct) => ({
+      DATABASE_URL: pooledUrl(direct),
+      DATABASE_DIRECT_URL: direct,
+      DATABASE_POOLER: 'transaction',
+    }),
+  });
 }, 120_000);
 afterAll(async () => {
   await platform?.stop();

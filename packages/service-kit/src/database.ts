@@ -183,7 +183,8 @@ export function brokenConstraint(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.constraint_name : undefined;
 }
 
-const unavailable = /^(08|57P0|53300|25P03)/;
+// 25006: a server that is no primary any more, or not yet.
+const unavailable = /^(08|57P0|53300|25P03|25006)/;
 const unreachable = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -66,8 +66,8 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
-/** Returns the URL of a pooler in transaction mode by which processes reach a database, given its own. */
-export type PooledUrl = (direct: string) => string;
+/** Returns the settings by which a process reaches its database, given the URL of that on the test's server. */
+export type DatabaseEnv = (direct: string) => Record<string, string>;
 
 interface StartedProcess {
   url: string;
@@ -80,11 +80,11 @@ interface StartedProcess {
  * `env` adds settings for every process. Call `stop` in afterAll.
  */
 export async function startPlatform(
-  options: { services?: readonly TestedService[]; env?: Record<string, string>; pooledUrl?: PooledUrl } = {},
+  options: { services?: readonly TestedService[]; env?: Record<string, string>; databaseEnv?: DatabaseEnv } = {},
 ): Promise<Platform> {
   const services = options.services ?? allServices.map(({ name }) => name);
   const clock = new MovableClock();
-  const env = await environment([...services, 'gateway'], options.env ?? {}, options.pooledUrl);
+  const env = await environment([...services, 'gateway'], options.env ?? {}, options.databaseEnv);
   const started: StartedProcess[] = [];
   const databases: Database[] = [];
   const urls: Record<string, string> = {};
@@ -142,7 +142,7 @@ export async function startPlatform(
 }
 
 /** Creates a database, roles, secrets and a bus prefix for one platform; returns the environment of each process. */
-async function environment(names: string[], extra: Record<string, string>, pooledUrl?: PooledUrl) {
+async function environment(names: string[], extra: Record<string, string>, databaseEnv?: DatabaseEnv) {
   const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_REDIS_URL } = process.env as Record<string, string>;
   const id = randomBytes(6).toString('hex');
   const database = `test_${id}`;
@@ -172,12 +172,8 @@ async function environment(names: string[], extra: Record<string, string>, poole
     WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128',
     ...extra,
   };
-  if (!pooledUrl)
-    return (name: string): Record<string, string> => ({ ...common, DATABASE_URL: roleUrl(admin, name, password) });
-  return (name: string): Record<string, string> => {
-    const direct = roleUrl(admin, name, password);
-    return { ...common, DATABASE_URL: pooledUrl(direct), DATABASE_DIRECT_URL: direct, DATABASE_POOLER: 'transaction' };
-  };
+  const ofDatabase = databaseEnv ?? ((direct) => ({ DATABASE_URL: direct }));
+  return (name: string): Record<string, string> => ({ ...common, ...ofDatabase(roleUrl(admin, name, password)) });
 }
 
 async function makeAccount(
