@@ -35,8 +35,8 @@
 {{- if and .Values.postgresql.cluster.enabled (ne (int .Values.postgresql.port) 5432) }}
 {{- fail "postgresql.port: is 5432 with postgresql.cluster.enabled; leave it out" }}
 {{- end }}
-{{- if gt (len .Release.Name) 40 }}
-{{- fail (printf "the release's name: has %d characters and may have 40, so that names of resources fit" (len .Release.Name)) }}
+{{- if gt (len .Release.Name) 36 }}
+{{- fail (printf "the release's name: has %d characters and may have 36, so that names of resources fit" (len .Release.Name)) }}
 {{- end }}
 {{- end }}
 

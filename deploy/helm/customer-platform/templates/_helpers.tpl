@@ -29,6 +29,37 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- with .root.Values.image.registry }}{{ . | trimSuffix "/" }}/{{ end }}{{ $image }}
 {{- end }}
 
+{{/*
+Not empty where the database is there before the release is applied: one that the release itself creates is not, on installation. Jobs are
+hooks where it is; else they are ordinary ones beside the processes, which are restarted until their roles exist.
+*/}}
+{{- define "platform.databaseIsThere" -}}
+{{- if not (and .Values.postgresql.cluster.enabled .Release.IsInstall) }}yes{{ end }}
+{{- end }}
+
+{{/*
+Name of a Job. An ordinary one has a name of its own: where a hook had it, a rollback to the installation would find it taken.
+Of: root, name.
+*/}}
+{{- define "platform.jobName" -}}
+{{ include "platform.name" . }}{{ if not (include "platform.databaseIsThere" .root) }}-first{{ end }}
+{{- end }}
+
+{{/* Which nodes a deployable's pods run on, and how its image is pulled. Of: root, values (of the deployable). */}}
+{{- define "platform.placement" -}}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets: {{- range . }}
+  - name: {{ . }}
+{{- end }}
+{{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* Of every container of ours. */}}
 {{- define "platform.containerSecurity" -}}
 allowPrivilegeEscalation: false
