@@ -6,6 +6,7 @@ import { chartFolder, deployableNames, deployableVersions, settingsByProcess } f
 import { refusedSettings } from './chart/environments.ts';
 import { findGo, findTool, type Tool, type WantedTool } from './chart/go-tools.ts';
 import { kubernetesVersion, writeKubernetesSchemas } from './chart/kubernetes-schemas.ts';
+import { migrationFaults } from './chart/migrations.ts';
 import { brokenPromises, type Expected } from './chart/promises.ts';
 import { refusals } from './chart/refusals.ts';
 import { readResources } from './chart/rendered.ts';
@@ -30,6 +31,13 @@ const wantedKubeconform: WantedTool = {
 };
 /** Resources of operators, whose schemas are not in Kubernetes. */
 const customResources = ['Cluster', 'ServiceMonitor', 'PrometheusRule'];
+/** Arguments of `helm template` for the smallest installation. */
+const small = [
+  'platform',
+  chart,
+  `--kube-version=${kubernetesVersion}`,
+  `--values=${root}/deploy/helm/values/small.yaml`,
+];
 const { values: options } = parseArgs({ options: { 'crd-schemas': { type: 'string' } } });
 
 const go = findGo();
@@ -49,7 +57,7 @@ async function check(helm: Tool): Promise<void> {
     .sort();
   const directory = mkdtempSync(join(tmpdir(), 'chart-'));
   try {
-    const faults = acceptedWrongly(helm);
+    const faults = [...acceptedWrongly(helm), ...notSwitchedOff(helm)];
     for (const file of files) faults.push(...(await faultsOf(helm, file, directory)));
     if (faults.length === 0) {
       console.log(`chart: ${files.length} files of values linted, rendered and held against the promises`);
@@ -69,13 +77,17 @@ async function faultsOf(helm: Tool, file: string, directory: string): Promise<st
   const lint = helm.run(['lint', '--strict', '--quiet', chart, ...values]);
   if (!lint.ok) return [`${file}: ${lint.stdout}${lint.stderr}`];
   const faults: string[] = [];
-  for (const action of ['install', 'upgrade']) {
+  for (const action of ['install', 'upgrade'] as const) {
     const flags = ['--kube-version', kubernetesVersion, ...(action === 'upgrade' ? ['--is-upgrade'] : [])];
     const { ok, stdout, stderr } = helm.run(['template', 'platform', chart, ...values, ...flags]);
     if (!ok) return [`${file}: ${stderr}`];
     writeFileSync(join(directory, `${action}-${basename(file)}`), stdout);
     const resources = readResources(stdout);
-    const found = [...brokenPromises(resources, expected()), ...(await refusedSettings(resources, deployableNames))];
+    const found = [
+      ...brokenPromises(resources, expected()),
+      ...migrationFaults(resources, { deployables: deployableNames, action }),
+      ...(await refusedSettings(resources, deployableNames)),
+    ];
     faults.push(...found.map((fault) => `${file} (${action}): ${fault}`));
   }
   return faults;
@@ -94,12 +106,20 @@ function expected(): Expected {
 
 /** Returns a sentence for each wrong value that is accepted, or refused without its field. */
 function acceptedWrongly(helm: Tool): string[] {
-  const small = ['--values', join(root, 'deploy/helm/values/small.yaml'), '--kube-version', kubernetesVersion];
   return refusals.flatMap(([wrong, refusal]) => {
-    const { ok, stderr } = helm.run(['template', 'platform', chart, ...small, '--set', wrong]);
+    const { ok, stderr } = helm.run(['template', ...small, '--set', wrong]);
     if (ok) return [`${wrong}: is accepted`];
     return refusal.test(stderr) ? [] : [`${wrong}: is refused by "${stderr.trim()}", which should match ${refusal}`];
   });
+}
+
+/** Returns a sentence for each Job that is there although its value switches it off. */
+function notSwitchedOff(helm: Tool): string[] {
+  const off = 'provision.enabled=false,migrations.enabled=false';
+  const { ok, stdout, stderr } = helm.run(['template', ...small, '--set', off]);
+  if (!ok) return [`${off}: ${stderr}`];
+  const jobs = readResources(stdout).filter(({ kind }) => kind === 'Job');
+  return jobs.map(({ metadata }) => `${metadata.name}: is there with ${off}`);
 }
 
 /** Returns what kubeconform says of rendered resources that the API of Kubernetes would refuse. */

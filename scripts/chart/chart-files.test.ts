@@ -66,3 +66,14 @@ it('a schema of Kubernetes refuses unknown fields, keeps a property called forma
     },
   });
 });
+
+it('the production values keep each event on every server of the values of NATS, and the small ones on one', () => {
+  const { config } = parse(read('deploy/helm/values/nats.yaml')) as {
+    config: { cluster: { enabled: boolean; replicas: number } };
+  };
+  expect(config.cluster).toEqual({ enabled: true, replicas: 3 });
+  const replicas = (file: string) =>
+    (parse(read(`deploy/helm/values/${file}.yaml`)) as { config?: Record<string, string> }).config?.NATS_REPLICAS;
+  expect(replicas('production')).toBe(String(config.cluster.replicas));
+  expect(replicas('small')).toBeUndefined();
+});

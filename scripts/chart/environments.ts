@@ -15,19 +15,19 @@ export async function configOf(name: string): Promise<z.ZodObject> {
 
 /** Returns a sentence for each setting of a rendered process that the process itself would refuse at its start. */
 export async function refusedSettings(resources: Resource[], deployables: string[]): Promise<string[]> {
-  const pods = podsOf(resources).filter(({ component }) => deployables.includes(component));
+  const pods = podsOf(resources).filter(({ program }) => deployables.includes(program));
   const faults = await Promise.all(pods.map(refusedOf));
   return faults.flat();
 }
 
-async function refusedOf({ component, spec }: Pods): Promise<string[]> {
+async function refusedOf({ name: pods, program, spec }: Pods): Promise<string[]> {
   const environment = environmentOf(spec.containers[0]?.env ?? []);
-  const parsed = (await configOf(component)).safeParse(environment);
+  const parsed = (await configOf(program)).safeParse(environment);
   const urls = ['DATABASE_URL', 'NATS_URL', 'REDIS_URL']
     .flatMap((name) => (environment[name] ?? '').split(',').map((url) => ({ name, url })))
     .filter(({ url }) => url !== '' && !URL.canParse(url) && url !== anySecret)
-    .map(({ name, url }) => `${component}: ${name} is ${url}, which is no URL`);
-  const refused = parsed.error?.issues.map(({ path, message }) => `${component}: ${path.join('.')}: ${message}`) ?? [];
+    .map(({ name, url }) => `${pods}: ${name} is ${url}, which is no URL`);
+  const refused = parsed.error?.issues.map(({ path, message }) => `${pods}: ${path.join('.')}: ${message}`) ?? [];
   return [...refused, ...urls];
 }
 

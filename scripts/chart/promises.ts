@@ -39,19 +39,19 @@ function missingDeployables(pods: Pods[], { deployables }: Expected): string[] {
 const notSettings =
   /^(?:NODE_OPTIONS|NODE_EXTRA_CA_CERTS|MALLOC_ARENA_MAX|REDIS_PASSWORD|(?:ROLE|NATS)_PASSWORD_[A-Z]+)$/;
 
-function settingFaults({ component, spec }: Pods, { settings, required, deployables }: Expected): string[] {
-  if (!deployables.includes(component)) return [];
-  const of = (lists: Record<string, string[]>) => [...(lists['every process'] ?? []), ...(lists[component] ?? [])];
+function settingFaults({ name: pods, program, spec }: Pods, { settings, required, deployables }: Expected): string[] {
+  if (!deployables.includes(program)) return [];
+  const of = (lists: Record<string, string[]>) => [...(lists['every process'] ?? []), ...(lists[program] ?? [])];
   const known = new Set(of(settings));
   const names = spec.containers.flatMap(variablesOf).map(({ name }) => name);
   return [
     ...names
       .filter((name) => !known.has(name) && !notSettings.test(name))
-      .map((name) => `${component}: ${name} is no setting of docs/reference/config.md`),
+      .map((name) => `${pods}: ${name} is no setting of docs/reference/config.md`),
     ...of(required)
       .filter((name) => !names.includes(name))
-      .map((name) => `${component}: the required setting ${name} is missing`),
-    ...names.filter((name, index) => names.indexOf(name) !== index).map((name) => `${component}: ${name} is set twice`),
+      .map((name) => `${pods}: the required setting ${name} is missing`),
+    ...names.filter((name, index) => names.indexOf(name) !== index).map((name) => `${pods}: ${name} is set twice`),
   ];
 }
 
@@ -72,11 +72,11 @@ function secretFaults(resources: Resource[]): string[] {
   ];
 }
 
-function versionFaults({ component, spec }: Pods, { versions }: Expected): string[] {
-  const version = versions[component];
+function versionFaults({ program, spec }: Pods, { versions }: Expected): string[] {
+  const version = versions[program];
   return spec.containers
-    .filter(({ image }) => version !== undefined && !image.endsWith(`/${component}:${version}`))
-    .map(({ image }) => `${component}: the image is ${image} and should be that of ${version}`);
+    .filter(({ image }) => version !== undefined && !image.endsWith(`/${program}:${version}`))
+    .map(({ image }) => `${program}: the image is ${image} and should be that of ${version}`);
 }
 
 function hardeningFaults({ component, spec }: Pods): string[] {
@@ -98,12 +98,12 @@ function hardeningFaults({ component, spec }: Pods): string[] {
 /** Time in which consumers, jobs and connections end after both drains. */
 const afterDrainSeconds = 15;
 
-function graceFaults({ component, spec }: Pods): string[] {
+function graceFaults({ component, kind, spec }: Pods): string[] {
   const variables = spec.containers.flatMap(variablesOf);
   const seconds = (name: string) => Number(variables.find((variable) => variable.name === name)?.value);
   const needed = seconds('DRAIN_DELAY_SECONDS') + seconds('DRAIN_SECONDS') + afterDrainSeconds;
   // A Job, or Redis, does not drain.
-  if (Number.isNaN(needed) || (spec.terminationGracePeriodSeconds ?? 30) >= needed) return [];
+  if (kind === 'Job' || Number.isNaN(needed) || (spec.terminationGracePeriodSeconds ?? 30) >= needed) return [];
   return [`${component}: is killed after ${spec.terminationGracePeriodSeconds} s, but may drain for ${needed} s`];
 }
 

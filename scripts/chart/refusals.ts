@@ -38,5 +38,7 @@ export const refusals: [values: string, refusal: RegExp][] = [
   ['outboundAllowedRanges[0]=10.1.0.0', /outboundAllowedRanges\.0/],
   ['public.service.type=ExternalName', /public\.service\.type/],
   ['public.ingress.host=', /public\.ingress\.host: say/],
+  ['migrations.enabled=perhaps', /migrations\.enabled/],
+  ['migrations.enable=false', /migrations: .*enable/],
   ['metrics.serviceMonitor.enabled=true', /metrics\.serviceMonitor\.enabled: needs metrics\.enabled/],
 ];

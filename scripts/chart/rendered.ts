@@ -18,21 +18,34 @@ export interface Variable {
 export interface Container {
   name: string;
   image: string;
+  command?: string[];
+  args?: string[];
   env?: Variable[];
+  volumeMounts?: { name: string; mountPath: string }[];
   ports?: { name: string; containerPort: number }[];
   securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: unknown };
 }
 
 /** Pods of one Deployment or Job. */
 export interface Pods {
-  /** app.kubernetes.io/component: the deployable. */
+  /** Name of the Deployment or Job. */
+  name: string;
+  /** app.kubernetes.io/component: the deployable, or what a Job is for. */
   component: string;
+  /** Name of the container: the deployable whose image and settings it has. */
+  program: string;
   kind: string;
+  /** Set for a Job. */
+  job?: { activeDeadlineSeconds?: number; backoffLimit?: number };
   labels: Record<string, string>;
   spec: {
     automountServiceAccountToken?: boolean;
     enableServiceLinks?: boolean;
     terminationGracePeriodSeconds?: number;
+    restartPolicy?: string;
+    nodeSelector?: Record<string, string>;
+    imagePullSecrets?: { name: string }[];
+    volumes?: { name: string }[];
     securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type?: string } };
     containers: Container[];
   };
@@ -56,14 +69,17 @@ export function readResources(text: string): Resource[] {
 export function podsOf(resources: Resource[]): Pods[] {
   return resources
     .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
-    .map(({ kind, spec }) => {
+    .map(({ kind, metadata: { name }, spec }) => {
       const { metadata, spec: pod } = spec!.template as {
         metadata: { labels: Record<string, string> };
         spec: Pods['spec'];
       };
       return {
+        name,
         component: metadata.labels['app.kubernetes.io/component'] ?? '',
+        program: pod.containers[0]?.name ?? '',
         kind,
+        ...(kind === 'Job' ? { job: spec as NonNullable<Pods['job']> } : {}),
         labels: metadata.labels,
         spec: pod,
       };
