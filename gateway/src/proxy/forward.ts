@@ -150,9 +150,12 @@ function probe(url: URL, agent: HttpAgent, requestId: string, limitMs: number): 
  */
 function cleanResponses(service: string, log: Logger, outage: Outage): Plugin {
   return (proxy) => {
-    proxy.on('proxyReq', (outgoing, _request, response: Sent) => {
+    proxy.on('proxyReq', (outgoing, request, response: Sent) => {
       const sending = response[sendingOf];
-      if (sending) sending.outgoing = outgoing;
+      if (!sending) return;
+      sending.outgoing = outgoing;
+      // What has reached the service and is never sent twice is not kept for it.
+      if (sending.body && !isRepeatable(request)) outgoing.once('finish', sending.body.letGo);
     });
     proxy.on('proxyRes', (received, _request, response: Sent) => {
       outage.end();

@@ -8,6 +8,7 @@ import { startStandIn } from '../../test/stand-in-service.ts';
 import { BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { forwarder } from './forward.ts';
 import { Outage } from './outage.ts';
+import { refuse } from './respond.ts';
 
 const warnings: string[] = [];
 const log = Object.assign(createLogger('test', 'silent'), {
@@ -33,8 +34,12 @@ async function forwardTo(target: string, holdMs = 0) {
   const terms = { kind: 'account', owner: 'somebody', limit: 1_048_576, continues: false } as const;
   const front = await listen(
     async (request: IncomingMessage, response: ServerResponse) => {
-      const body = hasBody(request) ? await intake.take(request, response, terms) : undefined;
-      upstream.forward(request, response, 'somebody', body);
+      try {
+        const body = hasBody(request) ? await intake.take(request, response, terms) : undefined;
+        upstream.forward(request, response, 'somebody', body);
+      } catch (error) {
+        refuse(response, error, log);
+      }
     },
     0,
     '127.0.0.1',
@@ -96,6 +101,26 @@ describe('a request into a connection that the service closes', () => {
     service.left = 1;
     expect(outcome(await send('POST', { rawBody: 'x' }))).toEqual([503, 'service_unavailable']);
     expect(service.seen).toEqual(['GET ', 'POST x']);
+  });
+
+  it('holds the memory of its body no longer than it may have to be sent again', async () => {
+    const held: ServerResponse[] = [];
+    const service = await startStandIn();
+    closes.push(() => service.stop());
+    service.respond = (_seen, response) => held.push(response);
+    const send = await forwardTo(service.url);
+    // An owner has memory for one of them.
+    const rawBody = 'x'.repeat(200_000);
+    const sent = [];
+    for (let count = 1; count <= 3; count++) {
+      sent.push(send('POST', { rawBody }));
+      await waitFor('the service to have it', () => held.length === count);
+    }
+    const withKey = send('POST', { rawBody, headers: keyed });
+    await waitFor('the service to have that too', () => held.length === 4);
+    expect(outcome(await send('POST', { rawBody }))).toEqual([429, 'rate_limited']);
+    for (const response of held) response.end('{}');
+    for (const response of await Promise.all([...sent, withKey])) expect(response.status).toBe(200);
   });
 
   it('is sent again once, and not at all where the connection was new', async () => {
