@@ -5,6 +5,7 @@ import { DeadlineWatch, type Timed } from './deadline-watch.ts';
 import {
   endTransaction,
   type PoolUse,
+  padding,
   type RunningStatement,
   StatementTimeout,
   StatementWatch,
@@ -65,7 +66,7 @@ export function openDatabase(
     prepare: !isPooled,
     connection: {
       application_name: service,
-      ...(isPooled ? {} : { ...sessionSettings(service), statement_timeout: statementMs }),
+      ...(isPooled ? {} : { ...sessionSettings(service), statement_timeout: statementMs, options: padding }),
     },
     socket: statements.dial,
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
