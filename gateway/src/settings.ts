@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { baseConfig, portSetting } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { type AddressRange, parseRange } from './client-address.ts';
+import { checkRedisSettings, redisSettings } from './rate/redis-settings.ts';
 
 const serviceUrl = z
   .url({ protocol: /^https?$/ })
@@ -11,8 +12,7 @@ const serviceUrl = z
 const count = (value: number) => z.coerce.number().int().min(1).default(value);
 const positive = (value: number) => z.coerce.number().positive().default(value);
 
-/** The gateway's settings. */
-export const gatewayConfig = baseConfig.extend({
+const shape = baseConfig.extend({
   GATEWAY_HOST: z.string().default('127.0.0.1').meta({ description: 'Address of the public listener.' }),
   GATEWAY_PORT: portSetting.default(8080).meta({ description: 'Port of the public listener; 0 picks a free one.' }),
   ADMIN_HOST: z
@@ -40,18 +40,7 @@ export const gatewayConfig = baseConfig.extend({
       description:
         'Page of a trace elsewhere, such as https://traces.example/{trace_id}: operators get this link where no TRACE_TOKEN is set.',
     }),
-  REDIS_URL: z.string().min(1).meta({ description: 'Redis for rate limits, such as redis://127.0.0.1:6379.' }),
-  REDIS_PREFIX: z
-    .string()
-    .default('platform')
-    .meta({ description: 'First part of every Redis key: separates installations on one Redis.' }),
-  REDIS_TIMEOUT_MS: z.coerce
-    .number()
-    .int()
-    .min(5)
-    .max(10_000)
-    .default(50)
-    .meta({ description: 'How long a request waits for Redis before its gateway limits by itself, in milliseconds.' }),
+  ...redisSettings,
   TRUSTED_PROXIES: z
     .string()
     .default('')
@@ -117,5 +106,8 @@ export const gatewayConfig = baseConfig.extend({
   MESSAGING_URL: serviceUrl,
   WEBHOOKS_URL: serviceUrl,
 });
+
+/** The gateway's settings. */
+export const gatewayConfig = shape.superRefine(checkRedisSettings);
 
 export type GatewayConfig = z.output<typeof gatewayConfig>;

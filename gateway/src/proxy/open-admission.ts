@@ -14,8 +14,7 @@ export function openAdmission(
   { config, sql, bus, log, clock, dependencies }: Foundation<GatewayConfig>,
   changes: ChangeFeed,
 ): AdmissionParts & { stop(): Promise<void> } {
-  const redis = openRedis(config.REDIS_URL, config.REDIS_PREFIX, config.REDIS_TIMEOUT_MS);
-  redis.on('error', (error) => log.debug({ err: error }, 'Redis'));
+  const redis = openRedis(config, (error) => log.debug({ err: error }, 'Redis'));
   const gateways = new LiveGateways(bus);
   const uses = new UseLog();
   const limiter = new RateLimiter(redis, gateways, log);

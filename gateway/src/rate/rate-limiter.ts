@@ -3,7 +3,7 @@ import type { LiveGateways } from './live-gateways.ts';
 import { LocalLimiter } from './local-limiter.ts';
 import type { BucketState, RatePolicy } from './rate-policy.ts';
 import type { GatewayRedis } from './redis.ts';
-import { RedisLimiter } from './redis-limiter.ts';
+import { type Bucket, RedisLimiter } from './redis-limiter.ts';
 
 /** Pause before Redis is tried again after a failure. */
 const pauseMs = 250;
@@ -22,9 +22,20 @@ const decisions = meter.createSummedCounter(
 
 const gauges = {
   'gateway.rate_limit.local': {
-    description: '1 while Redis is unavailable and this process limits rates alone, else 0.',
+    description:
+      '1 while Redis, or a part of its cluster, is unavailable and this process limits the rates there alone, else 0.',
   },
 };
+
+/** A part of Redis that may be unavailable for itself: one master's of a cluster; otherwise there is one. */
+interface Shard {
+  index: number;
+  failures: number;
+  nextTryMs: number;
+}
+
+/** Bucket that is only read, to learn whether Redis responds. */
+const probe: Bucket = { bucket: 'rate:probe', intervalText: '1', burstText: '1' };
 
 /** Limits each key's rate across all gateways by Redis, and by each gateway's share while Redis does not respond. */
 export class RateLimiter {
@@ -33,12 +44,13 @@ export class RateLimiter {
   readonly #log: Logger;
   readonly #shared: RedisLimiter;
   readonly #local = new LocalLimiter();
-  #failures = 0;
-  #nextTryMs = 0;
+  readonly #shards: Shard[];
+  readonly #unavailable = new Set<Shard>();
 
   constructor(redis: GatewayRedis, gateways: LiveGateways, log: Logger) {
     this.#redis = redis;
     this.#shared = new RedisLimiter(redis);
+    this.#shards = Array.from({ length: redis.shards }, (_none, index) => ({ index, failures: 0, nextTryMs: 0 }));
     this.#gateways = gateways;
     this.#log = log;
     meter.observe(gauges, (observe) => observe('gateway.rate_limit.local', this.isRedisUnavailable() ? 1 : 0));
@@ -46,7 +58,7 @@ export class RateLimiter {
 
   /**
    * Takes one request from a key's bucket (`cost` 1), or only reads its state (0). Never throws, never waits longer
-   * than 50 ms.
+   * than REDIS_TIMEOUT_MS.
    */
   async take(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
     const state = await this.#stateAfter(policy, cost);
@@ -55,36 +67,53 @@ export class RateLimiter {
   }
 
   async #stateAfter(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
-    if (!this.isRedisUnavailable() || performance.now() >= this.#nextTryMs) {
+    if (this.#unavailable.size > 0) this.#probe();
+    const shard = this.#shards[policy.hash % this.#shards.length]!;
+    if (!this.#unavailable.has(shard)) {
       try {
-        const state = await this.#shared.take(policy, cost);
-        if (this.#failures > 0) this.#recover();
+        const state = await this.#shared.take(shard.index, policy, cost);
+        if (shard.failures > 0) this.#recover(shard);
         return state;
       } catch (error) {
-        this.#fail(error);
+        this.#fail(shard, error);
       }
     }
     fallbacks.add(1);
     return this.#local.take(policy, cost, this.#gateways.count());
   }
 
-  /** Returns whether limits are kept by this process alone. */
+  /** Returns whether limits, or some of them in a cluster, are kept by this process alone. */
   isRedisUnavailable(): boolean {
-    return this.#failures >= failuresUntilUnavailable;
+    return this.#unavailable.size > 0;
   }
 
-  #fail(error: unknown): void {
-    this.#failures =
-      this.#redis.status === 'ready' ? this.#failures + 1 : Math.max(this.#failures + 1, failuresUntilUnavailable);
-    if (!this.isRedisUnavailable()) return;
-    const wasKnown = this.#nextTryMs > 0;
-    this.#nextTryMs = performance.now() + pauseMs;
-    if (!wasKnown) this.#log.warn({ err: error }, 'Redis unavailable; each gateway limits its share of the rate');
+  /** Tries all that is unavailable, whatever request comes: one read at a time each, for which no request waits. */
+  #probe(): void {
+    const nowMs = performance.now();
+    for (const shard of this.#unavailable) {
+      if (nowMs < shard.nextTryMs) continue;
+      shard.nextTryMs = Number.POSITIVE_INFINITY;
+      this.#shared.take(shard.index, probe, 0).then(
+        () => this.#recover(shard),
+        (error: unknown) => this.#fail(shard, error),
+      );
+    }
   }
 
-  #recover(): void {
-    if (this.#nextTryMs > 0) this.#log.warn('Redis available again');
-    this.#failures = 0;
-    this.#nextTryMs = 0;
+  #fail(shard: Shard, error: unknown): void {
+    const isConnected = this.#redis.status === 'ready';
+    shard.failures = isConnected ? shard.failures + 1 : Math.max(shard.failures + 1, failuresUntilUnavailable);
+    if (shard.failures < failuresUntilUnavailable) return;
+    shard.nextTryMs = performance.now() + pauseMs;
+    const wasAvailable = this.#unavailable.size === 0;
+    this.#unavailable.add(shard);
+    if (!wasAvailable) return;
+    const part = this.#shards.length > 1 ? 'Part of the Redis cluster' : 'Redis';
+    this.#log.warn({ err: error }, `${part} unavailable; each gateway limits its share of the rate`);
+  }
+
+  #recover(shard: Shard): void {
+    shard.failures = 0;
+    if (this.#unavailable.delete(shard) && this.#unavailable.size === 0) this.#log.warn('Redis available again');
   }
 }

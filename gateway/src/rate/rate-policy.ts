@@ -5,6 +5,8 @@ import { ApiError } from '@customer-platform/contracts/core';
 export interface RatePolicy {
   /** Redis key of its bucket. */
   bucket: string;
+  /** Number by which its shard is chosen, the same in every process. */
+  hash: number;
   burst: number;
   /** Time to refill one request, in microseconds. */
   intervalUs: number;
@@ -21,12 +23,20 @@ export function ratePolicy(keyId: string, limit: RateLimit): RatePolicy {
   const windowSeconds = Math.ceil((intervalUs * limit.burst) / 1_000_000);
   return {
     bucket: `rate:${keyId}`,
+    hash: hashOf(keyId),
     burst: limit.burst,
     intervalUs,
     burstText: String(limit.burst),
     intervalText: String(intervalUs),
     header: `"key";q=${limit.burst};w=${windowSeconds}`,
   };
+}
+
+/** FNV-1a, 32 bits. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
 }
 
 /**

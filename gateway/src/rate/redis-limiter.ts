@@ -1,14 +1,17 @@
 import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
 import type { BucketState, RatePolicy } from './rate-policy.ts';
-import type { GatewayRedis } from './redis.ts';
+import { type GatewayRedis, shardTag } from './redis.ts';
 
 /** Most requests in one script: Redis does nothing else while it runs. */
 const maxBatch = 100;
 /** Poll interval for late replies. */
 const lookEveryMs = 10;
 
+/** What a request takes from: what of a policy Redis needs. */
+export type Bucket = Pick<RatePolicy, 'bucket' | 'intervalText' | 'burstText'>;
+
 interface Waiting {
-  policy: RatePolicy;
+  policy: Bucket;
   cost: 0 | 1;
   resolve(state: BucketState): void;
   reject(error: unknown): void;
@@ -19,38 +22,48 @@ interface Batch extends Timed {
 }
 
 /**
- * The limit in Redis, for all gateways. Requests of one tick of the event loop go to Redis together: sending each alone
- * costs a third of a proxied request. One timer watches all batches, for the same reason.
+ * The limit in Redis, for all gateways. Requests of one tick of the event loop go to Redis together, those of one shard:
+ * sending each alone costs a third of a proxied request. One timer watches all batches, for the same reason.
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;
   readonly #underWay: DeadlineWatch<Batch>;
-  #waiting: Waiting[] = [];
+  /** By shard. */
+  readonly #waiting: Waiting[][];
+  #isDue = false;
   readonly #flush = () => {
-    const all = this.#waiting;
-    this.#waiting = [];
-    for (let begin = 0; begin < all.length; begin += maxBatch) this.#send(all.slice(begin, begin + maxBatch));
+    this.#isDue = false;
+    for (const [shard, all] of this.#waiting.entries()) {
+      if (all.length === 0) continue;
+      this.#waiting[shard] = [];
+      for (let begin = 0; begin < all.length; begin += maxBatch) this.#send(shard, all.slice(begin, begin + maxBatch));
+    }
   };
 
   constructor(redis: GatewayRedis) {
     this.#redis = redis;
+    this.#waiting = Array.from({ length: redis.shards }, () => []);
     this.#underWay = new DeadlineWatch(redis.timeoutMs, lookEveryMs, (batch) => {
       this.#giveUp(batch, new Error(`Redis did not reply within ${redis.timeoutMs} ms`));
     });
   }
 
-  /** Takes `cost` requests from a key's bucket. Rejects if Redis does not reply in time. */
-  take(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
+  /** Takes `cost` requests from a key's bucket, which is in `shard`. Rejects if Redis does not reply in time. */
+  take(shard: number, policy: Bucket, cost: 0 | 1): Promise<BucketState> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ policy, cost, resolve, reject }) === 1) setImmediate(this.#flush);
+      this.#waiting[shard]!.push({ policy, cost, resolve, reject });
+      if (this.#isDue) return;
+      this.#isDue = true;
+      setImmediate(this.#flush);
     });
   }
 
-  #send(requests: Waiting[]): void {
+  #send(shard: number, requests: Waiting[]): void {
+    const tag = this.#waiting.length === 1 ? '' : shardTag(shard);
     const buckets: string[] = [];
     const limits: string[] = [];
     for (const { policy, cost } of requests) {
-      buckets.push(policy.bucket);
+      buckets.push(tag + policy.bucket);
       limits.push(policy.intervalText, policy.burstText, cost === 1 ? '1' : '0');
     }
     const batch: Batch = { requests, startedAtMs: performance.now(), isOver: false };

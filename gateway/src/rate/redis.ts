@@ -1,4 +1,5 @@
-import { Redis } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type RedisSettings, redisServers } from './redis-settings.ts';
 
 /**
  * GCRA for any number of requests in one script: all that is kept of a key is the instant until which its bucket is
@@ -39,34 +40,134 @@ local count = redis.call('ZCARD', KEYS[1])
 if count >= tonumber(ARGV[2]) then redis.call('DEL', KEYS[1]) end
 return count`;
 
-/** Redis with the gateway's two scripts. */
-export type GatewayRedis = Redis & {
-  /** Takes the number of buckets, their names, then interval, burst and cost of each. */
+/**
+ * Parts into which the buckets of a cluster are divided, each in one slot: a script's keys have to be. A tick sends at most
+ * one script a part, so few of them; up to nine masters get a fair part each.
+ */
+const clusterShards = 16;
+
+/** What the gateway uses of Redis, of a cluster, or of the master that sentinels name. */
+export interface GatewayRedis {
+  /** `ready` while connected; of a cluster, while its map of slots is known. */
+  readonly status: string;
+  /** Parts in which buckets are and that may be unavailable each for itself: 1 except in a cluster. */
+  readonly shards: number;
+  /** Longest wait for a reply from Redis, in milliseconds; then each gateway limits by itself. */
+  readonly timeoutMs: number;
+  /** Takes the number of buckets, their names, then interval, burst and cost of each. In a cluster all are of one shard. */
   takeRequests(count: number, ...bucketsAndArguments: string[]): Promise<number[]>;
   countWithin(key: string, windowUs: number, limit: number, distinct: string): Promise<number>;
-  /** Longest wait for a reply from Redis, in milliseconds; then each gateway limits by itself. */
-  timeoutMs: number;
+  del(key: string): Promise<number>;
+  disconnect(): void;
+}
+
+/** Returns what begins the name of a shard's buckets in a cluster: digits a to f too spread better over few masters. */
+export function shardTag(shard: number): string {
+  return `{${shard.toString(16)}}:`;
+}
+
+const scripts = {
+  takeRequests: { lua: takeScript },
+  countWithin: { lua: countScript, numberOfKeys: 1 },
 };
 
+const connectTimeoutMs = 1_000;
+
+const connection = {
+  connectTimeout: connectTimeoutMs,
+  disconnectTimeout: 200,
+  maxRetriesPerRequest: 0,
+  // A connection that is silent after a command is dialled again.
+  socketTimeout: 2_000,
+  autoResendUnfulfilledCommands: false,
+} satisfies RedisOptions;
+
+const retryDelayMs = (times: number) => Math.min(50 * times, 500);
+
 /**
- * Connects without waiting. A command that cannot be sent now, or has no reply within `timeoutMs`, fails and is not
- * sent again: a request never waits for Redis. The connection itself is retried forever.
+ * Connects without waiting. A command that cannot be sent now, or has no reply within REDIS_TIMEOUT_MS, fails and is not
+ * sent again: a request never waits for Redis. The connection itself is retried forever; `report` gets its errors.
  */
-export function openRedis(url: string, prefix: string, timeoutMs: number): GatewayRedis {
-  const redis = new Redis(url, {
-    keyPrefix: `${prefix}:`,
+export function openRedis(settings: RedisSettings, report: (error: unknown) => void): GatewayRedis {
+  const { REDIS_MODE, REDIS_TIMEOUT_MS } = settings;
+  const redis =
+    REDIS_MODE === 'cluster'
+      ? openCluster(settings)
+      : REDIS_MODE === 'sentinel'
+        ? openBySentinels(settings)
+        : openSingle(settings);
+  redis.on('error', report);
+  redis.on('node error', report);
+  const shards = REDIS_MODE === 'cluster' ? clusterShards : 1;
+  return Object.assign(redis, { timeoutMs: REDIS_TIMEOUT_MS, shards }) as unknown as GatewayRedis;
+}
+
+function serverOptions({ REDIS_PREFIX }: RedisSettings) {
+  return {
+    ...connection,
+    scripts,
+    keyPrefix: `${REDIS_PREFIX}:`,
     enableOfflineQueue: false,
-    connectTimeout: 1_000,
-    disconnectTimeout: 200,
-    maxRetriesPerRequest: 0,
-    // A connection that is silent after a command is dialled again.
-    socketTimeout: 2_000,
-    autoResendUnfulfilledCommands: false,
-    retryStrategy: (times) => Math.min(50 * times, 500),
-    scripts: {
-      takeRequests: { lua: takeScript },
-      countWithin: { lua: countScript, numberOfKeys: 1 },
+    retryStrategy: retryDelayMs,
+  };
+}
+
+function openSingle(settings: RedisSettings): Redis {
+  return new Redis(settings.REDIS_URL, serverOptions(settings));
+}
+
+/** Connects to the master that the sentinels name, and to the next one as soon as one of them says that it changed. */
+function openBySentinels(settings: RedisSettings): Redis {
+  const { hosts, username, password, database, isTls } = redisServers(settings.REDIS_URL, 26_379);
+  const sentinelPassword = settings.REDIS_SENTINEL_PASSWORD ?? password;
+  return new Redis({
+    ...serverOptions(settings),
+    sentinels: hosts,
+    name: settings.REDIS_SENTINEL_NAME,
+    db: database,
+    ...(username === '' ? {} : { username }),
+    ...(password === '' ? {} : { password }),
+    ...(sentinelPassword === '' ? {} : { sentinelPassword }),
+    ...(isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+    sentinelCommandTimeout: connectTimeoutMs,
+    sentinelRetryStrategy: retryDelayMs,
+    failoverDetector: true,
+    // A master that became a replica while this connection stayed: the sentinels are asked again.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  });
+}
+
+function openCluster({ REDIS_URL, REDIS_PREFIX }: RedisSettings): Cluster {
+  const { hosts, username, password, isTls } = redisServers(REDIS_URL, 6_379);
+  const cluster = new Cluster(hosts, {
+    scripts,
+    keyPrefix: `${REDIS_PREFIX}:`,
+    enableOfflineQueue: false,
+    // A cluster of which a part is unavailable is used for the rest.
+    enableReadyCheck: false,
+    clusterRetryStrategy: retryDelayMs,
+    // Names stay names: certificates have them, and addresses of restarted servers change.
+    dnsLookup: (host, done) => done(null, host),
+    slotsRefreshTimeout: connectTimeoutMs,
+    // MOVED, ASK, TRYAGAIN and CLUSTERDOWN say that a command was not executed, so that it may be sent again.
+    maxRedirections: 3,
+    retryDelayOnTryAgain: 0,
+    // After a lost connection it may have been executed, and is not sent again.
+    retryDelayOnFailover: 0,
+    redisOptions: {
+      ...connection,
+      ...(username === '' ? {} : { username }),
+      ...(password === '' ? {} : { password }),
+      ...(isTls ? { tls: {} } : {}),
     },
   });
-  return Object.assign(redis, { timeoutMs }) as GatewayRedis;
+  // A connection that is dialled by its first command would keep that command waiting, past its time. Errors are node errors.
+  const dial = (node: Redis) => {
+    if (node.status === 'wait') node.connect().catch(() => undefined);
+  };
+  cluster.on('ready', () => cluster.nodes().forEach(dial));
+  cluster.on('+node', (node: Redis) => {
+    if (cluster.status === 'ready') dial(node);
+  });
+  return cluster;
 }
