@@ -7,7 +7,7 @@ const maxBatch = 100;
 /** Poll interval for late replies. */
 const lookEveryMs = 10;
 
-/** What a request takes from: what of a policy Redis needs. */
+/** Part of a policy that Redis needs. */
 export type Bucket = Pick<RatePolicy, 'bucket' | 'intervalText' | 'burstText'>;
 
 interface Waiting {

@@ -46,7 +46,7 @@ return count`;
  */
 const clusterShards = 16;
 
-/** What the gateway uses of Redis, of a cluster, or of the master that sentinels name. */
+/** Commands and state that the gateway uses of Redis, of a cluster, or of the master that sentinels name. */
 export interface GatewayRedis {
   /** `ready` while connected; of a cluster, while its map of slots is known. */
   readonly status: string;

@@ -1,0 +1,335 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LiveProcess } from '@customer-platform/contracts/accounts';
+import { freePort } from '@customer-platform/deploy/local-port';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
+import { redisServer } from '@customer-platform/deploy/redis';
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startGateway } from '../main.ts';
+
+const root = join(import.meta.dirname, '../../../.platform');
+const password = 'test-only';
+const timeoutMs = 1_000;
+/** Bound of one request's time, far above what waiting for Redis may add, for a machine that stalls. */
+const longestMs = 10 * timeoutMs;
+
+interface Server {
+  port: number;
+  kill(): void;
+  stop(): Promise<void>;
+  /** Sends a command to this server alone. */
+  ask(...command: [string, ...(string | number)[]]): Promise<unknown>;
+}
+
+let directory: string;
+
+beforeAll(() => {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  directory = mkdtempSync(join(root, 'test-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Starts a Redis; `adapt` makes another of it, given its port. */
+async function startRedis(
+  adapt: (described: ServerProcess, port: number) => Promise<ServerProcess> | ServerProcess,
+  serverPassword = password,
+): Promise<Server> {
+  const port = await freePort();
+  const described = await redisServer({
+    directory: join(directory, String(port)),
+    port,
+    password: serverPassword,
+    cacheDirectory: join(root, 'debian'),
+    ways: ['path', 'debian'],
+  });
+  const running = await startServer(await adapt(described, port));
+  const connection = new Redis(described.url, { maxRetriesPerRequest: 1 });
+  connection.on('error', () => undefined);
+  return {
+    port,
+    kill: () => process.kill(running.pid, 'SIGKILL'),
+    async stop() {
+      connection.disconnect();
+      await running.stop();
+    },
+    ask: (...[name, ...parts]) => connection.call(name, parts),
+  };
+}
+
+const isMaster = async (server: Server) => String(await server.ask('ROLE')).startsWith('master');
+
+/** A platform with two gateways on the same Redis. */
+async function startGateways(env: Record<string, string>) {
+  const platform = await startPlatform({
+    services: [],
+    env: { LOG_LEVEL: 'silent', REDIS_TIMEOUT_MS: String(timeoutMs), ...env },
+  });
+  const second = await startGateway(platform.env('gateway'));
+  const account = await platform.account();
+  const stop = async () => {
+    await second.stop();
+    await platform.stop();
+  };
+  return { platform, urls: [platform.gatewayUrl, second.url] as const, account, stop };
+}
+type Gateways = Awaited<ReturnType<typeof startGateways>>;
+
+const ask = (url: string, key: string) => rawRequest(url, 'GET', '/v1/me', { key });
+const keysOf = async (platform: Platform, account: TestAccount, count: number, rate_limit: object) =>
+  await Promise.all(Array.from({ length: count }, () => platform.issueKey(account.id, { rate_limit })));
+
+/** Returns how many of 12 requests are let through, alternately by both gateways, of each key, whose burst is 4. */
+async function takenOf({ platform, account, urls }: Gateways, keys: number): Promise<number[]> {
+  const issued = await keysOf(platform, account, keys, { per_minute: 1, burst: 4 });
+  return await Promise.all(
+    issued.map(async (key) => {
+      let taken = 0;
+      for (let index = 0; index < 12; index++) if ((await ask(urls[index % 2]!, key)).status === 200) taken += 1;
+      return taken;
+    }),
+  );
+}
+
+/** Waits until both gateways have responses of all of Redis again, and count of all keys together; requests go on. */
+async function untilShared(gateways: Gateways): Promise<void> {
+  const { platform, account, urls } = gateways;
+  const key = await platform.issueKey(account.id);
+  await waitFor('no gateway to wait for Redis', async () => {
+    for (const url of urls) await ask(url, key);
+    return (await waitedFor(platform)).join('') === '';
+  });
+}
+
+async function waitedFor(platform: Platform): Promise<string[]> {
+  const { body } = await platform.admin('GET', '/admin/services');
+  return (body.data as LiveProcess[]).map(({ waiting_for = '' }) => waiting_for);
+}
+
+/**
+ * Sends requests by both gateways, of keys in many shards, during `action`, and expects of each that it is served in time.
+ * `action` gets a function that waits until as many more were sent as there are keys, and some.
+ */
+async function underLoad(gateways: Gateways, action: (more: () => Promise<void>) => Promise<void>): Promise<void> {
+  const { platform, account, urls } = gateways;
+  const keys = await keysOf(platform, account, 24, { per_minute: 1_000_000, burst: 100_000 });
+  const wrong: unknown[] = [];
+  let served = 0;
+  let isOver = false;
+  const client = async (url: string) => {
+    for (let index = 0; !isOver; index++) {
+      const beganAtMs = performance.now();
+      const { status, text } = await ask(url, keys[index % keys.length]!);
+      const tookMs = performance.now() - beganAtMs;
+      if (status !== 200 || tookMs > longestMs) wrong.push({ status, text, tookMs });
+      served += 1;
+    }
+  };
+  const clients = urls.map(client);
+  const more = async () => {
+    const until = served + 3 * keys.length;
+    await waitFor('more requests', () => served >= until, 60_000);
+  };
+  try {
+    await action(more);
+  } finally {
+    isOver = true;
+    await Promise.all(clients);
+  }
+  expect(wrong).toEqual([]);
+}
+
+describe('a Redis Cluster', () => {
+  const slots = 16_384;
+  let servers: Server[];
+  let gateways: Gateways;
+
+  beforeAll(async () => {
+    servers = await Promise.all(Array.from({ length: 6 }, () => startRedis(asNode)));
+    await joinCluster();
+    gateways = await startGateways({
+      REDIS_MODE: 'cluster',
+      REDIS_URL: servers
+        .slice(0, 3)
+        .map(({ port }, index) => `redis://${index === 0 ? `:${password}@` : ''}127.0.0.1:${port}`)
+        .join(','),
+    });
+  }, 90_000);
+  afterAll(async () => {
+    await gateways?.stop();
+    await Promise.all((servers ?? []).map((server) => server.stop()));
+  }, 60_000);
+
+  async function asNode(described: ServerProcess): Promise<ServerProcess> {
+    const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--masterauth', password];
+    // Without it one master's failover stops all of the cluster.
+    const coverage = ['--cluster-require-full-coverage', 'no', '--cluster-allow-replica-migration', 'no'];
+    // By default the port is 10000 above the other, where outgoing connections have theirs.
+    const bus = ['--cluster-port', String(await freePort())];
+    return { ...described, args: [...described.args, ...cluster, ...coverage, ...bus] };
+  }
+
+  /** Makes three masters of the first servers, each with a replica among the others. */
+  async function joinCluster(): Promise<void> {
+    const busPorts = await Promise.all(
+      servers.map(async ({ ask: send }) => ((await send('CONFIG', 'GET', 'cluster-port')) as string[])[1]!),
+    );
+    for (const [index, { port }] of servers.entries())
+      await servers[0]!.ask('CLUSTER', 'MEET', '127.0.0.1', port, busPorts[index]!);
+    for (const [index, server] of servers.entries()) {
+      if (index < 3) {
+        const from = Math.ceil((index * slots) / 3);
+        const to = Math.ceil(((index + 1) * slots) / 3) - 1;
+        await server.ask('CLUSTER', 'ADDSLOTSRANGE', from, to);
+        continue;
+      }
+      const master = String(await servers[index - 3]!.ask('CLUSTER', 'MYID'));
+      await waitFor('a replica to know its master', () => server.ask('CLUSTER', 'REPLICATE', master));
+    }
+    await waitFor('the cluster', async () => {
+      const infos = await Promise.all(servers.map(async ({ ask: send }) => String(await send('CLUSTER', 'INFO'))));
+      const lines = await Promise.all(servers.slice(0, 3).map(async ({ ask: send }) => String(await send('ROLE'))));
+      const isWhole = (info: string) =>
+        info.includes('cluster_state:ok') &&
+        info.includes(`cluster_slots_ok:${slots}`) &&
+        info.includes('cluster_known_nodes:6') &&
+        info.includes('cluster_size:3');
+      return infos.every(isWhole) && lines.every((role) => role.includes('127.0.0.1'));
+    });
+  }
+
+  const buckets = async (server: Server) => ((await server.ask('KEYS', '*:rate:*')) as string[]).length;
+
+  it('keeps limits exactly across gateways, in buckets on all of its masters', async () => {
+    await untilShared(gateways);
+    expect(await takenOf(gateways, 24)).toEqual(Array(24).fill(4));
+    for (const master of servers.slice(0, 3)) expect(await buckets(master)).toBeGreaterThan(0);
+  });
+
+  it('blocks an address that tries keys, as one Redis does', async () => {
+    const wrong = 'cp_live_0000000000000000000000000000000000000000';
+    for (let count = 0; count < 20; count++)
+      expect((await ask(gateways.urls[count % 2]!, wrong)).body.error.code).toBe('invalid_key');
+    for (const url of gateways.urls)
+      await waitFor('the block', async () => (await ask(url, gateways.account.key)).status === 429);
+    const { body } = await gateways.platform.admin('GET', '/admin/addresses');
+    const address = encodeURIComponent(body.data[0].address);
+    expect((await gateways.platform.admin('DELETE', `/admin/addresses/${address}`)).status).toBe(204);
+    for (const url of gateways.urls)
+      await waitFor('the end of the block', async () => (await ask(url, gateways.account.key)).status === 200);
+  });
+
+  it('loses a master: no request fails or waits long, and limits are shared again by its replica', async () => {
+    await underLoad(gateways, async (more) => {
+      await more();
+      servers[0]!.kill();
+      await more();
+      await waitFor('the replica to be promoted', () => isMaster(servers[3]!));
+      await more();
+      await untilShared(gateways);
+    });
+    expect(await takenOf(gateways, 24)).toEqual(Array(24).fill(4));
+    expect(await buckets(servers[3]!)).toBeGreaterThan(0);
+  });
+
+  it('without a master and its replica is missed for their shards alone; the rest stay shared', async () => {
+    const { platform, account, urls } = gateways;
+    const keys = await keysOf(platform, account, 32, { per_minute: 1, burst: 8 });
+    const before = await buckets(servers[1]!);
+    for (const key of keys) expect((await ask(urls[0], key)).status).toBe(200);
+    const lost = (await buckets(servers[1]!)) - before;
+    expect(lost).toBeGreaterThan(0);
+    expect(lost).toBeLessThan(keys.length);
+    const taken: number[] = [];
+    await underLoad(gateways, async (more) => {
+      for (const index of [4, 1]) servers[index]!.kill();
+      await more();
+      await waitFor('both gateways to wait for Redis', async () => {
+        const waiting = await waitedFor(platform);
+        return waiting.length === 2 && waiting.every((name) => name === 'Redis');
+      });
+      for (const key of keys) {
+        let count = 0;
+        for (let index = 0; index < 9; index++) if ((await ask(urls[0], key)).status === 200) count += 1;
+        taken.push(count);
+      }
+    });
+    // Of eight one is taken. By itself a gateway lets its share through, which is four of eight.
+    expect(taken.filter((count) => count === 4)).toHaveLength(lost);
+    expect(taken.filter((count) => count === 7)).toHaveLength(keys.length - lost);
+  });
+});
+
+describe('a master that sentinels name', () => {
+  const sentinelPassword = 'of-the-sentinels';
+  let [master, replica]: (Server | undefined)[] = [];
+  let sentinels: Server[] = [];
+  let gateways: Gateways;
+
+  beforeAll(async () => {
+    const first = await startRedis(asReplicaOf());
+    master = first;
+    replica = await startRedis(asReplicaOf(first.port));
+    await waitFor('the replica', async () => String(await first.ask('ROLE')).includes(`,${replica!.port},`));
+    sentinels = await Promise.all([1, 2, 3].map(() => startRedis(asSentinelOf(first.port), sentinelPassword)));
+    await waitFor('the sentinels to know each other and the replica', async () => {
+      const known = await Promise.all(sentinels.map(({ ask: send }) => send('SENTINEL', 'MASTER', 'limits')));
+      return known.every((fields) => {
+        const at = (name: string) => (fields as string[])[(fields as string[]).indexOf(name) + 1];
+        return at('num-other-sentinels') === '2' && at('num-slaves') === '1';
+      });
+    });
+    gateways = await startGateways({
+      REDIS_MODE: 'sentinel',
+      REDIS_URL: sentinels.map(({ port }) => `redis://:${password}@127.0.0.1:${port}`).join(','),
+      REDIS_SENTINEL_NAME: 'limits',
+      REDIS_SENTINEL_PASSWORD: sentinelPassword,
+    });
+  }, 90_000);
+  afterAll(async () => {
+    await gateways?.stop();
+    await Promise.all([...sentinels, master, replica].map((server) => server?.stop()));
+  }, 60_000);
+
+  function asReplicaOf(port?: number) {
+    const of = port === undefined ? [] : ['--replicaof', `127.0.0.1 ${port}`];
+    return (described: ServerProcess): ServerProcess => ({
+      ...described,
+      args: [...described.args, '--masterauth', password, ...of],
+    });
+  }
+
+  function asSentinelOf(masterPort: number) {
+    return (described: ServerProcess, port: number): ServerProcess => {
+      const config = join(described.cwd, 'sentinel.conf');
+      const lines = [
+        `port ${port}`,
+        'bind 127.0.0.1',
+        `requirepass ${sentinelPassword}`,
+        `sentinel sentinel-pass ${sentinelPassword}`,
+        `sentinel monitor limits 127.0.0.1 ${masterPort} 2`,
+        `sentinel auth-pass limits ${password}`,
+        'sentinel down-after-milliseconds limits 1000',
+        'sentinel failover-timeout limits 5000',
+      ];
+      writeFileSync(config, `${lines.join('\n')}\n`);
+      return { ...described, args: [config, '--sentinel'] };
+    };
+  }
+
+  it('keeps limits; one that is lost fails no request, and the next one is used without a restart', async () => {
+    await untilShared(gateways);
+    expect(await takenOf(gateways, 4)).toEqual(Array(4).fill(4));
+    await underLoad(gateways, async (more) => {
+      await more();
+      master!.kill();
+      await more();
+      await waitFor('the replica to be promoted', () => isMaster(replica!));
+      await more();
+      await untilShared(gateways);
+    });
+    expect(await takenOf(gateways, 4)).toEqual(Array(4).fill(4));
+    expect(Number(await replica!.ask('DBSIZE'))).toBeGreaterThan(0);
+  });
+});
