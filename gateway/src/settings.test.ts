@@ -1,6 +1,7 @@
 import { readConfig } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { isInRanges } from './client-address.ts';
+import { redisServers } from './rate/redis-settings.ts';
 import { gatewayConfig } from './settings.ts';
 
 const needed = {
@@ -44,6 +45,49 @@ describe("the gateway's settings", () => {
       readConfig(gatewayConfig, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES;
     expect(isInRanges('10.1.2.3', ranges('::ffff:10.0.0.0/104'))).toBe(true);
     expect(() => ranges('::ffff:0:0/80')).toThrow(/^ *TRUSTED_PROXIES: .*IPv4 range/m);
+  });
+
+  it.each([
+    [{ REDIS_URL: 'x:6379' }, /^ *REDIS_URL: must be a URL with redis:\/\/ or rediss:\/\/ and a host/m],
+    [{ REDIS_URL: 'redis://:%zz@x' }, /^ *REDIS_URL: must be a URL/m],
+    [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://a,b:6379' }, /^ *REDIS_URL: must be a URL/m],
+    [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://a,redis://b:none' }, /^ *REDIS_URL: .*; number 2 is not/m],
+    [{ REDIS_URL: 'redis://a,redis://b' }, /^ *REDIS_URL: must be one URL .* is 2; .*cluster or sentinel/m],
+    [{ REDIS_MODE: 'sharded' }, /^ *REDIS_MODE: .*"single"\|"cluster"\|"sentinel"/m],
+    [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://a,rediss://b' }, /^ *REDIS_URL: .* rediss:\/\/ in all/m],
+    [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://:p@a,redis://:q@b' }, /^ *REDIS_URL: .*one user and password/m],
+    [{ REDIS_MODE: 'sentinel', REDIS_URL: 'redis://a,redis://:q@b' }, /^ *REDIS_URL: .*one user and password/m],
+    [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://a/1' }, /^ *REDIS_URL: must name no database/m],
+    [{ REDIS_MODE: 'sentinel', REDIS_URL: 'redis://a/1,redis://b/2' }, /^ *REDIS_URL: must name one database/m],
+    [{ REDIS_MODE: 'sentinel', REDIS_URL: 'redis://a?family=6' }, /^ *REDIS_URL: must have no \?options/m],
+    [{ REDIS_MODE: 'cluster', REDIS_PREFIX: 'a{b}' }, /^ *REDIS_PREFIX: must have no \{/m],
+    [{ REDIS_SENTINEL_PASSWORD: 'secret' }, /^ *REDIS_SENTINEL_PASSWORD: must be left out with REDIS_MODE=single/m],
+  ])('refuse %j of Redis, with its name and the remedy, and repeat no password', (wrong, message) => {
+    const read = () => readConfig(gatewayConfig, { ...needed, ...wrong });
+    expect(read).toThrow(message);
+    expect(read).not.toThrow(/secret|:q@|%zz/);
+  });
+
+  it.each([
+    [{ REDIS_URL: 'redis://:a,b@x:6379/3' }],
+    [{ REDIS_MODE: 'cluster', REDIS_URL: 'rediss://anna:p@a, rediss://b:7000/,rediss://[::1]' }],
+    [{ REDIS_MODE: 'sentinel', REDIS_URL: 'redis://:p@a/2,redis://b', REDIS_SENTINEL_PASSWORD: 'q' }],
+  ])('take %j of Redis', (sound) => {
+    expect(readConfig(gatewayConfig, { ...needed, ...sound })).toMatchObject(sound);
+  });
+
+  it('are read as hosts, and what the first URL says is of all', () => {
+    expect(redisServers('rediss://anna:p%40@a, rediss://[::1]:7000,rediss://b/', 26_379)).toEqual({
+      hosts: [
+        { host: 'a', port: 26_379 },
+        { host: '::1', port: 7_000 },
+        { host: 'b', port: 26_379 },
+      ],
+      username: 'anna',
+      password: 'p@',
+      database: 0,
+      isTls: true,
+    });
   });
 
   it('each say what they are for', () => {

@@ -17,7 +17,7 @@ const longestMs = 10 * timeoutMs;
 
 interface Server {
   port: number;
-  kill(): void;
+  signal(name: NodeJS.Signals): void;
   stop(): Promise<void>;
   /** Sends a command to this server alone. */
   ask(...command: [string, ...(string | number)[]]): Promise<unknown>;
@@ -45,11 +45,11 @@ async function startRedis(
     ways: ['path', 'debian'],
   });
   const running = await startServer(await adapt(described, port));
-  const connection = new Redis(described.url, { maxRetriesPerRequest: 1 });
+  const connection = new Redis(described.url, { maxRetriesPerRequest: 1, disconnectTimeout: 100 });
   connection.on('error', () => undefined);
   return {
     port,
-    kill: () => process.kill(running.pid, 'SIGKILL'),
+    signal: (name) => void process.kill(running.pid, name),
     async stop() {
       connection.disconnect();
       await running.stop();
@@ -220,18 +220,26 @@ describe('a Redis Cluster', () => {
       await waitFor('the end of the block', async () => (await ask(url, gateways.account.key)).status === 200);
   });
 
-  it('loses a master: no request fails or waits long, and limits are shared again by its replica', async () => {
-    await underLoad(gateways, async (more) => {
-      await more();
-      servers[0]!.kill();
-      await more();
-      await waitFor('the replica to be promoted', () => isMaster(servers[3]!));
-      await more();
+  it.each([
+    ['is killed', 'SIGKILL', 0, 3],
+    ['is frozen', 'SIGSTOP', 2, 5],
+  ] as const)(
+    'fails no request and lets none wait long while a master %s, and shares limits again by its replica',
+    async (_how, signal, master, replica) => {
       await untilShared(gateways);
-    });
-    expect(await takenOf(gateways, 24)).toEqual(Array(24).fill(4));
-    expect(await buckets(servers[3]!)).toBeGreaterThan(0);
-  });
+      await underLoad(gateways, async (more) => {
+        await more();
+        servers[master]!.signal(signal);
+        await more();
+        await waitFor('the replica to be promoted', () => isMaster(servers[replica]!));
+        await more();
+        await untilShared(gateways);
+      });
+      expect(await takenOf(gateways, 24)).toEqual(Array(24).fill(4));
+      expect(await buckets(servers[replica]!)).toBeGreaterThan(0);
+      if (signal === 'SIGSTOP') servers[master]!.signal('SIGCONT');
+    },
+  );
 
   it('without a master and its replica is missed for their shards alone; the rest stay shared', async () => {
     const { platform, account, urls } = gateways;
@@ -243,7 +251,7 @@ describe('a Redis Cluster', () => {
     expect(lost).toBeLessThan(keys.length);
     const taken: number[] = [];
     await underLoad(gateways, async (more) => {
-      for (const index of [4, 1]) servers[index]!.kill();
+      for (const index of [4, 1]) servers[index]!.signal('SIGKILL');
       await more();
       await waitFor('both gateways to wait for Redis', async () => {
         const waiting = await waitedFor(platform);
@@ -323,7 +331,7 @@ describe('a master that sentinels name', () => {
     expect(await takenOf(gateways, 4)).toEqual(Array(4).fill(4));
     await underLoad(gateways, async (more) => {
       await more();
-      master!.kill();
+      master!.signal('SIGKILL');
       await more();
       await waitFor('the replica to be promoted', () => isMaster(replica!));
       await more();
