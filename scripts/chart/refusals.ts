@@ -39,6 +39,6 @@ export const refusals: [values: string, refusal: RegExp][] = [
   ['public.service.type=ExternalName', /public\.service\.type/],
   ['public.ingress.host=', /public\.ingress\.host: say/],
   ['migrations.enabled=perhaps', /migrations\.enabled/],
-  ['migrations.enable=false', /migrations: .*enable/],
+  ['migrations.enable=false', /migrations/],
   ['metrics.serviceMonitor.enabled=true', /metrics\.serviceMonitor\.enabled: needs metrics\.enabled/],
 ];
