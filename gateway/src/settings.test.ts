@@ -52,7 +52,7 @@ describe("the gateway's settings", () => {
     [{ REDIS_URL: 'redis://:%zz@x' }, /^ *REDIS_URL: must be a URL/m],
     [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://a,b:6379' }, /^ *REDIS_URL: must be a URL/m],
     [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://a,redis://b:none' }, /^ *REDIS_URL: .*; number 2 is not/m],
-    [{ REDIS_URL: 'redis://a,redis://b' }, /^ *REDIS_URL: must be one URL [^\n]*cluster or sentinel/m],
+    [{ REDIS_URL: 'redis://a,redis://b' }, /REDIS_URL: must be one URL/],
     [{ REDIS_MODE: 'sharded' }, /^ *REDIS_MODE: .*"single"\|"cluster"\|"sentinel"/m],
     [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://a,rediss://b' }, /^ *REDIS_URL: .* rediss:\/\/ in all/m],
     [{ REDIS_MODE: 'cluster', REDIS_URL: 'redis://:p@a,redis://:q@b' }, /^ *REDIS_URL: .*one user and password/m],
