@@ -50,7 +50,7 @@ export interface Platform {
   clock: MovableClock;
   /** Returns the environment of a service, for starting a second process of it. */
   env(service: string): Record<string, string>;
-  /** Opens a pool of at most 4 connections on a service's own schema, for data that no response shows; closed with the platform. */
+  /** Returns the one pool, of at most 4 connections, on a service's own schema, for data that no response shows; closed with the platform. */
   database(service: TestedService): Database;
   /** Creates an account; `settings` as in POST /admin/accounts. */
   account(settings?: Record<string, unknown>): Promise<TestAccount>;
@@ -86,7 +86,7 @@ export async function startPlatform(
   const clock = new MovableClock();
   const env = await environment([...services, 'gateway'], options.env ?? {}, options.databaseEnv);
   const started: StartedProcess[] = [];
-  const databases: Database[] = [];
+  const databases = new Map<string, Database>();
   const urls: Record<string, string> = {};
   for (const name of services) {
     const module = (await import(`@customer-platform/${name}`)) as Record<string, never>;
@@ -124,8 +124,9 @@ export async function startPlatform(
     env: (service) => ({ ...env(service), ...(service === 'gateway' ? urls : {}) }),
     database(service) {
       const { DATABASE_URL, DATABASE_DIRECT_URL = DATABASE_URL } = env(service);
-      const database = openDatabase(DATABASE_DIRECT_URL!, { pool: 4, service, statementMs: 60_000 });
-      databases.push(database);
+      const database =
+        databases.get(service) ?? openDatabase(DATABASE_DIRECT_URL!, { pool: 4, service, statementMs: 60_000 });
+      databases.set(service, database);
       return database;
     },
     admin,
@@ -135,7 +136,7 @@ export async function startPlatform(
     events: (accountId) => probe.of(accountId),
     async stop() {
       await probe.stop();
-      for (const database of databases) await database.end();
+      for (const database of databases.values()) await database.end();
       for (const process of started.reverse()) await process.stop();
     },
   };
