@@ -145,6 +145,6 @@ it('serves every request and loses no event while any one of its servers is kill
     );
     return events.map(({ data }) => (data as { contact: { id: string } }).contact.id);
   };
-  await waitFor('the events', async () => (await recorded()).length >= made.length, 60_000);
+  await waitFor('the events', async () => (await recorded()).length >= made.length, 120_000);
   expect((await recorded()).sort()).toEqual(made.sort());
 }, 300_000);

@@ -5,8 +5,11 @@ import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 const pulledBytes = 8_388_608;
 /** Time that a request waits for messages at the bus. */
 const expiresMs = 30_000;
-/** Heartbeat of the bus while a request waits; a request without one for twice as long is lost. */
-const heartbeatMs = 15_000;
+/**
+ * Heartbeat of the bus while a request waits. A request without one for twice as long is lost, as with the server that led the consumer: of a
+ * cluster that goes on, every second until then is a delay of events.
+ */
+const heartbeatMs = 5_000;
 const nanoseconds = (ms: number) => ms * 1_000_000;
 
 /** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
