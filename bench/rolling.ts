@@ -147,15 +147,6 @@ async function isReady({ managed }: Replica): Promise<void> {
   while (!(await managed.ready())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-/** Outcome of a load. */
-interface RollingLoad {
-  sent: number;
-  failures: Record<string, number>;
-  latenciesMs: number[];
-  /** Contacts that a response said were made. */
-  made: number;
-}
-
 /** Sends requests to every service for as long as `work` takes; returns their outcomes, and the contacts that there are after it. */
 async function underLoad(platform: ProcessPlatform, work: () => Promise<void>) {
   const { id, key } = await platform.account();
@@ -184,8 +175,9 @@ interface RollingRequest {
 }
 
 /** A steady load of clients that keep connections, do as `Connection: close` says, and repeat nothing. */
-class Load implements RollingLoad {
+class Load {
   sent = 0;
+  /** Contacts that a response said were made. */
   made = 0;
   readonly failures: Record<string, number> = {};
   readonly latenciesMs: number[] = [];
@@ -271,7 +263,7 @@ class Load implements RollingLoad {
   }
 }
 
-function figuresOf({ sent, failures, latenciesMs, made }: RollingLoad, contacts: number): Figure[] {
+function figuresOf({ sent, failures, latenciesMs, made }: Load, contacts: number): Figure[] {
   const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
   for (const [name, count] of Object.entries(failures)) console.log(`${count} × ${name}`);
   return [

@@ -2,28 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 
 /** A JSON Schema of draft 2020-12, as zod writes it. */
 export type Schema = JsonSchema | boolean;
-export interface JsonSchema {
+export interface JsonSchema extends Keywords {
   $ref?: string;
   $defs?: Record<string, Schema>;
   type?: string | string[];
-  enum?: unknown[];
   const?: unknown;
   anyOf?: Schema[];
-  oneOf?: Schema[];
-  allOf?: Schema[];
-  not?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: Schema;
-  propertyNames?: Schema;
-  prefixItems?: Schema[];
-  items?: Schema;
-  [keyword: string]: unknown;
 }
 
 /** One of the shapes that a value may have: keywords that all hold, of one type at most; `const` is an `enum` of one, and what merges with nothing is left in `allOf`. */
-export interface Variant {
+export interface Variant extends Keywords {
   type?: string;
+}
+
+/** Keywords of both. */
+interface Keywords {
   enum?: unknown[];
   oneOf?: Schema[];
   allOf?: Schema[];

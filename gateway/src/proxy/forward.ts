@@ -1,5 +1,10 @@
-import type { ServerResponse } from 'node:http';
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, FairPermits, type Logger, PermitQueue, serviceUnavailable } from '@customer-platform/service-kit';

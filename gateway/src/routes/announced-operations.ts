@@ -21,7 +21,7 @@ import {
   noAccount,
 } from '@customer-platform/service-kit';
 import { type AnnouncedPart, keepAnnounced, selectAnnounced } from './announced-operations.sql.ts';
-import { checkOperations, type RefusedRoute } from './check-operations.ts';
+import { checkOperations, firstIssueOf, type RefusedRoute } from './check-operations.ts';
 import { type Route, RouteTable } from './route-table.ts';
 
 /** Time after which a process that has not announced itself again counts as ended. */
@@ -207,9 +207,7 @@ function readAnnouncement(payload: string): Announcement | string {
     return 'the announcement is no JSON';
   }
   const { success, data, error } = Announcement.safeParse(json);
-  if (success) return data;
-  const [issue] = error.issues;
-  return `${issue!.path.join('.') || 'announcement'}: ${issue!.message}`;
+  return success ? data : firstIssueOf(error, 'announcement');
 }
 
 /** Returns the process that a malformed announcement names; an empty text where it names none. */

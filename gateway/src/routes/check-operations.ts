@@ -4,6 +4,7 @@ import {
   type ServiceName,
   servicePrefixes,
 } from '@customer-platform/contracts/core';
+import type { z } from 'zod';
 
 /** A route that a service announced in vain, or all of them. */
 export interface RefusedRoute {
@@ -27,8 +28,7 @@ export function checkOperations(service: ServiceName, announced: readonly unknow
     const route = routeOf(each);
     const { success, data, error } = AnnouncedOperation.safeParse(each);
     if (!success) {
-      const [issue] = error.issues;
-      refused.push({ route, reason: `${issue!.path.join('.') || 'operation'}: ${issue!.message}` });
+      refused.push({ route, reason: firstIssueOf(error, 'operation') });
       continue;
     }
     const place = `${data.method} ${data.path.replaceAll(/\{[^{}]*\}/g, '{}')}`;
@@ -44,6 +44,11 @@ export function checkOperations(service: ServiceName, announced: readonly unknow
     }
   }
   return { operations: [...operations.values()], refused };
+}
+
+/** Returns the first thing that is wrong with an announced value, which `whole` names where no field does. */
+export function firstIssueOf({ issues: [issue] }: z.ZodError, whole: string): string {
+  return `${issue!.path.join('.') || whole}: ${issue!.message}`;
 }
 
 /** Names a route for operators, whatever was announced. */

@@ -1,6 +1,6 @@
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { headers as newHeaders } from '@nats-io/transport-node';
+import { nanos, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
@@ -17,8 +17,6 @@ const publishTimeoutMs = 5_000;
 
 /** Time that a start waits for NATS. */
 const startWaitMs = 2_000;
-
-const nanoseconds = (ms: number) => ms * 1_000_000;
 
 /** Options of a process's use of the bus. */
 export interface BusOptions {
@@ -138,7 +136,7 @@ export class Bus {
         filter_subject: subject,
         ack_policy: 'explicit',
         deliver_policy: 'all',
-        ack_wait: nanoseconds(ackWaitMs),
+        ack_wait: nanos(ackWaitMs),
         max_ack_pending: Math.max(1_000, batchSize * 4),
       });
       const from = { stream: this.#prefix, consumer: name, batch: batchSize * 2, service: this.#service };

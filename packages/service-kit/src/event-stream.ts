@@ -1,4 +1,5 @@
 import { type JetStreamManager, jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
 import type { BusConnection } from './bus-connection.ts';
 import type { BaseConfig } from './config.ts';
 import type { Logger } from './logging.ts';
@@ -7,7 +8,6 @@ import type { Logger } from './logging.ts';
 const retentionMs = 7 * 24 * 3_600_000;
 /** Window in which the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
-const nanoseconds = (ms: number) => ms * 1_000_000;
 
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
 export const streamKeeper = 'gateway';
@@ -62,8 +62,8 @@ export class EventStream {
     await manager.streams.add({
       name: this.#name,
       subjects: [`${this.#name}.event.>`],
-      max_age: nanoseconds(retentionMs),
-      duplicate_window: nanoseconds(duplicateWindowMs),
+      max_age: nanos(retentionMs),
+      duplicate_window: nanos(duplicateWindowMs),
       ...this.#boundsForNats(),
     });
   }

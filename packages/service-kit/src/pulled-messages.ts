@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
+import { type Msg, type NatsConnection, nanos, type Subscription } from '@nats-io/transport-node';
 
 /** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
 const pulledBytes = 8_388_608;
@@ -10,7 +10,6 @@ const expiresMs = 30_000;
  * cluster that goes on, every second until then is a delay of events.
  */
 const heartbeatMs = 5_000;
-const nanoseconds = (ms: number) => ms * 1_000_000;
 
 /** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
 const ordinaryEnds = /^(?:request timeout|no messages|batch completed|message size exceeds maxbytes)$/i;
@@ -48,7 +47,7 @@ export class PulledMessage {
 
   /** Gives it back to the bus, to come again after `delayMs`. */
   giveBack(delayMs: number): void {
-    this.#message.respond(`-NAK ${JSON.stringify({ delay: nanoseconds(delayMs) })}`);
+    this.#message.respond(`-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`);
   }
 
   /** Tells the bus never to send it again. Without a reason: NATS 2.9, which Debian has, ignores a termination with one. */
@@ -124,8 +123,8 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
     const request = {
       batch: this.#batch,
       max_bytes: pulledBytes,
-      expires: nanoseconds(expiresMs),
-      idle_heartbeat: nanoseconds(heartbeatMs),
+      expires: nanos(expiresMs),
+      idle_heartbeat: nanos(heartbeatMs),
     };
     this.#connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });
   }
