@@ -1,6 +1,3 @@
-/** Tests that kill servers of clusters and wait for failovers: npm run test:clusters. */
-const clusters = ['/tests/nats-cluster', '/tests/standby', '/rate/redis-cluster'];
-
 /** Node strips the types: no transform. Each test file starts what it needs against the servers that `globalSetup` starts once. */
 export default {
   testEnvironment: 'node',
@@ -14,7 +11,6 @@ export default {
     '<rootDir>/tests',
   ],
   testMatch: ['**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...(process.env.TEST_CLUSTERS ? [] : clusters)],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},
   globalSetup: '<rootDir>/packages/testkit/src/global-setup.ts',
