@@ -7,6 +7,7 @@ import {
   startPlatform,
   startReceiver,
   type TestAccount,
+  waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { delivery, emitContactCreated, register } from '../../test/webhooks.ts';
@@ -111,6 +112,8 @@ describe('what endpoints were told of an event', () => {
 
   it('is nothing for no events, unknown ones, those of another account and those that nobody is told of', async () => {
     const untold = await eventOfNewContact();
+    // Whoever is there when webhooks takes the event is told of it.
+    await waitFor('it to be taken', async () => (await sql`select from events where id = ${untold}`).length === 1);
     const endpoint = await register(account, receiver.url);
     const event = await eventOfNewContact();
     await delivery(account, endpoint.id);
