@@ -1,12 +1,6 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
-import {
-  type Bus,
-  type EventAccount,
-  implementer,
-  outboxRow,
-  type Sql,
-  writeOutbox,
-} from '@customer-platform/service-kit';
+import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from '@customer-platform/service-kit';
+import type { Cells } from './cells/cells.ts';
 import type { ChangeFeed } from './changes/change-feed.ts';
 import type { Traces } from './collector/traces.ts';
 import type { InvalidKeyGuard } from './guard/invalid-key-guard.ts';
@@ -18,7 +12,7 @@ import type { AnnouncedOperations } from './routes/announced-operations.ts';
 export interface AdminResources {
   changes: ChangeFeed;
   guard: InvalidKeyGuard;
-  bus: Bus;
+  cells: Cells;
   services: Services;
   routes: AnnouncedOperations;
   queueHistory: QueueHistory;

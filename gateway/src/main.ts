@@ -4,6 +4,7 @@ import {
   drained,
   handleRequests,
   healthServer,
+  type OpenCarrier,
   type RepliesTo,
   type Running,
   readConfig,
@@ -15,6 +16,9 @@ import { handleAccountContext } from './accounts/handle-account-context.ts';
 import { adminOperations } from './admin-operations.ts';
 import { AdminTokens } from './admin-tokens.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
+import { cellCarrier } from './cells/cell-carrier.ts';
+import { type AskedIn, Cells } from './cells/cells.ts';
+import { readCells } from './cells/read-cells.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { clientAddressReader } from './client-address.ts';
 import { openTraces } from './collector/traces.ts';
@@ -29,13 +33,15 @@ import { Services } from './operators/services.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { openAdmission } from './proxy/open-admission.ts';
 import { publicHandler } from './proxy/public-handler.ts';
-import { openUpstreams } from './proxy/upstreams.ts';
 import { readQueues } from './queues/read-queues.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
-/** Replies to other services. */
-const requests: RepliesTo<typeof contract> = { getAccountContext: handleAccountContext, getMember: handleMember };
+/** Replies to the services of each cell. */
+const requests: RepliesTo<typeof contract, AskedIn> = {
+  getAccountContext: handleAccountContext,
+  getMember: handleMember,
+};
 
 const migrations = new URL('../migrations/', import.meta.url);
 
@@ -47,39 +53,47 @@ export async function startGateway(
   const config = readConfig(gatewayConfig, env);
   const tokens = new AdminTokens(config);
   const clock = options.clock ?? (() => new Date());
-  const { foundation, stop } = await startFoundation('gateway', config, migrations, clock);
+  const described = readCells(config);
+  let cells!: Cells;
+  const openCarrier: OpenCarrier = async ({ sql, bus, log }) => {
+    cells = await Cells.open(described, { config, bus, log });
+    return cellCarrier(cells, sql);
+  };
+  const { foundation, stop } = await startFoundation('gateway', config, migrations, clock, { openCarrier });
   const { sql, bus, log, eventsCommitted } = foundation;
   const changes = new ChangeFeed(sql, bus, log);
   const admission = openAdmission(foundation, changes);
   const { keys, uses, guard } = admission;
   await changes.start((accountIds) => keys.forget(accountIds));
   const work = { ...foundation, resources: undefined };
-  handleRequests(bus, Object.values(requests), work);
+  for (const cell of cells.all) {
+    handleRequests(cell.bus, Object.values(requests), { ...work, resources: { cell: cell.name } });
+  }
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
   // Ready means taking requests: without the database all gateways respond alike, better than a balancer without any.
   let isStopping = false;
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });
-  const routes = new AnnouncedOperations(foundation);
+  const buses = cells.all.map((cell) => cell.bus);
+  const routes = new AnnouncedOperations(buses, foundation);
   await routes.start();
-  const operated = new Services(bus);
+  const operated = new Services(cells);
   const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
   queueHistory.start(log);
-  const resources = { changes, guard, bus, eventsCommitted, services: operated, routes, queueHistory, traces };
+  const resources = { changes, guard, cells, eventsCommitted, services: operated, routes, queueHistory, traces };
   const serveHealth = healthServer(foundation.health, isReady);
   const parts = { serveHealth, addressOf, tokens };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
-  const upstreams = openUpstreams(config, log);
   const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
     ...admission,
     log,
     routes,
-    services: upstreams.services,
+    cells,
     bodies,
-    hooks: upstreams.hooks && new HookDoor(upstreams.hooks, bodies, config),
+    hooks: HookDoor.open(cells, bodies, config),
     addressOf,
     serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
     serveDocs: docsServer(new CurrentApiDocument(routes, log), log),
@@ -100,8 +114,9 @@ export async function startGateway(
       await Promise.all([changes, queueHistory, ...jobs].map((running) => running.stop()));
       await admission.stop();
       bodies.stop();
-      upstreams.close();
+      cells.closeUpstreams();
       await stop();
+      await cells.closeBuses();
     },
   };
 }

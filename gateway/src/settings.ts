@@ -98,6 +98,10 @@ const shape = baseConfig.extend({
   READY_FILE: z.string().optional().meta({
     description: "While this file is missing the public /readyz returns 503: a launcher's way to say when all is up.",
   }),
+  CELLS: z.string().min(1).optional().meta({
+    description:
+      'JSON file of further cells by name, each {"services": {"calendar": "http://…"}, "nats": {"url": "nats://…"}}; the other settings describe the cell main.',
+  }),
   CALENDAR_URL: serviceUrl,
   AGENTS_URL: serviceUrl,
   CDP_URL: serviceUrl,

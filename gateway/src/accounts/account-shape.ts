@@ -14,6 +14,7 @@ export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
     country: row.country,
     language: row.language,
     currency: row.currency,
+    cell: row.cell,
     plan: { name: row.plan_name, api: row.plan_api, modules: row.plan_modules },
     modules: Object.fromEntries(moduleNames.map((name) => [name, { on: !row.modules_off.includes(name) }])) as Record<
       ModuleName,

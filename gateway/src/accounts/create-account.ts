@@ -2,6 +2,7 @@ import { accountCreated, adminOperations, defaultRateLimit } from '@customer-pla
 import { type ModuleName, moduleNames } from '@customer-platform/contracts/core';
 import { emitFor, implement } from '../admin-operation.ts';
 import { recordChange } from '../audit/record-change.ts';
+import { mainCell } from '../cells/read-cells.ts';
 import { toAccount, toContext } from './account-shape.ts';
 import { insertAccount, type NewAccount, sandboxName } from './accounts.sql.ts';
 import { countryOfZone, isCountry } from './country-of-zone.ts';
@@ -10,7 +11,7 @@ import { timezoneName } from './timezone-name.ts';
 /** Creates an account and its sandbox. */
 export const createAccount = implement(adminOperations.createAccount, {
   async handle(call) {
-    const { tx, body, now, fail } = call;
+    const { tx, body, now, fail, resources } = call;
     if (body.country !== undefined && !isCountry(body.country)) {
       fail('invalid_request', `country must be an ISO 3166 code such as DE, not ${body.country}`, 'country');
     }
@@ -22,6 +23,7 @@ export const createAccount = implement(adminOperations.createAccount, {
       country: body.country ?? countryOfZone(body.timezone),
       language: body.language,
       currency: body.currency,
+      cell: resources.cells.named(body.cell ?? mainCell).name,
       plan_name: plan.name,
       plan_api: plan.api,
       plan_modules: inOrder(plan.modules),

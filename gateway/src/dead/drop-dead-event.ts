@@ -10,7 +10,7 @@ export const dropDeadEvent = implement(adminOperations.dropDeadEvent, {
   async handle({ found, params: { dead_id: id }, body: { reason }, prefetch, resources: { services } }) {
     prefetch((call) =>
       changeDeadEvent(call, found, 'dead.drop', async () => {
-        const { matched } = await services.ask(found.service, 'dropDeadEvent', { id }, 'change');
+        const { matched } = await services.ask(found.place, 'dropDeadEvent', { id }, 'change');
         return { matched, after: { reason } };
       }),
     );

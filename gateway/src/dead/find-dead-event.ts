@@ -7,7 +7,7 @@ import { toTimestamp } from '../queues/queue-shape.ts';
 export async function findDeadEvent(services: Services, id: string) {
   if (!uuid.safeParse(id).success) return undefined;
   const { replies, gone: silent } = await services.askEach('findDeadEvent', { id });
-  for (const { service, reply } of replies) if (reply.dead) return { service, dead: reply.dead };
+  for (const { place, reply } of replies) if (reply.dead) return { place, dead: reply.dead };
   if (silent.length > 0) throw gone(silent[0]!);
   return undefined;
 }

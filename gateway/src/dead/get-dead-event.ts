@@ -1,26 +1,31 @@
 import { isUtf8 } from 'node:buffer';
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import type { DeadRecord, ServiceName } from '@customer-platform/contracts/core';
+import type { DeadRecord } from '@customer-platform/contracts/core';
 import { implement } from '../admin-operation.ts';
-import type { Services } from '../operators/services.ts';
+import type { Place, Services } from '../operators/services.ts';
 import { findDeadEvent, noSuchDeadEvent, toDeadEvent } from './find-dead-event.ts';
 
 /** Retrieves a dead event with its bytes. */
 export const getDeadEvent = implement(adminOperations.getDeadEvent, {
   find: ({ params, resources: { services } }) => findDeadEvent(services, params.dead_id),
-  async handle({ found: { service, dead }, resources: { services } }) {
+  async handle({ found: { place, dead }, resources: { services } }) {
     const { headers, ...record } = dead;
-    const bytes = await readBytes(services, service, record);
+    const bytes = await readBytes(services, place, record);
     const text = isUtf8(bytes) ? bytes.toString('utf8') : null;
-    return { ...toDeadEvent(service, record), bytes: bytes.toString('base64'), text, headers };
+    return {
+      ...services.shown({ ...toDeadEvent(place.service, record), cell: place.cell }),
+      bytes: bytes.toString('base64'),
+      text,
+      headers,
+    };
   },
 });
 
 /** Reads the bytes of a dead event, one part after the other: a reply is a message of the bus, which the event may be too large for. */
-async function readBytes(services: Services, service: ServiceName, { id, sizeBytes }: DeadRecord): Promise<Buffer> {
+async function readBytes(services: Services, place: Place, { id, sizeBytes }: DeadRecord): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let offset = 0; offset < sizeBytes; ) {
-    const part = Buffer.from((await services.ask(service, 'readDeadBytes', { id, offset })).bytes, 'base64');
+    const part = Buffer.from((await services.ask(place, 'readDeadBytes', { id, offset })).bytes, 'base64');
     if (part.length === 0) throw noSuchDeadEvent();
     parts.push(part);
     offset += part.length;

@@ -1,19 +1,19 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { type DeadRecord, type ServiceName, serviceNames } from '@customer-platform/contracts/core';
+import type { DeadRecord } from '@customer-platform/contracts/core';
 import { fewBytes, readPage } from '@customer-platform/service-kit';
 import { implement } from '../admin-operation.ts';
-import { serviceNamed } from '../operators/services.ts';
+import type { Place } from '../operators/services.ts';
 import { findDeadEvent, toDeadEvent } from './find-dead-event.ts';
 
-type Row = DeadRecord & { service: ServiceName };
+type Row = DeadRecord & Place;
 
 /** Lists the dead events of all services that reply, newest first. */
 export const listDeadEvents = implement(adminOperations.listDeadEvents, {
   async handle({ query, resources: { services } }) {
     const { queue, account } = query;
-    const among = query.service ? [serviceNamed(query.service)] : serviceNames;
+    const places = services.places(query.service && [query.service], query.cell);
     const filter = { ...(queue && { queue }), ...(account && { account }) };
-    let gone: ServiceName[] = [];
+    let gone: Place[] = [];
     const page = await readPage(query, {
       position: async (cursor) => (await findDeadEvent(services, cursor))?.dead,
       async rows(after, limit): Promise<Row[]> {
@@ -21,18 +21,18 @@ export const listDeadEvents = implement(adminOperations.listDeadEvents, {
         const { replies, gone: silent } = await services.askEach(
           'listDeadEvents',
           { ...filter, ...(before && { before }), limit },
-          among,
+          places,
         );
         gone = silent;
         return replies
-          .flatMap(({ service, reply }) => reply.data.map((dead) => ({ ...dead, service })))
+          .flatMap(({ place, reply }) => reply.data.map((dead) => ({ ...dead, ...place })))
           .sort((a, b) => b.deadAt.localeCompare(a.deadAt) || b.id.localeCompare(a.id))
           .slice(0, limit);
       },
       bytes: fewBytes,
-      item: ({ service, ...dead }) => toDeadEvent(service, dead),
+      item: ({ service, cell, ...dead }) => services.shown({ ...toDeadEvent(service, dead), cell }),
       cursor: 'id',
     });
-    return { ...page, gone };
+    return { ...page, ...services.shownGone(gone) };
   },
 });

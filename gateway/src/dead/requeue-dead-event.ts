@@ -10,7 +10,7 @@ export const requeueDeadEvent = implement(adminOperations.requeueDeadEvent, {
   async handle({ found, params: { dead_id: id }, prefetch, resources: { services } }) {
     prefetch((call) =>
       changeDeadEvent(call, found, 'dead.requeue', () =>
-        services.ask(found.service, 'requeueDeadEvents', { id }, 'change'),
+        services.ask(found.place, 'requeueDeadEvents', { id }, 'change'),
       ),
     );
     return undefined;

@@ -1,6 +1,7 @@
 import { adminOperations, type OperatedEndpoint } from '@customer-platform/contracts/accounts';
 import { type AnyEndpoint, listAllEndpoints } from '@customer-platform/contracts/webhooks';
 import { fewBytes, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { findCell } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
 
@@ -9,8 +10,10 @@ const timeoutMs = 5_000;
 
 /** Lists the endpoints of all accounts, those that have been failing longest first. */
 export const listEndpoints = implement(adminOperations.listEndpoints, {
-  async handle({ account, query, resources: { bus } }) {
+  async handle({ tx, account, query, resources: { cells, services } }) {
     const { failing, account: owner, endpoint } = query;
+    const { cell } = services.place('webhooks', query.cell ?? (owner && (await findCell(tx, owner))));
+    const { bus } = cells.named(cell);
     const filter = {
       ...(failing !== undefined && { failing }),
       ...(owner && { account: owner }),
@@ -24,7 +27,7 @@ export const listEndpoints = implement(adminOperations.listEndpoints, {
       position: async (cursor) => ((await read(uuidCursor(cursor), 1)) ? uuidCursor(cursor) : undefined),
       rows: async (after, limit) => (await read(after, limit)) ?? [],
       bytes: fewBytes,
-      item: toEndpoint,
+      item: (endpoint) => services.shown({ ...toEndpoint(endpoint), cell }),
       cursor: 'id',
     });
   },

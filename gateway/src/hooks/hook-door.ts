@@ -3,6 +3,7 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import type { Cells } from '../cells/cells.ts';
 import { networkOf } from '../client-address.ts';
 import { rateLimited } from '../rate/rate-policy.ts';
 import type { GatewayConfig } from '../settings.ts';
@@ -31,7 +32,6 @@ interface HookRequest {
  * Refusals count per address and hook: misusing or misconfiguring a hook closes it to that address alone.
  */
 export class HookDoor {
-  readonly #upstream: Upstream;
   readonly #bodies: BodyIntake;
   readonly #config: GatewayConfig;
   readonly #tokens: HookTokens;
@@ -40,11 +40,16 @@ export class HookDoor {
   readonly #refused: LocalRate;
   readonly #underWay = new Map<string, number>();
 
-  constructor(upstream: Upstream, bodies: BodyIntake, config: GatewayConfig) {
-    this.#upstream = upstream;
+  /** Opens the door to the messaging services of all cells; undefined where none is set up. */
+  static open(cells: Cells, bodies: BodyIntake, config: GatewayConfig): HookDoor | undefined {
+    const upstreams = cells.all.flatMap(({ hooks }) => hooks ?? []);
+    return upstreams.length > 0 ? new HookDoor(upstreams, bodies, config) : undefined;
+  }
+
+  constructor(upstreams: readonly Upstream[], bodies: BodyIntake, config: GatewayConfig) {
     this.#bodies = bodies;
     this.#config = config;
-    this.#tokens = new HookTokens(upstream);
+    this.#tokens = new HookTokens(upstreams);
     const { HOOK_RATE_PER_ADDRESS: requests, HOOK_REFUSALS_PER_SECOND: refusals } = config;
     this.#requests = new LocalRate(requests, requests * 2);
     this.#unknown = new LocalRate(refusals, refusals * 10);
@@ -59,14 +64,14 @@ export class HookDoor {
     const { request, response, path, continues } = call;
     const from = networkOf(call.address);
     this.#enter(from, response);
-    await this.#check(call, from);
+    const upstream = await this.#check(call, from);
     limitBody(request, defaultBodyLimit);
     // A hook belongs to one customer, who may have many addresses; a provider's address serves many customers.
     const terms = { kind: 'hook', owner: path, limit: defaultBodyLimit, continues } as const;
     const body = hasBody(request) ? await this.#bodies.take(request, response, terms) : undefined;
     response.once('finish', () => this.#learn(response.statusCode, path, from));
     prepare();
-    this.#upstream.forward(request, response, path, body);
+    upstream.forward(request, response, path, body);
   }
 
   #enter(from: string, response: ServerResponse): void {
@@ -82,23 +87,25 @@ export class HookDoor {
     });
   }
 
-  async #check({ path, requestId }: HookRequest, from: string): Promise<void> {
+  /** Returns the upstream that has the hook. */
+  async #check({ path, requestId }: HookRequest, from: string): Promise<Upstream> {
     // Only tokens that were never known are limited: a provider's address serves many accounts' hooks.
-    let isKnown = this.#tokens.peek(path);
-    if (isKnown === undefined) {
+    let upstream = this.#tokens.peek(path);
+    if (upstream === undefined) {
       const waitMs = this.#tokens.wasKnown(path) ? 0 : this.#unknown.waitMs(from);
       if (waitMs > 0) throw tooMany('unknown', waitMs);
-      isKnown = await this.#tokens.ask(path, requestId).catch((error: unknown) => {
+      upstream = await this.#tokens.ask(path, requestId).catch((error: unknown) => {
         throw serviceUnavailable('Hooks cannot be received right now; try again shortly', error);
       });
-      if (!isKnown) this.#unknown.charge(from);
+      if (!upstream) this.#unknown.charge(from);
     }
-    if (!isKnown) {
+    if (!upstream) {
       refused.add(1, { reason: 'not_found' });
       throw new ApiError('not_found', 'No hook exists at this URL');
     }
     const waitMs = this.#refused.waitMs(`${from} ${path}`);
     if (waitMs > 0) throw tooMany('refused', waitMs);
+    return upstream;
   }
 
   /** Updates tokens and refusals by the status of the service's response. */

@@ -7,22 +7,24 @@ const knownMs = 60_000;
 const unknownMs = 1_000;
 const maxTokens = 10_000;
 
-/** Cache of which hooks exist, probed with a HEAD: a hit is kept for a minute, a miss for a second. */
+/** Cache of which hooks exist and where, probed with a HEAD: a hit is kept for a minute, a miss for a second. */
 export class HookTokens {
-  readonly #upstream: Upstream;
-  /** Expiry of known hooks by path, on the monotonic clock. */
-  readonly #known = new LRUCache<string, number>({ max: maxTokens });
+  readonly #upstreams: readonly Upstream[];
+  /** Known hooks by path, with the expiry on the monotonic clock. */
+  readonly #known = new LRUCache<string, { upstream: Upstream; untilMs: number }>({ max: maxTokens });
   readonly #unknown = new LRUCache<string, true>({ max: maxTokens, ttl: unknownMs });
-  readonly #asking = new Map<string, Promise<boolean>>();
+  readonly #asking = new Map<string, Promise<Upstream | null>>();
 
-  constructor(upstream: Upstream) {
-    this.#upstream = upstream;
+  /** Takes the upstream of each cell. */
+  constructor(upstreams: readonly Upstream[]) {
+    this.#upstreams = upstreams;
   }
 
-  /** Returns whether a hook exists at a path, undefined if `ask` must be called. Never waits. */
-  peek(path: string): boolean | undefined {
-    if ((this.#known.get(path) ?? 0) > performance.now()) return true;
-    return this.#unknown.has(path) ? false : undefined;
+  /** Returns the upstream that has the hook at a path, null if none has, undefined if `ask` must be called. Never waits. */
+  peek(path: string): Upstream | null | undefined {
+    const known = this.#known.get(path);
+    if (known && known.untilMs > performance.now()) return known.upstream;
+    return this.#unknown.has(path) ? null : undefined;
   }
 
   /** Returns whether a hook existed at a path when it was last probed, however long ago. */
@@ -30,8 +32,8 @@ export class HookTokens {
     return this.#known.has(path);
   }
 
-  /** Asks the service whether a hook exists at a path. Throws if it does not respond within 2 s. */
-  ask(path: string, requestId: string): Promise<boolean> {
+  /** Returns the upstream that has the hook at a path, null if none has. Throws where none has it and one does not respond within 2 s. */
+  ask(path: string, requestId: string): Promise<Upstream | null> {
     const under = this.#asking.get(path);
     if (under !== undefined) return under;
     const asking = this.#ask(path, requestId).finally(() => this.#asking.delete(path));
@@ -44,15 +46,25 @@ export class HookTokens {
     this.#known.delete(path);
   }
 
-  async #ask(path: string, requestId: string): Promise<boolean> {
-    const status = await this.#upstream.probe(path, requestId, probeMs);
-    if (status >= 500) throw new Error(`the service returned ${status} to a probe for a hook`);
-    if (status !== 404) {
-      this.#known.set(path, performance.now() + knownMs);
-      return true;
+  async #ask(path: string, requestId: string): Promise<Upstream | null> {
+    const probes = this.#upstreams.map(async (upstream) => {
+      const status = await upstream.probe(path, requestId, probeMs);
+      if (status >= 500) throw new Error(`the service returned ${status} to a probe for a hook`);
+      return status === 404 ? null : upstream;
+    });
+    const found = await firstFound(probes);
+    if (found) this.#known.set(path, { upstream: found, untilMs: performance.now() + knownMs });
+    else {
+      this.#known.delete(path);
+      this.#unknown.set(path, true);
     }
-    this.#known.delete(path);
-    this.#unknown.set(path, true);
-    return false;
+    return found;
   }
+}
+
+/** Returns what is found first: a cell that does not respond concerns the hooks of others only if none has it. */
+async function firstFound<Found>(searches: readonly Promise<Found | null>[]): Promise<Found | null> {
+  const hits = searches.map(async (search) => (await search) ?? Promise.reject(new Error('not here')));
+  const found = await Promise.any(hits).catch(() => null);
+  return found ?? (await Promise.all(searches)).find((each) => each !== null) ?? null;
 }

@@ -1,8 +1,14 @@
 import { getMember } from '@customer-platform/contracts/accounts';
-import { handleRequest } from '@customer-platform/service-kit';
+import { handleRequest, type RequestCall } from '@customer-platform/service-kit';
+import { findCell } from '../accounts/accounts.sql.ts';
+import type { AskedIn } from '../cells/cells.ts';
 import { findMemberByEmail } from './members.sql.ts';
 
-/** Returns the member of an account's team with an email address, a former one too. */
-export const handleMember = handleRequest(getMember, async ({ sql, accountId }, { email }) => {
-  return { member: (await findMemberByEmail(sql, accountId, email.trim().toLowerCase())) ?? null };
-});
+/** Returns to services of the account's cell the member of an account's team with an email address, a former one too. */
+export const handleMember = handleRequest(
+  getMember,
+  async ({ sql, accountId, resources }: RequestCall<AskedIn>, { email }) => {
+    if ((await findCell(sql, accountId)) !== resources.cell) return { member: null };
+    return { member: (await findMemberByEmail(sql, accountId, email.trim().toLowerCase())) ?? null };
+  },
+);

@@ -1,9 +1,10 @@
 import { MovableClock } from '@customer-platform/testkit';
 import { expect, it } from '@jest/globals';
-import { queue } from '../../test/operator-fixtures.ts';
+import { queue as queueOf } from '../../test/operator-fixtures.ts';
 import { QueueHistory } from './queue-history.ts';
 
 const minute = 60_000;
+const queue = <Given extends object>(given: Given) => queueOf({ cell: 'main', ...given });
 const clock = new MovableClock();
 
 /** Returns a history of queues that a test sets, and takes samples a minute apart. */

@@ -1,5 +1,6 @@
 import type { Queue, QueueDepth } from '@customer-platform/contracts/accounts';
 import { formatInstant, type Logger, WakeLoop } from '@customer-platform/service-kit';
+import type { Place } from './services.ts';
 
 /** Sampling interval. */
 const everyMs = 60_000;
@@ -13,19 +14,20 @@ interface Sample extends Pick<QueueDepth, 'ready' | 'running' | 'waiting' | 'dea
   atMs: number;
 }
 
-type Named = Pick<Queue, 'service' | 'queue'>;
+type Named = Place & Pick<Queue, 'queue'>;
+type Sampled = Named & Omit<QueueDepth, 'at'>;
 
 /**
  * The depth of every queue over the last hour, once a minute, in this gateway's memory: each gateway has its own, which begins with its
  * start. A queue whose service was gone has no sample of that minute.
  */
 export class QueueHistory {
-  readonly #read: (now: Date) => Promise<{ data: Queue[] }>;
+  readonly #read: (now: Date) => Promise<{ data: Sampled[] }>;
   readonly #clock: () => Date;
   readonly #samples = new Map<string, Sample[]>();
   #loop: WakeLoop | undefined;
 
-  constructor(read: (now: Date) => Promise<{ data: Queue[] }>, clock: () => Date) {
+  constructor(read: (now: Date) => Promise<{ data: Sampled[] }>, clock: () => Date) {
     this.#read = read;
     this.#clock = clock;
   }
@@ -39,8 +41,8 @@ export class QueueHistory {
   async sample(): Promise<false> {
     const now = this.#clock();
     const { data } = await this.#read(now);
-    for (const { service, queue, ready, running, waiting, dead } of data) {
-      const name = nameOf({ service, queue });
+    for (const { ready, running, waiting, dead, ...queue } of data) {
+      const name = nameOf(queue);
       const samples = this.#samples.get(name) ?? [];
       this.#samples.set(name, samples);
       samples.push({ atMs: now.getTime(), ready, running, waiting, dead });
@@ -65,6 +67,6 @@ export class QueueHistory {
   }
 }
 
-function nameOf({ service, queue }: Named): string {
-  return `${service}/${queue}`;
+function nameOf({ cell, service, queue }: Named): string {
+  return `${cell}/${service}/${queue}`;
 }

@@ -7,8 +7,9 @@ import {
   type ServiceName,
   serviceNames,
 } from '@customer-platform/contracts/core';
-import { type Bus, noAccount, serviceUnavailable } from '@customer-platform/service-kit';
+import { noAccount, serviceUnavailable } from '@customer-platform/service-kit';
 import type { z } from 'zod';
+import type { Cell, Cells } from '../cells/cells.ts';
 
 /** Time in which a service replies, or is gone. */
 const replyMs = 1_000;
@@ -23,64 +24,116 @@ type Requests = ReturnType<typeof operatorRequests<ServiceName>>;
 type InputOf<Request> = Request extends InternalRequest<string, infer Input> ? z.input<Input> : never;
 type ReplyOf<Request> = Request extends InternalRequest<string, z.ZodType, infer Reply> ? z.output<Reply> : never;
 
+/** A service of a cell; the gateway belongs to `main`. */
+export interface Place {
+  cell: string;
+  service: ServiceName;
+}
+
+/** A process and the cell that it runs in. */
+export type PlacedProcess = ProcessReport & { cell: string };
+
 /** Asks services and their processes what operators want to know or change. */
 export class Services {
-  readonly #bus: Bus;
-  /** Time of each process's last reply. */
-  readonly #heardAtMs = new Map<string, number>();
+  readonly #cells: Cells;
+  /** Time of each process's last reply, and its cell. */
+  readonly #heard = new Map<string, { cell: string; atMs: number }>();
 
-  constructor(bus: Bus) {
-    this.#bus = bus;
+  constructor(cells: Cells) {
+    this.#cells = cells;
+  }
+
+  /** Returns the places of these services, in one cell or in all. Throws 400 for an unknown cell. */
+  places(among: readonly ServiceName[] = serviceNames, cell?: string): Place[] {
+    const cells = cell === undefined ? this.#cells.all : [this.#cells.named(cell)];
+    return cells.flatMap(({ name }) => this.#servicesOf(name, among).map((service) => ({ cell: name, service })));
+  }
+
+  /**
+   * Returns the place of a service that a request is about: in the cell that it names, else where there is no doubt. Throws 404 for an
+   * unknown service, and 400 with field cell for an unknown cell, and for none where there are several.
+   */
+  place(serviceName: string, cell: string | undefined): Place {
+    const service = serviceNamed(serviceName);
+    const { all, isSingle, main } = this.#cells;
+    if (isSingle || service === 'gateway') return { cell: main.name, service };
+    if (cell !== undefined) return { cell: this.#cells.named(cell).name, service };
+    const names = all.map(({ name }) => name).join(', ');
+    throw new ApiError('invalid_request', `cell must say where: one of ${names}`, { field: 'cell' });
+  }
+
+  /** Returns something of a place as responses show it: its cell only where there are several. */
+  shown<Row extends { cell: string }>({ cell, ...row }: Row): Omit<Row, 'cell'> & { cell?: string } {
+    return { ...row, ...(!this.#cells.isSingle && { cell }) };
+  }
+
+  /** Returns the services that are gone as responses show them: in which cells where there are several. */
+  shownGone(places: readonly Place[]): { gone: ServiceName[]; gone_in?: { service: ServiceName; cell: string }[] } {
+    const gone = serviceNames.filter((name) => places.some(({ service }) => service === name));
+    return { gone, ...(!this.#cells.isSingle && { gone_in: places.map(({ service, cell }) => ({ service, cell })) }) };
   }
 
   /** Returns what a service replies. Throws 503 where it does not within 1 s, or 10 s for a change. */
   async ask<Key extends keyof Requests>(
-    service: ServiceName,
+    { cell, service }: Place,
     key: Key,
     input: InputOf<Requests[Key]>,
     isChange: 'change' | 'read' = 'read',
   ): Promise<ReplyOf<Requests[Key]>> {
     const request = operatorRequests(service)[key] as InternalRequest;
-    const reply = await this.#bus.ask(request, noAccount, input, isChange === 'change' ? changeMs : replyMs);
+    const { bus } = this.#cells.named(cell);
+    const reply = await bus.ask(request, noAccount, input, isChange === 'change' ? changeMs : replyMs);
     return reply as ReplyOf<Requests[Key]>;
   }
 
-  /** Asks every service of `among`; returns the replies, and the services that are gone. */
-  async askEach<Key extends keyof Requests>(
-    key: Key,
-    input: InputOf<Requests[Key]>,
-    among: readonly ServiceName[] = serviceNames,
-  ) {
+  /** Asks the service of each place; returns the replies, and the places where it is gone. */
+  async askEach<Key extends keyof Requests>(key: Key, input: InputOf<Requests[Key]>, places = this.places()) {
     const replies = await Promise.all(
-      among.map(async (service) => {
-        const reply = await this.ask(service, key, input).catch(() => undefined);
-        return reply === undefined ? undefined : { service, reply };
+      places.map(async (place) => {
+        const reply = await this.ask(place, key, input).catch(() => undefined);
+        return { place, reply };
       }),
     );
-    const here = replies.filter((one) => one !== undefined);
-    return { replies: here, gone: among.filter((name) => !here.some(({ service }) => service === name)) };
+    return {
+      replies: replies.flatMap(({ place, reply }) => (reply === undefined ? [] : [{ place, reply }])),
+      gone: replies.filter(({ reply }) => reply === undefined).map(({ place }) => place),
+    };
   }
 
   /**
    * Has every process of a service read its pauses again, and gives them a moment for it: no list of processes is complete, since one
    * may have started just now. Whoever replies later hears of the pause over the bus all the same.
    */
-  async spreadPauses(service: ServiceName): Promise<void> {
-    await this.#bus.askAll(describeProcess, { pausesOf: service }, { isComplete: () => false, timeoutMs: spreadMs });
+  async spreadPauses({ cell, service }: Place): Promise<void> {
+    const { bus } = this.#cells.named(cell);
+    await bus.askAll(describeProcess, { pausesOf: service }, { isComplete: () => false, timeoutMs: spreadMs });
   }
 
-  /** Returns every process that replies within 1 s, with what of `queue` runs there. */
-  async processes(queue?: { service: ServiceName; queue: string }): Promise<ProcessReport[]> {
+  /** Returns every process that replies within 1 s, with what of `queue` runs there: of its cell, or of all. */
+  async processes(queue?: Place & { queue: string }): Promise<PlacedProcess[]> {
     const sinceMs = performance.now() - forgottenMs;
-    for (const [instance, atMs] of this.#heardAtMs) if (atMs < sinceMs) this.#heardAtMs.delete(instance);
+    for (const [instance, { atMs }] of this.#heard) if (atMs < sinceMs) this.#heard.delete(instance);
+    const cells = queue ? [this.#cells.named(queue.cell)] : this.#cells.all;
+    const replies = await Promise.all(cells.map((cell) => this.#processesIn(cell, queue)));
+    for (const { instance, cell } of replies.flat()) this.#heard.set(instance, { cell, atMs: performance.now() });
+    return replies.flat();
+  }
+
+  async #processesIn({ name, bus }: Cell, queue: (Place & { queue: string }) | undefined): Promise<PlacedProcess[]> {
+    const expected = this.#servicesOf(name).length;
+    const known = () => this.#heard.entries().filter(([, { cell }]) => cell === name);
     const isComplete = (replies: readonly ProcessReport[]) => {
       const instances = new Set(replies.map(({ instance }) => instance));
       const services = new Set(replies.map(({ service }) => service));
-      return services.size === serviceNames.length && this.#heardAtMs.keys().every((known) => instances.has(known));
+      return services.size === expected && known().every(([instance]) => instances.has(instance));
     };
-    const replies = await this.#bus.askAll(describeProcess, queue ? { queue } : {}, { isComplete, timeoutMs: replyMs });
-    for (const { instance } of replies) this.#heardAtMs.set(instance, performance.now());
-    return replies;
+    const input = queue ? { queue: { service: queue.service, queue: queue.queue } } : {};
+    const replies = await bus.askAll(describeProcess, input, { isComplete, timeoutMs: replyMs });
+    return replies.map((reply) => ({ ...reply, cell: name }));
+  }
+
+  #servicesOf(cell: string, among: readonly ServiceName[] = serviceNames): ServiceName[] {
+    return among.filter((service) => service !== 'gateway' || cell === this.#cells.main.name);
   }
 }
 
@@ -92,5 +145,5 @@ export function serviceNamed(name: string): ServiceName {
 }
 
 /** The refusal of a request for a service that is gone. */
-export const gone = (service: ServiceName) =>
+export const gone = ({ service }: Pick<Place, 'service'>) =>
   serviceUnavailable(`${service} does not respond; try again once it is running`);

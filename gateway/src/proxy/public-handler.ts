@@ -1,13 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError, type ServiceName } from '@customer-platform/contracts/core';
+import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, sendAllow, serviceUnavailable, signContext } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import type { Cells } from '../cells/cells.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
 import { requestLog } from '../request-log.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
-import type { Upstream } from '../upstream.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHandler } from './listener.ts';
@@ -25,8 +25,7 @@ const maxTokenLength = 200;
 export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: Pick<AnnouncedOperations, 'find'>;
-  /** The upstream of each service that has an address. */
-  services: ReadonlyMap<ServiceName, Upstream>;
+  cells: Pick<Cells, 'get'>;
   bodies: BodyIntake;
   /** Undefined where no messaging is set up. */
   hooks: HookDoor | undefined;
@@ -86,7 +85,7 @@ async function serve(
     if (operation.service === 'gateway') sendMe(request, response, record);
     else {
       const { service } = operation;
-      const upstream = parts.services.get(service);
+      const upstream = parts.cells.get(record.cell)?.services.get(service);
       if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
       const limit = operation.bodyLimit ?? defaultBodyLimit;
       limitBody(request, limit);

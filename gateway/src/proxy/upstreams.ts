@@ -1,12 +1,13 @@
 import type { ServiceName } from '@customer-platform/contracts/core';
 import type { Logger } from '@customer-platform/service-kit';
+import type { ServiceUrls } from '../cells/read-cells.ts';
 import type { GatewayConfig } from '../settings.ts';
 import type { Upstream } from '../upstream.ts';
 import { forwarder } from './forward.ts';
 
-/** Upstreams of this gateway. */
+/** Upstreams of a cell. */
 export interface Upstreams {
-  /** Of each service that the settings name. */
+  /** Of each service that has an address. */
   services: ReadonlyMap<ServiceName, Upstream>;
   /** Of calls of hooks, which wait briefly: their providers retry. Undefined where no messaging is set up. */
   hooks: Upstream | undefined;
@@ -14,17 +15,12 @@ export interface Upstreams {
   close(): void;
 }
 
-/** Returns the upstreams that the settings name. */
-export function openUpstreams(config: GatewayConfig, log: Logger): Upstreams {
-  const urls: { [Name in ServiceName]?: string | undefined } = {
-    calendar: config.CALENDAR_URL,
-    agents: config.AGENTS_URL,
-    cdp: config.CDP_URL,
-    catalogue: config.CATALOGUE_URL,
-    crm: config.CRM_URL,
-    messaging: config.MESSAGING_URL,
-    webhooks: config.WEBHOOKS_URL,
-  };
+/** Returns the upstreams of the services at these addresses. */
+export function openUpstreams(
+  urls: ServiceUrls,
+  config: Pick<GatewayConfig, 'SERVICE_HOLD_SECONDS' | 'SERVICE_SOCKETS' | 'HOOK_SOCKETS'>,
+  log: Logger,
+): Upstreams {
   const holdMs = config.SERVICE_HOLD_SECONDS * 1_000;
   const bounds = { sockets: config.SERVICE_SOCKETS, holdMs };
   const named = Object.entries(urls) as [ServiceName, string | undefined][];

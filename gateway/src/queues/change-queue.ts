@@ -1,35 +1,35 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
 import { ApiError, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
 import type { PrefetchCall } from '@customer-platform/service-kit';
-import { findAccountRow } from '../accounts/accounts.sql.ts';
+import { cellOfRequest } from '../accounts/cell-of-account.ts';
 import { type Done, recordAround } from '../audit/record-change.ts';
-import type { Services } from '../operators/services.ts';
+import type { Place, Services } from '../operators/services.ts';
 
 /** A part of a queue, as a path and a body name it. */
 interface Named {
-  service: ServiceName;
+  service: string;
   queue: string;
-  body: { account?: string | undefined; endpoint?: string | undefined };
+  body: { account?: string | undefined; endpoint?: string | undefined; cell?: string | undefined };
+  services: Services;
 }
 
 /** A service's reply to a change. */
 type Reply = Awaited<ReturnType<typeof Services.prototype.ask<'pauseQueue'>>>;
 
-/** Changes a part of a queue in its service, and records that. Throws what it is refused with. */
+/** Changes a part of a queue in its service, in the cell named or that of the account, and records that. Throws what it is refused with. */
 export async function changeQueue(
   call: PrefetchCall,
-  { service, queue, body }: Named,
+  { service: serviceName, queue, body, services }: Named,
   action: AuditEntry['action'],
-  change: (part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
+  change: (place: Place, part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
 ): Promise<number> {
   const { account, endpoint } = body;
-  if (account && !(await findAccountRow(call.sql, account))) {
-    throw new ApiError('not_found', `There is no account ${account}`);
-  }
+  const place = services.place(serviceName, await cellOfRequest(call.sql, body));
+  const { service } = place;
   const part: QueuePart = { queue, ...(account && { account }), ...(endpoint && { endpoint }) };
   const target = `${service}/${queue}`;
   return await recordAround(call, { action, target, account }, async () => {
-    const { matched, queues, refusal, before, after } = await change(part);
+    const { matched, queues, refusal, before, after } = await change(place, part);
     if (queues) throw noSuchQueue(service, queue, queues);
     if (refusal === 'unknown_endpoint') throw new ApiError('not_found', `There is no endpoint ${endpoint}`);
     if (refusal === 'no_endpoints') {

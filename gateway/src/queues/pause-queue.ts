@@ -1,17 +1,15 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
-import { serviceNamed } from '../operators/services.ts';
 import { changeQueue } from './change-queue.ts';
 
 /** Pauses a queue, or a part of it. */
 export const pauseQueue = implement(adminOperations.pauseQueue, {
-  find: async ({ params }) => serviceNamed(params.service),
-  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
+  async handle({ params, body, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeQueue(call, { service: found, queue, body }, 'queues.pause', async (part) => {
+      changeQueue(call, { ...params, body, services }, 'queues.pause', async (place, part) => {
         const pause = { ...part, reason: body.reason, actor: call.account.name };
-        const reply = await services.ask(found, 'pauseQueue', pause, 'change');
-        if (reply.matched > 0) await services.spreadPauses(found);
+        const reply = await services.ask(place, 'pauseQueue', pause, 'change');
+        if (reply.matched > 0) await services.spreadPauses(place);
         return { ...reply, after: body };
       }),
     );

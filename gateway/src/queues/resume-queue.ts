@@ -1,15 +1,13 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
-import { serviceNamed } from '../operators/services.ts';
 import { changeQueue } from './change-queue.ts';
 
 /** Lifts the pause of a queue, or of a part of it. */
 export const resumeQueue = implement(adminOperations.resumeQueue, {
-  find: async ({ params }) => serviceNamed(params.service),
-  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
+  async handle({ params, body, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeQueue(call, { service: found, queue, body }, 'queues.resume', (part) =>
-        services.ask(found, 'resumeQueue', part, 'change'),
+      changeQueue(call, { ...params, body, services }, 'queues.resume', (place, part) =>
+        services.ask(place, 'resumeQueue', part, 'change'),
       ),
     );
     return undefined;

@@ -1,15 +1,13 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
-import { serviceNamed } from '../operators/services.ts';
 import { changeQueue } from './change-queue.ts';
 
 /** Has what waits after a failure run now. */
 export const retryQueue = implement(adminOperations.retryQueue, {
-  find: async ({ params }) => serviceNamed(params.service),
-  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
+  async handle({ params, body, prefetch, resources: { services } }) {
     const matched = prefetch((call) =>
-      changeQueue(call, { service: found, queue, body }, 'queues.retry', async (part) => {
-        const reply = await services.ask(found, 'retryQueue', part, 'change');
+      changeQueue(call, { ...params, body, services }, 'queues.retry', async (place, part) => {
+        const reply = await services.ask(place, 'retryQueue', part, 'change');
         return { ...reply, after: { ...body, matched: reply.matched } };
       }),
     );

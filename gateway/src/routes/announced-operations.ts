@@ -54,16 +54,17 @@ export class AnnouncedOperations {
   /** Grows with each change. */
   version = 0;
   readonly #sql: Database;
-  readonly #bus: Bus;
+  readonly #buses: readonly Bus[];
   readonly #log: Logger;
   readonly #clock: () => Date;
   readonly #parts = new Map<ServiceName, Part>();
   readonly #refused = new LRUCache<string, RefusedRoute[]>({ max: maxProcesses, ttl: aliveMs });
   #table = new RouteTable(ownOperations);
 
-  constructor({ sql, bus, log, clock }: { sql: Database; bus: Bus; log: Logger; clock: () => Date }) {
+  /** Hears the services of every cell. */
+  constructor(buses: readonly Bus[], { sql, log, clock }: { sql: Database; log: Logger; clock: () => Date }) {
     this.#sql = sql;
-    this.#bus = bus;
+    this.#buses = buses;
     this.#log = log;
     this.#clock = clock;
   }
@@ -82,11 +83,13 @@ export class AnnouncedOperations {
       this.#parts.set(part.service, { ...part, operations, heardAtMs, keptAtMs: heardAtMs });
     }
     this.#change();
-    for (const service of announcingServices) {
-      this.#bus.hearOf(service, announcementTopic, (payload) => this.#hear(service, payload));
+    for (const bus of this.#buses) {
+      for (const service of announcingServices) {
+        bus.hearOf(service, announcementTopic, (payload) => this.#hear(bus, service, payload));
+      }
+      bus.onBack(() => ask(bus));
+      ask(bus);
     }
-    this.#bus.onBack(() => this.#ask());
-    this.#ask();
   }
 
   /** Returns the route of a path's segments, undefined if there is none. */
@@ -111,12 +114,7 @@ export class AnnouncedOperations {
     return this.#refused.get(`${service} ${instance}`) ?? [];
   }
 
-  #ask(): void {
-    // Each replies at once; what counts is that it announces itself.
-    void this.#bus.askAll(announceOperations, {}, { isComplete: () => true, timeoutMs: 1_000 });
-  }
-
-  #hear(service: ServiceName, payload: string): void {
+  #hear(bus: Bus, service: ServiceName, payload: string): void {
     const announcement = readAnnouncement(payload);
     if (typeof announcement === 'string') {
       this.#refuse(service, instanceIn(payload), [{ route: null, reason: announcement }]);
@@ -144,7 +142,7 @@ export class AnnouncedOperations {
       this.#log.info({ service, version: announcement.version, operations: count }, 'operations of a service');
     }
     if (next.keptAtMs < nowMs - keepEveryMs) this.#keep(next);
-    if (contract !== contractDigest() && !next.document) this.#describe(next);
+    if (contract !== contractDigest() && !next.document) this.#describe(bus, next);
     const isForgotten = this.#forget(nowMs);
     if (!isSame || isForgotten) this.#change();
   }
@@ -181,9 +179,9 @@ export class AnnouncedOperations {
   }
 
   /** Asks a service with other contracts for its part of the document, unless that is under way. */
-  #describe(part: Part): void {
+  #describe(bus: Bus, part: Part): void {
     const describe = async () => {
-      const { document } = await this.#bus.ask(describeApi(part.service), noAccount, {}, describeMs);
+      const { document } = await bus.ask(describeApi(part.service), noAccount, {}, describeMs);
       part.document = Buffer.from(document, 'base64');
       this.version++;
       this.#keep(part);
@@ -196,6 +194,12 @@ export class AnnouncedOperations {
         part.isDescribed = undefined;
       });
   }
+}
+
+/** Has every process announce itself. */
+function ask(bus: Bus): void {
+  // Each replies at once; what counts is that it announces itself.
+  void bus.askAll(announceOperations, {}, { isComplete: () => true, timeoutMs: 1_000 });
 }
 
 /** Returns an announcement, or what is wrong with it. */

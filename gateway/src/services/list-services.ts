@@ -1,6 +1,7 @@
 import { adminOperations, type LiveProcess } from '@customer-platform/contracts/accounts';
-import { type ProcessReport, serviceNames } from '@customer-platform/contracts/core';
+import { serviceNames } from '@customer-platform/contracts/core';
 import { implement } from '../admin-operation.ts';
+import type { PlacedProcess, Services } from '../operators/services.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 
@@ -8,32 +9,33 @@ import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 export const listServices = implement(adminOperations.listServices, {
   async handle({ resources: { services, routes } }) {
     const processes = await services.processes();
-    const place = ({ service }: ProcessReport) => serviceNames.indexOf(service);
+    const place = ({ service }: PlacedProcess) => serviceNames.indexOf(service);
     const data = processes
       .sort((a, b) => place(a) - place(b) || a.startedAt.localeCompare(b.startedAt))
-      .map(toProcess(routes));
-    return { data, gone: serviceNames.filter((name) => !processes.some(({ service }) => service === name)) };
+      .map((report) => toProcess(report, services, routes));
+    const gone = services
+      .places()
+      .filter((wanted) => !processes.some(({ cell, service }) => cell === wanted.cell && service === wanted.service));
+    return { data, ...services.shownGone(gone) };
   },
 });
 
-const toProcess =
-  (routes: AnnouncedOperations) =>
-  (report: ProcessReport): LiveProcess => {
-    const { service, instance, version, host, pid, pool, migrations } = report;
-    const refused = routes.refusedOf(service, instance).map((each) => ({ ...each }));
-    return {
-      service,
-      instance,
-      version,
-      started_at: toTimestamp(report.startedAt),
-      host,
-      ...(pid !== undefined && { pid }),
-      in_flight: report.inFlight,
-      event_loop_lag_ms: report.eventLoopLagMs,
-      memory_bytes: report.memoryBytes,
-      pool,
-      migrations,
-      ...(report.waitingFor && { waiting_for: report.waitingFor }),
-      ...(refused.length > 0 && { refused }),
-    };
+function toProcess(report: PlacedProcess, services: Services, routes: AnnouncedOperations): LiveProcess {
+  const { service, instance, version, host, pid, pool, migrations } = report;
+  const refused = routes.refusedOf(service, instance).map((each) => ({ ...each }));
+  return {
+    ...services.shown({ service, cell: report.cell }),
+    instance,
+    version,
+    started_at: toTimestamp(report.startedAt),
+    host,
+    ...(pid !== undefined && { pid }),
+    in_flight: report.inFlight,
+    event_loop_lag_ms: report.eventLoopLagMs,
+    memory_bytes: report.memoryBytes,
+    pool,
+    migrations,
+    ...(report.waitingFor && { waiting_for: report.waitingFor }),
+    ...(refused.length > 0 && { refused }),
   };
+}

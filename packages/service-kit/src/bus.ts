@@ -57,6 +57,12 @@ export interface EventFilter {
   kind?: string;
 }
 
+/** Carries the committed events of accounts to the bus. */
+export interface EventCarrier extends Pick<Bus, 'isConnected' | 'subjectOf'> {
+  /** Resolves once the event is stored; throws where it is not. */
+  publish(event: PublishedEvent & { account_id: string }): Promise<void>;
+}
+
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
 export class Bus {
   readonly #connection: BusConnection;

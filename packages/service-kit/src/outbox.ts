@@ -9,7 +9,7 @@ import {
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
 import { AccountPace } from './account-pace.ts';
-import type { Bus } from './bus.ts';
+import type { EventCarrier } from './bus.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
@@ -149,7 +149,7 @@ interface Refusal {
  */
 export class OutboxRelay {
   readonly #sql: Database;
-  readonly #bus: Bus;
+  readonly #bus: EventCarrier;
   readonly #log: Logger;
   readonly #loop: WakeLoop;
   readonly #pace = new AccountPace(perAccountASecond);
@@ -159,7 +159,7 @@ export class OutboxRelay {
   #resume: NodeJS.Timeout | undefined;
 
   /** Starts relaying. */
-  constructor(sql: Database, bus: Bus, { log, queues }: { log: Logger; queues: Queues }) {
+  constructor(sql: Database, bus: EventCarrier, { log, queues }: { log: Logger; queues: Queues }) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;

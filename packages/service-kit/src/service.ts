@@ -4,7 +4,7 @@ import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } f
 import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
 import { bindOperations } from './bind-operations.ts';
-import { Bus } from './bus.ts';
+import { Bus, type EventCarrier } from './bus.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { checkSessionSettings, type Database, openDatabase } from './database.ts';
@@ -79,12 +79,16 @@ const directUrlMissing =
   'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
 const kitMigrations = new URL('../migrations/', import.meta.url);
 
+/** Opens what carries a process's events, where that is not its own bus alone. */
+export type OpenCarrier = (parts: Pick<Foundation, 'sql' | 'bus' | 'log'>) => Promise<EventCarrier>;
+
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
 export async function startFoundation<Config extends BaseConfig>(
   name: ServiceName,
   config: Config,
   migrations: URL,
   clock: () => Date,
+  options: { openCarrier?: OpenCarrier } = {},
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
@@ -107,7 +111,8 @@ export async function startFoundation<Config extends BaseConfig>(
     stream: config,
   });
   const queues = await Queues.open(sql, bus, { log, clock });
-  const relay = new OutboxRelay(sql, bus, { log, queues });
+  const carrier = (await options.openCarrier?.({ sql, bus, log })) ?? bus;
+  const relay = new OutboxRelay(sql, carrier, { log, queues });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(
     accountUpdated,

@@ -1,4 +1,11 @@
 export * from './clock.ts';
+export {
+  type DatabaseEnv,
+  environment,
+  type StartedServices,
+  startServices,
+  type TestedService,
+} from './environment.ts';
 export * from './pages-of.ts';
 export * from './platform.ts';
 export * from './process-platform.ts';

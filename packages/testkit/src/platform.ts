@@ -1,16 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { type Client, createClient } from '@customer-platform/client';
 import { operationsByKey } from '@customer-platform/contracts';
 import type { Operation } from '@customer-platform/contracts/core';
 import { services as allServices } from '@customer-platform/deploy/deployables';
-import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
-import { type Database, openDatabase, startService } from '@customer-platform/service-kit';
+import { type Database, openDatabase } from '@customer-platform/service-kit';
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { MovableClock } from './clock.ts';
+import { type DatabaseEnv, environment, startServices, type TestedService } from './environment.ts';
 import { waitFor } from './wait-for.ts';
-
-/** Services that a test platform can run. */
-export type TestedService = 'agents' | 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
 
 /** Unchecked response: status, headers, JSON body (undefined if there was none), and the body's exact text. */
 export interface RawResponse {
@@ -66,9 +62,6 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
-/** Returns the settings by which a process reaches its database, given the URL of that on the test's server. */
-export type DatabaseEnv = (direct: string) => Record<string, string>;
-
 interface StartedProcess {
   url: string;
   adminUrl?: string;
@@ -85,15 +78,11 @@ export async function startPlatform(
   const services = options.services ?? allServices.map(({ name }) => name);
   const clock = new MovableClock();
   const env = await environment([...services, 'gateway'], options.env ?? {}, options.databaseEnv);
-  const started: StartedProcess[] = [];
   const databases = new Map<string, Database>();
-  const urls: Record<string, string> = {};
-  for (const name of services) {
-    const module = (await import(`@customer-platform/${name}`)) as Record<string, never>;
-    const running = await startService(module[name]!, env(name), { clock: clock.now });
-    started.push(running);
-    urls[`${name.toUpperCase()}_URL`] = running.url;
-  }
+  const running = await startServices(services, env, clock);
+  const urls = Object.fromEntries(
+    Object.entries(running.urls).map(([name, url]) => [`${name.toUpperCase()}_URL`, url]),
+  );
   const { startGateway } = (await import('@customer-platform/gateway')) as {
     startGateway(
       env: NodeJS.ProcessEnv,
@@ -101,7 +90,6 @@ export async function startPlatform(
     ): Promise<StartedProcess & { adminUrl: string }>;
   };
   const gateway = await startGateway({ ...env('gateway'), ...urls }, { clock: clock.now });
-  started.push(gateway);
   const probe = await EventProbe.start(env('gateway').BUS_PREFIX!);
   const adminToken = env('gateway').ADMIN_TOKEN!;
   const admin = (method: string, path: string, body?: unknown) =>
@@ -137,44 +125,10 @@ export async function startPlatform(
     async stop() {
       await probe.stop();
       for (const database of databases.values()) await database.end();
-      for (const process of started.reverse()) await process.stop();
+      await gateway.stop();
+      await running.stop();
     },
   };
-}
-
-/** Creates a database, roles, secrets and a bus prefix for one platform; returns the environment of each process. */
-async function environment(names: string[], extra: Record<string, string>, databaseEnv?: DatabaseEnv) {
-  const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_REDIS_URL } = process.env as Record<string, string>;
-  const id = randomBytes(6).toString('hex');
-  const database = `test_${id}`;
-  const password = 'test-only';
-  await provision(TEST_DATABASE_URL!, { database, roles: names.map((name) => ({ name, password })) });
-  const admin = databaseUrl(TEST_DATABASE_URL!, database);
-  const common = {
-    HOST: '127.0.0.1',
-    NATS_URL: TEST_NATS_URL!,
-    BUS_PREFIX: `test-${id}`,
-    CONTEXT_SECRET: `test-context-secret-${id}-${'x'.repeat(16)}`,
-    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
-    // A machine that runs tests can be slow: no reply may time out because of that.
-    BUS_REQUEST_TIMEOUT_MS: '2000',
-    REDIS_TIMEOUT_MS: '1000',
-    DRAIN_SECONDS: '2',
-    DRAIN_DELAY_SECONDS: '0',
-    SERVICE_HOLD_SECONDS: '0',
-    REDIS_URL: TEST_REDIS_URL!,
-    REDIS_PREFIX: `test-${id}`,
-    GATEWAY_PORT: '0',
-    ADMIN_PORT: '0',
-    ADMIN_TOKEN: `test-admin-token-${id}-${'x'.repeat(16)}`,
-    WEBHOOKS_SECRET_KEY: randomBytes(32).toString('base64'),
-    AGENTS_SECRET_KEY: randomBytes(32).toString('base64'),
-    MESSAGING_SECRET_KEY: randomBytes(32).toString('base64'),
-    WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128',
-    ...extra,
-  };
-  const ofDatabase = databaseEnv ?? ((direct) => ({ DATABASE_URL: direct }));
-  return (name: string): Record<string, string> => ({ ...common, ...ofDatabase(roleUrl(admin, name, password)) });
 }
 
 async function makeAccount(

@@ -10,6 +10,14 @@ const reason = text(500, 1).refine((value) => value.trim() !== '', {
   error: 'must be a string of 1 to 500 characters, not blank, that says why',
 });
 
+/** The cell of a row, where there are several. */
+const inCell = z.string().optional().meta({ description: 'Name of its cell; absent where there is only one.' });
+/** The cell that a request is about. */
+const cell = text(30, 1)
+  .optional()
+  .meta({ description: 'Name of a cell. Required where there are several, unless `account` says which.' });
+const ofCell = text(30, 1).optional().meta({ description: 'Name of a cell; default: all.' });
+
 /** Part of a queue: the rows of an account, or of one of its endpoints; all of it unless given. */
 const queuePart = {
   account: uuid.optional().meta({ description: 'Id of an account; default: all.' }),
@@ -53,6 +61,7 @@ export type QueueDepth = z.infer<typeof QueueDepth>;
 export const Queue = z
   .object({
     service,
+    cell: inCell,
     queue: z.string(),
     ...depth,
     lag_seconds: z.number().meta({ description: 'Age of the oldest entry that is due, in seconds; 0 if none is.' }),
@@ -89,7 +98,13 @@ export type QueueShare = z.infer<typeof QueueShare>;
 /** Services of which no process replied within a second. */
 const gone = z.array(service).meta({ description: 'Services of which no process replied within 1 s.' });
 
-export const QueueList = z.object({ data: z.array(Queue), gone });
+const goneIn = z
+  .array(z.object({ service, cell: z.string() }))
+  .optional()
+  .meta({ description: 'The same by cell; absent where there is only one.' });
+const goneFields = { gone, gone_in: goneIn };
+
+export const QueueList = z.object({ data: z.array(Queue), ...goneFields });
 export const QueueWithShares = Queue.extend({
   top: z.array(QueueShare).meta({ description: 'Deepest first, 100 at most.' }),
 }).meta({ id: 'QueueWithShares' });
@@ -111,9 +126,10 @@ export const queuesQuery = z.object({
 export const queueQuery = z.object({
   by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'What `top` groups by.' }),
   history,
+  cell,
 });
-export const PauseInput = z.object({ ...queuePart, reason });
-export const QueuePart = z.object(queuePart);
+export const PauseInput = z.object({ ...queuePart, cell, reason });
+export const QueuePart = z.object({ ...queuePart, cell });
 export const Matched = z.object({ matched: z.int() });
 
 /** An event that no consumer could take or the bus would not carry. */
@@ -121,6 +137,7 @@ export const DeadEvent = z
   .object({
     id: z.guid(),
     service,
+    cell: inCell,
     queue: z.string(),
     subject: z.string(),
     account: z.guid().optional(),
@@ -141,22 +158,24 @@ export const DeadEventWithBytes = DeadEvent.extend({
 }).meta({ id: 'DeadEventWithBytes' });
 
 /** A page of dead events; those of services that are gone are not in it. */
-export const DeadEventList = pageOf(DeadEvent).extend({ gone });
+export const DeadEventList = pageOf(DeadEvent).extend(goneFields);
 
 export const deadPath = z.object({ dead_id: uuid });
 export const deadQuery = z.object({
   service: service.optional(),
   queue: queueName.optional(),
   account: uuid.optional(),
+  cell: ofCell,
   ...pageQuery,
 });
-export const RequeueInput = z.object({ service, queue: queueName, account: queuePart.account });
+export const RequeueInput = z.object({ service, queue: queueName, account: queuePart.account, cell });
 export const DropInput = z.object({ reason });
 
 /** A webhook endpoint of any account, as operators see it. */
 export const OperatedEndpoint = z
   .object({
     id: z.guid(),
+    cell: inCell,
     account: z.guid(),
     url: z.string(),
     active: z.boolean(),
@@ -175,6 +194,7 @@ export const endpointsQuery = z.object({
   failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
   account: uuid.optional().meta({ description: 'Only endpoints of this account.' }),
   endpoint: uuid.optional().meta({ description: 'Only the endpoint with this id.' }),
+  cell,
   ...pageQuery,
 });
 
@@ -182,6 +202,7 @@ export const endpointsQuery = z.object({
 export const LiveProcess = z
   .object({
     service,
+    cell: inCell,
     instance: z.string(),
     version: z.string(),
     started_at: timestamp,
@@ -206,11 +227,12 @@ export const LiveProcess = z
   .meta({ id: 'LiveProcess' });
 export type LiveProcess = z.infer<typeof LiveProcess>;
 
-export const LiveProcessList = z.object({ data: z.array(LiveProcess), gone });
+export const LiveProcessList = z.object({ data: z.array(LiveProcess), ...goneFields });
 
 export const RepublishInput = z.object({
   since: instant.meta({ description: 'At most 7 days ago; published events are kept for 7 days.' }),
   service: service.optional().meta({ description: 'The service whose events are published again; default: all.' }),
+  cell: ofCell,
 });
 
 /** Actions that the audit log records. */
