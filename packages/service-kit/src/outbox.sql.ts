@@ -1,5 +1,5 @@
 import type { Sql } from './database.ts';
-import { type KeyedRows, nextLanes } from './due-work/due-rows.ts';
+import { hasFailed, type KeyedRows, nextLanes } from './due-work/due-rows.ts';
 import type { FailedTry } from './failed-events.sql.ts';
 import type { Fragment } from './queues/queue-rows.ts';
 import type { TraceHeaders } from './telemetry.ts';
@@ -64,7 +64,8 @@ export const outboxRows: KeyedRows = {
   key: {},
   due: 'due_at',
   error: 'reason',
-  failed: (sql) => sql`tries > 0`,
+  // What the bus was not there for has no try that counts, and is to be retried all the same.
+  failed: hasFailed('reason'),
 };
 
 /** Returns the accounts after `last`, by id, that have events waiting, of 200 that have any, and where to go on. */

@@ -18,7 +18,7 @@ export interface StartedServices {
 
 /** Starts services in this process, each with its environment. */
 export async function startServices(
-  names: readonly TestedService[],
+  names: readonly string[],
   env: (name: string) => Record<string, string>,
   clock: MovableClock,
 ): Promise<StartedServices> {
