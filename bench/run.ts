@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { bookingBench } from './booking.ts';
+import { cellsBench } from './cells.ts';
 import { customerDataBench } from './customer-data.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
@@ -31,6 +32,7 @@ const benches: Bench[] = [
   queuesBench,
   telemetryBench,
   rollingBench,
+  cellsBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

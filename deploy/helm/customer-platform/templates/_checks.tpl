@@ -54,7 +54,7 @@
 {{- fail (printf "%s: is set by the value %s" $field (index $byValue $setting)) }}
 {{- else if or (regexMatch "^((GATEWAY|ADMIN)_)?(HOST|PORT)$" $setting) (regexMatch "^(AGENTS|CALENDAR|CATALOGUE|CDP|CRM|MESSAGING|WEBHOOKS)_URL$" $setting) }}
 {{- fail (printf "%s: is set by the chart, which also makes the Services" $field) }}
-{{- else if regexMatch "^(READY|NATS_[A-Z_]+)_FILE$" $setting }}
+{{- else if regexMatch "^(CELLS|(READY|NATS_[A-Z_]+)_FILE)$" $setting }}
 {{- fail (printf "%s: is a file, for which the chart has no volume; the authority of NATS' certificates is the value trust" $field) }}
 {{- else if not (or (has $setting $.known) (regexMatch "^(NODE|OTEL|MALLOC|UV)_" $setting)) }}
 {{- fail (printf "%s: is no setting there; docs/reference/config.md lists them by process" $field) }}
