@@ -23,7 +23,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../.platform');
 const services = ['crm', 'webhooks'] as const;
-/** What all processes of an installation have in common, whichever cell they are in. */
+/** Settings that all processes of an installation share, whichever cell they are in. */
 const common = { BUS_PREFIX: `cells-${randomUUID()}`, CONTEXT_SECRET: `cells-${randomUUID()}`, LOG_LEVEL: 'silent' };
 
 let directory: string;
@@ -147,23 +147,24 @@ describe('operators', () => {
   });
 
   it('say which cell they mean, unless the account says it', async () => {
-    const pause = (body: object) =>
-      platform.admin('POST', '/admin/queues/webhooks/deliveries/pause', { reason: 'a test', ...body });
-    const resume = (body: object) => platform.admin('POST', '/admin/queues/webhooks/deliveries/resume', body);
+    const change = (verb: string, body: object) =>
+      platform.admin('POST', `/admin/queues/webhooks/deliveries/${verb}`, { reason: 'a test', ...body });
     const refusals = [
-      await pause({}),
-      await pause({ cell: 'north' }),
-      await pause({ account: inEast.id, cell: 'main' }),
+      await change('pause', {}),
+      await change('pause', { cell: 'north' }),
+      await change('pause', { account: inEast.id, cell: 'main' }),
       await platform.admin('GET', '/admin/queues/webhooks/deliveries'),
       await platform.admin('GET', '/admin/endpoints'),
     ];
     expect(refusals.map(({ status, body }) => [status, body.error.field])).toEqual(Array(5).fill([400, 'cell']));
-    expect((await pause({ account: inEast.id })).status).toBe(204);
+    expect((await change('pause', { account: inEast.id })).status).toBe(204);
     const pausesIn = async (cell: string) =>
       (await platform.admin('GET', `/admin/queues/webhooks/deliveries?cell=${cell}`)).body.pauses;
     expect(await pausesIn('east')).toMatchObject([{ account: inEast.id, reason: 'a test' }]);
     expect(await pausesIn('main')).toEqual([]);
-    expect((await resume({ account: inEast.id })).status).toBe(204);
+    expect(
+      (await platform.admin('POST', '/admin/queues/webhooks/deliveries/resume', { account: inEast.id })).status,
+    ).toBe(204);
     expect(await pausesIn('east')).toEqual([]);
     const { body } = await platform.admin('GET', `/admin/endpoints?account=${inEast.id}`);
     expect(body.data).toMatchObject([{ account: inEast.id, cell: 'east' }]);

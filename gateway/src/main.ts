@@ -12,13 +12,14 @@ import {
   startFoundation,
   startJob,
 } from '@customer-platform/service-kit';
+import { findCell } from './accounts/accounts.sql.ts';
 import { handleAccountContext } from './accounts/handle-account-context.ts';
 import { adminOperations } from './admin-operations.ts';
 import { AdminTokens } from './admin-tokens.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { cellCarrier } from './cells/cell-carrier.ts';
 import { type AskedIn, Cells } from './cells/cells.ts';
-import { readCells } from './cells/read-cells.ts';
+import { type CellSettings, readCells } from './cells/read-cells.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { clientAddressReader } from './client-address.ts';
 import { openTraces } from './collector/traces.ts';
@@ -33,6 +34,7 @@ import { Services } from './operators/services.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { openAdmission } from './proxy/open-admission.ts';
 import { publicHandler } from './proxy/public-handler.ts';
+import { openUpstreams } from './proxy/upstreams.ts';
 import { readQueues } from './queues/read-queues.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
@@ -54,12 +56,7 @@ export async function startGateway(
   const tokens = new AdminTokens(config);
   const clock = options.clock ?? (() => new Date());
   const described = readCells(config);
-  let cells!: Cells;
-  const openCarrier: OpenCarrier = async ({ sql, bus, log }) => {
-    cells = await Cells.open(described, { config, bus, log });
-    return cellCarrier(cells, sql);
-  };
-  const { foundation, stop } = await startFoundation('gateway', config, migrations, clock, { openCarrier });
+  const { foundation, cells, stop } = await startInCells(config, described, clock);
   const { sql, bus, log, eventsCommitted } = foundation;
   const changes = new ChangeFeed(sql, bus, log);
   const admission = openAdmission(foundation, changes);
@@ -75,8 +72,7 @@ export async function startGateway(
   const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });
-  const buses = cells.all.map((cell) => cell.bus);
-  const routes = new AnnouncedOperations(buses, foundation);
+  const routes = new AnnouncedOperations(cells.buses, foundation);
   await routes.start();
   const operated = new Services(cells);
   const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
@@ -86,14 +82,16 @@ export async function startGateway(
   const parts = { serveHealth, addressOf, tokens };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
+  const upstreams = openUpstreams(described, config, log);
+  const hooked = [...upstreams.values()].flatMap(({ hooks }) => hooks ?? []);
   const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
     ...admission,
     log,
     routes,
-    cells,
+    upstreams,
     bodies,
-    hooks: HookDoor.open(cells, bodies, config),
+    hooks: hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined,
     addressOf,
     serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
     serveDocs: docsServer(new CurrentApiDocument(routes, log), log),
@@ -114,9 +112,28 @@ export async function startGateway(
       await Promise.all([changes, queueHistory, ...jobs].map((running) => running.stop()));
       await admission.stop();
       bodies.stop();
-      cells.closeUpstreams();
+      for (const each of upstreams.values()) each.close();
       await stop();
-      await cells.closeBuses();
+    },
+  };
+}
+
+/** Starts what every process has, with the buses of all cells: an event of an account goes to that of its own. */
+async function startInCells(config: GatewayConfig, described: readonly CellSettings[], clock: () => Date) {
+  const { promise: opened, resolve } = Promise.withResolvers<Cells>();
+  const openCarrier: OpenCarrier = async ({ sql, bus, log }) => {
+    const cells = await Cells.open(described, { config, bus, log });
+    resolve(cells);
+    return cellCarrier(cells, (id) => findCell(sql, id));
+  };
+  const { foundation, stop } = await startFoundation('gateway', config, migrations, { clock, openCarrier });
+  const cells = await opened;
+  return {
+    foundation,
+    cells,
+    async stop() {
+      await stop();
+      await cells.close();
     },
   };
 }

@@ -1,11 +1,10 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import { Bus, type Logger } from '@customer-platform/service-kit';
-import { openUpstreams, type Upstreams } from '../proxy/upstreams.ts';
 import type { GatewayConfig } from '../settings.ts';
 import { type CellSettings, mainCell } from './read-cells.ts';
 
-/** A cell: services with their databases, and the bus between them. Each account lives in one. */
-export interface Cell extends Upstreams {
+/** A cell as the gateway talks to it: services with their databases, and the bus between them. Each account lives in one. */
+export interface Cell {
   name: string;
   bus: Bus;
 }
@@ -15,7 +14,7 @@ export interface AskedIn {
   cell: string;
 }
 
-/** The cells of this installation; the first is `main`. What happens to one concerns its own accounts alone. */
+/** The cells of this installation; the first is `main`. Faults of one concern its own accounts alone. */
 export class Cells {
   readonly all: readonly Cell[];
   readonly #byName: ReadonlyMap<string, Cell>;
@@ -25,30 +24,32 @@ export class Cells {
     this.#byName = new Map(all.map((cell) => [cell.name, cell]));
   }
 
-  /** Opens the cells; that of the gateway's own settings has `bus`. Waits for no cell. */
+  /** Connects to the cells' buses; that of the gateway's own settings has `bus`. Waits 2 s for none that is gone. */
   static async open(
     settings: readonly CellSettings[],
     { config, bus, log }: { config: GatewayConfig; bus: Bus; log: Logger },
   ): Promise<Cells> {
-    const open = async ({ name, serviceUrls, nats }: CellSettings): Promise<Cell> => {
-      const cellLog = settings.length > 1 ? log.child({ cell: name }) : log;
-      const upstreams = openUpstreams(serviceUrls, config, cellLog);
-      if (name === mainCell) return { name, bus, ...upstreams };
+    const open = async ({ name, nats }: CellSettings): Promise<Cell> => {
+      if (name === mainCell) return { name, bus };
       const ownBus = await Bus.connect(nats.NATS_URL, {
         prefix: config.BUS_PREFIX,
         service: 'gateway',
-        log: cellLog,
+        log: log.child({ cell: name }),
         requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
         files: nats,
         stream: config,
       });
-      return { name, bus: ownBus, ...upstreams };
+      return { name, bus: ownBus };
     };
     return new Cells(await Promise.all(settings.map(open)));
   }
 
   get main(): Cell {
     return this.all[0]!;
+  }
+
+  get buses(): Bus[] {
+    return this.all.map(({ bus }) => bus);
   }
 
   get isSingle(): boolean {
@@ -68,13 +69,8 @@ export class Cells {
     throw new ApiError('invalid_request', `cell must be one of ${names}, not ${name}`, { field: 'cell' });
   }
 
-  /** Ends the connections to services. */
-  closeUpstreams(): void {
-    for (const cell of this.all) cell.close();
-  }
-
   /** Closes the buses of all cells but that of the gateway's own settings. */
-  async closeBuses(): Promise<void> {
+  async close(): Promise<void> {
     await Promise.all(this.all.slice(1).map(({ bus }) => bus.close()));
   }
 }

@@ -50,7 +50,10 @@ describe('cells', () => {
     [JSON.stringify({ main: east }), "main: is described by the gateway's own settings"],
     [JSON.stringify({ East: east }), 'East: must be a name of 1 to 30 lower-case letters'],
     [JSON.stringify({ east: { services: {} } }), 'east.nats: '],
-    [JSON.stringify({ east: { ...east, services: { gateway: 'http://x' } } }), 'east.services: Unrecognized key: "gateway"'],
+    [
+      JSON.stringify({ east: { ...east, services: { gateway: 'http://x' } } }),
+      'east.services: Unrecognized key: "gateway"',
+    ],
     [JSON.stringify({ east: { ...east, services: { crm: 'crm:8080' } } }), 'east.services.crm: must be an http'],
     [JSON.stringify({ east: { ...east, nats: {} } }), 'east.nats.url: must be the URL'],
     [JSON.stringify({ east: { ...east, weight: 2 } }), 'east: Unrecognized key: "weight"'],

@@ -3,7 +3,6 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
-import type { Cells } from '../cells/cells.ts';
 import { networkOf } from '../client-address.ts';
 import { rateLimited } from '../rate/rate-policy.ts';
 import type { GatewayConfig } from '../settings.ts';
@@ -40,12 +39,7 @@ export class HookDoor {
   readonly #refused: LocalRate;
   readonly #underWay = new Map<string, number>();
 
-  /** Opens the door to the messaging services of all cells; undefined where none is set up. */
-  static open(cells: Cells, bodies: BodyIntake, config: GatewayConfig): HookDoor | undefined {
-    const upstreams = cells.all.flatMap(({ hooks }) => hooks ?? []);
-    return upstreams.length > 0 ? new HookDoor(upstreams, bodies, config) : undefined;
-  }
-
+  /** Opens the door to the messaging services of all cells. */
   constructor(upstreams: readonly Upstream[], bodies: BodyIntake, config: GatewayConfig) {
     this.#bodies = bodies;
     this.#config = config;

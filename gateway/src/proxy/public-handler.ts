@@ -4,7 +4,6 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, sendAllow, serviceUnavailable, signContext } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
-import type { Cells } from '../cells/cells.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
 import { requestLog } from '../request-log.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
@@ -15,6 +14,7 @@ import { sendMe } from './me.ts';
 import { observeRequest, type PublicCall } from './observe-request.ts';
 import { readRequestPath } from './request-path.ts';
 import { refuse } from './respond.ts';
+import type { UpstreamsByCell } from './upstreams.ts';
 
 /** Lifetime of a signed context: the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
@@ -25,7 +25,7 @@ const maxTokenLength = 200;
 export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: Pick<AnnouncedOperations, 'find'>;
-  cells: Pick<Cells, 'get'>;
+  upstreams: UpstreamsByCell;
   bodies: BodyIntake;
   /** Undefined where no messaging is set up. */
   hooks: HookDoor | undefined;
@@ -85,7 +85,7 @@ async function serve(
     if (operation.service === 'gateway') sendMe(request, response, record);
     else {
       const { service } = operation;
-      const upstream = parts.cells.get(record.cell)?.services.get(service);
+      const upstream = parts.upstreams.get(record.cell)?.services.get(service);
       if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
       const limit = operation.bodyLimit ?? defaultBodyLimit;
       limitBody(request, limit);

@@ -1,6 +1,6 @@
 import type { ServiceName } from '@customer-platform/contracts/core';
 import type { Logger } from '@customer-platform/service-kit';
-import type { ServiceUrls } from '../cells/read-cells.ts';
+import type { CellSettings, ServiceUrls } from '../cells/read-cells.ts';
 import type { GatewayConfig } from '../settings.ts';
 import type { Upstream } from '../upstream.ts';
 import { forwarder } from './forward.ts';
@@ -15,12 +15,16 @@ export interface Upstreams {
   close(): void;
 }
 
-/** Returns the upstreams of the services at these addresses. */
-export function openUpstreams(
-  urls: ServiceUrls,
-  config: Pick<GatewayConfig, 'SERVICE_HOLD_SECONDS' | 'SERVICE_SOCKETS' | 'HOOK_SOCKETS'>,
-  log: Logger,
-): Upstreams {
+/** The upstreams of each cell, by its name. */
+export type UpstreamsByCell = ReadonlyMap<string, Upstreams>;
+
+/** Returns the upstreams of each cell. */
+export function openUpstreams(cells: readonly CellSettings[], config: GatewayConfig, log: Logger): UpstreamsByCell {
+  const logOf = (name: string) => (cells.length > 1 ? log.child({ cell: name }) : log);
+  return new Map(cells.map(({ name, serviceUrls }) => [name, upstreamsAt(serviceUrls, config, logOf(name))]));
+}
+
+function upstreamsAt(urls: ServiceUrls, config: GatewayConfig, log: Logger): Upstreams {
   const holdMs = config.SERVICE_HOLD_SECONDS * 1_000;
   const bounds = { sockets: config.SERVICE_SOCKETS, holdMs };
   const named = Object.entries(urls) as [ServiceName, string | undefined][];

@@ -87,8 +87,7 @@ export async function startFoundation<Config extends BaseConfig>(
   name: ServiceName,
   config: Config,
   migrations: URL,
-  clock: () => Date,
-  options: { openCarrier?: OpenCarrier } = {},
+  { clock, openCarrier }: { clock: () => Date; openCarrier?: OpenCarrier },
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
@@ -111,7 +110,7 @@ export async function startFoundation<Config extends BaseConfig>(
     stream: config,
   });
   const queues = await Queues.open(sql, bus, { log, clock });
-  const carrier = (await options.openCarrier?.({ sql, bus, log })) ?? bus;
+  const carrier = (await openCarrier?.({ sql, bus, log })) ?? bus;
   const relay = new OutboxRelay(sql, carrier, { log, queues });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(
@@ -155,12 +154,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   options: { clock?: () => Date } = {},
 ): Promise<Running> {
   const config = readConfig(definition.config, env) as z.output<Schema> & BaseConfig;
-  const { foundation, stop } = await startFoundation(
-    definition.name,
-    config,
-    definition.migrations,
-    options.clock ?? (() => new Date()),
-  );
+  const { foundation, stop } = await startFoundation(definition.name, config, definition.migrations, {
+    clock: options.clock ?? (() => new Date()),
+  });
   const { sql, log, bus, clock, eventsCommitted, accounts, requests, health, queues } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts, queues };
