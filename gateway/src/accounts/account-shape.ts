@@ -2,11 +2,12 @@ import type { Account } from '@customer-platform/contracts/accounts';
 import { type AccountContext, type ModuleName, moduleNames } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { z } from 'zod';
+import type { Cells } from '../cells/cells.ts';
 import type { AccountRow, AccountWithSandbox } from './accounts.sql.ts';
 
 /** Returns an account as the control plane shows it. */
-export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
-  return {
+export function toAccount(row: AccountWithSandbox, cells: Cells): z.output<typeof Account> {
+  return cells.shown({
     id: row.account_id,
     name: row.name,
     status: row.status,
@@ -24,7 +25,7 @@ export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
     sandbox_id: row.sandbox_id,
     created_at: formatInstant(row.created_at, row.timezone),
     updated_at: formatInstant(row.updated_at, row.timezone),
-  };
+  });
 }
 
 /**

@@ -36,7 +36,7 @@ export const createAccount = implement(adminOperations.createAccount, {
     for (const context of [toContext(account), toContext(sandbox)]) {
       await emitFor(call, accountCreated, context, { account: context });
     }
-    const created = toAccount({ ...account, sandbox_id: sandbox.account_id });
+    const created = toAccount({ ...account, sandbox_id: sandbox.account_id }, resources.cells);
     const { id } = created;
     await recordChange(call, { action: 'accounts.create', target: `accounts/${id}`, account: id }, { after: created });
     return created;

@@ -6,5 +6,5 @@ import { findAccountRow } from './accounts.sql.ts';
 /** Reads one account, or a sandbox by its own id. */
 export const getAccount = implement(adminOperations.getAccount, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
-  handle: async ({ found }) => toAccount(found),
+  handle: async ({ found, resources }) => toAccount(found, resources.cells),
 });

@@ -6,12 +6,12 @@ import { findAccountRow, selectAccounts } from './accounts.sql.ts';
 
 /** Lists accounts, newest first. */
 export const listAccounts = implement(adminOperations.listAccounts, {
-  async handle({ tx, query }) {
+  async handle({ tx, query, resources: { cells } }) {
     return await readPage(query, {
       position: uuidPosition(async (id) => (await findAccountRow(tx, id))?.parent_id === null),
       rows: (after, limit) => selectAccounts(tx, limit, after),
       bytes: fewBytes,
-      item: toAccount,
+      item: (row) => toAccount(row, cells),
       cursor: 'account_id',
     });
   },

@@ -27,7 +27,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
       fail('invalid_state', `A sandbox follows its account; update the account ${found.parent_id} instead`);
     }
     const settings = merged(found, body);
-    if (isDeepStrictEqual(settings, merged(found, {}))) return toAccount(found);
+    if (isDeepStrictEqual(settings, merged(found, {}))) return toAccount(found, resources.cells);
     const rows = await updateAccountRows(tx, found.account_id, settings, now);
     for (const row of rows) {
       const account = toContext(row);
@@ -35,10 +35,10 @@ export const updateAccount = implement(adminOperations.updateAccount, {
     }
     await resources.changes.record(tx, found.account_id);
     const row = rows.find((one) => one.account_id === found.account_id)!;
-    const account = toAccount({ ...row, sandbox_id: found.sandbox_id });
+    const account = toAccount({ ...row, sandbox_id: found.sandbox_id }, resources.cells);
     const { updated_at: _, ...shown } = account;
     const change = { action: 'accounts.update' as const, target: `accounts/${account.id}`, account: account.id };
-    await recordChange(call, change, differenceOf(toAccount(found), shown));
+    await recordChange(call, change, differenceOf(toAccount(found, resources.cells), shown));
     return account;
   },
   committed(resources) {

@@ -69,6 +69,11 @@ export class Cells {
     throw new ApiError('invalid_request', `cell must be one of ${names}, not ${name}`, { field: 'cell' });
   }
 
+  /** Returns something of a cell as responses show it: with its cell only where there are several. */
+  shown<Row extends { cell: string }>({ cell, ...row }: Row): Omit<Row, 'cell'> & { cell?: string } {
+    return { ...row, ...(!this.isSingle && { cell }) };
+  }
+
   /** Closes the buses of all cells but that of the gateway's own settings. */
   async close(): Promise<void> {
     await Promise.all(this.all.slice(1).map(({ bus }) => bus.close()));

@@ -8,12 +8,12 @@ import { findDeadEvent, noSuchDeadEvent, toDeadEvent } from './find-dead-event.t
 /** Retrieves a dead event with its bytes. */
 export const getDeadEvent = implement(adminOperations.getDeadEvent, {
   find: ({ params, resources: { services } }) => findDeadEvent(services, params.dead_id),
-  async handle({ found: { place, dead }, resources: { services } }) {
+  async handle({ found: { place, dead }, resources: { cells, services } }) {
     const { headers, ...record } = dead;
     const bytes = await readBytes(services, place, record);
     const text = isUtf8(bytes) ? bytes.toString('utf8') : null;
     return {
-      ...services.shown({ ...toDeadEvent(place.service, record), cell: place.cell }),
+      ...cells.shown({ ...toDeadEvent(place.service, record), cell: place.cell }),
       bytes: bytes.toString('base64'),
       text,
       headers,

@@ -9,7 +9,7 @@ type Row = DeadRecord & Place;
 
 /** Lists the dead events of all services that reply, newest first. */
 export const listDeadEvents = implement(adminOperations.listDeadEvents, {
-  async handle({ query, resources: { services } }) {
+  async handle({ query, resources: { cells, services } }) {
     const { queue, account } = query;
     const places = services.places(query.service && [query.service], query.cell);
     const filter = { ...(queue && { queue }), ...(account && { account }) };
@@ -30,7 +30,7 @@ export const listDeadEvents = implement(adminOperations.listDeadEvents, {
           .slice(0, limit);
       },
       bytes: fewBytes,
-      item: ({ service, cell, ...dead }) => services.shown({ ...toDeadEvent(service, dead), cell }),
+      item: ({ service, cell, ...dead }) => cells.shown({ ...toDeadEvent(service, dead), cell }),
       cursor: 'id',
     });
     return { ...page, ...services.shownGone(gone) };

@@ -27,7 +27,7 @@ export const listEndpoints = implement(adminOperations.listEndpoints, {
       position: async (cursor) => ((await read(uuidCursor(cursor), 1)) ? uuidCursor(cursor) : undefined),
       rows: async (after, limit) => (await read(after, limit)) ?? [],
       bytes: fewBytes,
-      item: (endpoint) => services.shown({ ...toEndpoint(endpoint), cell }),
+      item: (endpoint) => cells.shown({ ...toEndpoint(endpoint), cell }),
       cursor: 'id',
     });
   },

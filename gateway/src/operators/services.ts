@@ -62,11 +62,6 @@ export class Services {
     throw new ApiError('invalid_request', `cell must say where: one of ${names}`, { field: 'cell' });
   }
 
-  /** Returns something of a place as responses show it: its cell only where there are several. */
-  shown<Row extends { cell: string }>({ cell, ...row }: Row): Omit<Row, 'cell'> & { cell?: string } {
-    return { ...row, ...(!this.#cells.isSingle && { cell }) };
-  }
-
   /** Returns the services that are gone as responses show them: in which cells where there are several. */
   shownGone(places: readonly Place[]): { gone: ServiceName[]; gone_in?: { service: ServiceName; cell: string }[] } {
     const gone = serviceNames.filter((name) => places.some(({ service }) => service === name));

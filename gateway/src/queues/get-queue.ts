@@ -8,7 +8,7 @@ export const getQueue = implement(adminOperations.getQueue, {
   async handle({
     params: { service, queue },
     query: { by, history, cell },
-    resources: { services, queueHistory },
+    resources: { cells, services, queueHistory },
     now,
   }) {
     const place = services.place(service, cell);
@@ -25,7 +25,7 @@ export const getQueue = implement(adminOperations.getQueue, {
         queues.map((one) => one.queue),
       );
     return {
-      ...services.shown(toQueue(place, measured, processes, now)),
+      ...cells.shown(toQueue(place, measured, processes, now)),
       ...(history && { history: queueHistory.of({ ...place, queue }) }),
       top: toOwners(measured, owners, processes, by),
     };

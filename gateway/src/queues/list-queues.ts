@@ -5,12 +5,12 @@ import { readQueues } from './read-queues.ts';
 
 /** Lists the queues of every service that replies: all, or those that need attention. */
 export const listQueues = implement(adminOperations.listQueues, {
-  async handle({ query, resources: { services, queueHistory }, now }) {
+  async handle({ query, resources: { cells, services, queueHistory }, now }) {
     const { data: all, gone } = await readQueues(services, now);
     const { attention } = query;
     const chosen = attention === undefined ? all : all.filter((queue) => needsAttention(queue) === attention);
     const data = chosen.map((queue) => ({
-      ...services.shown(queue),
+      ...cells.shown(queue),
       ...(query.history && { history: queueHistory.of(queue) }),
     }));
     return { data, ...services.shownGone(gone) };

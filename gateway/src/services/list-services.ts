@@ -1,18 +1,19 @@
 import { adminOperations, type LiveProcess } from '@customer-platform/contracts/accounts';
 import { serviceNames } from '@customer-platform/contracts/core';
 import { implement } from '../admin-operation.ts';
-import type { PlacedProcess, Services } from '../operators/services.ts';
+import type { Cells } from '../cells/cells.ts';
+import type { PlacedProcess } from '../operators/services.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 
 /** Lists every process that replies, by service. */
 export const listServices = implement(adminOperations.listServices, {
-  async handle({ resources: { services, routes } }) {
+  async handle({ resources: { cells, services, routes } }) {
     const processes = await services.processes();
     const place = ({ service }: PlacedProcess) => serviceNames.indexOf(service);
     const data = processes
       .sort((a, b) => place(a) - place(b) || a.startedAt.localeCompare(b.startedAt))
-      .map((report) => toProcess(report, services, routes));
+      .map((report) => toProcess(report, cells, routes));
     const gone = services
       .places()
       .filter((wanted) => !processes.some(({ cell, service }) => cell === wanted.cell && service === wanted.service));
@@ -20,11 +21,11 @@ export const listServices = implement(adminOperations.listServices, {
   },
 });
 
-function toProcess(report: PlacedProcess, services: Services, routes: AnnouncedOperations): LiveProcess {
+function toProcess(report: PlacedProcess, cells: Cells, routes: AnnouncedOperations): LiveProcess {
   const { service, instance, version, host, pid, pool, migrations } = report;
   const refused = routes.refusedOf(service, instance).map((each) => ({ ...each }));
   return {
-    ...services.shown({ service, cell: report.cell }),
+    ...cells.shown({ service, cell: report.cell }),
     instance,
     version,
     started_at: toTimestamp(report.startedAt),

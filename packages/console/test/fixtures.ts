@@ -180,7 +180,6 @@ export function account(accountId: string, name: string): Item<'listAccounts'> {
     country: 'DE',
     language: 'en',
     currency: 'EUR',
-    cell: 'main',
     plan: { name: 'Business', api: true, modules: [...modules] },
     modules: { calendar: on, agents: { on: false }, cdp: on, catalogue: on, crm: on },
     rate_limit: { per_minute: 600, burst: 100 },

@@ -76,7 +76,10 @@ export const Account = z
     country: z.string(),
     language: z.string(),
     currency: z.string(),
-    cell: z.string().meta({ description: 'Name of the cell that the account lives in.' }),
+    cell: z
+      .string()
+      .optional()
+      .meta({ description: 'Name of the cell that it lives in; absent where there is only one.' }),
     plan: z.object({ name: z.string(), api: z.boolean(), modules: z.array(z.enum(moduleNames)) }),
     modules: z.record(z.enum(moduleNames), z.object({ on: z.boolean() })),
     rate_limit: RateLimit,
