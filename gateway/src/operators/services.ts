@@ -50,11 +50,10 @@ export class Services {
   }
 
   /**
-   * Returns the place of a service that a request is about: in the cell that it names, else where there is no doubt. Throws 404 for an
-   * unknown service, and 400 with field cell for an unknown cell, and for none where there are several.
+   * Returns the place of a service that a request is about: in the cell that it names, else where there is no doubt. Throws 400 with
+   * field cell for an unknown cell, and for none where there are several.
    */
-  place(serviceName: string, cell: string | undefined): Place {
-    const service = serviceNamed(serviceName);
+  place(service: ServiceName, cell: string | undefined): Place {
     const { all, isSingle, main } = this.#cells;
     if (isSingle || service === 'gateway') return { cell: main.name, service };
     if (cell !== undefined) return { cell: this.#cells.named(cell).name, service };

@@ -7,7 +7,7 @@ import type { Place, Services } from '../operators/services.ts';
 
 /** A part of a queue, as a path and a body name it. */
 interface Named {
-  service: string;
+  service: ServiceName;
   queue: string;
   body: { account?: string | undefined; endpoint?: string | undefined; cell?: string | undefined };
   services: Services;
@@ -19,13 +19,12 @@ type Reply = Awaited<ReturnType<typeof Services.prototype.ask<'pauseQueue'>>>;
 /** Changes a part of a queue in its service, in the cell named or that of the account, and records that. Throws what it is refused with. */
 export async function changeQueue(
   call: PrefetchCall,
-  { service: serviceName, queue, body, services }: Named,
+  { service, queue, body, services }: Named,
   action: AuditEntry['action'],
   change: (place: Place, part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
 ): Promise<number> {
   const { account, endpoint } = body;
-  const place = services.place(serviceName, await cellOfRequest(call.sql, body));
-  const { service } = place;
+  const place = services.place(service, await cellOfRequest(call.sql, body));
   const part: QueuePart = { queue, ...(account && { account }), ...(endpoint && { endpoint }) };
   const target = `${service}/${queue}`;
   return await recordAround(call, { action, target, account }, async () => {

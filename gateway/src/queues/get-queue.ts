@@ -1,12 +1,15 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
+import { serviceNamed } from '../operators/services.ts';
 import { noSuchQueue } from './change-queue.ts';
 import { toOwners, toQueue } from './queue-shape.ts';
 
 /** Retrieves a queue with its deepest owners. */
 export const getQueue = implement(adminOperations.getQueue, {
+  find: async ({ params }) => serviceNamed(params.service),
   async handle({
-    params: { service, queue },
+    found: service,
+    params: { queue },
     query: { by, history, cell },
     resources: { cells, services, queueHistory },
     now,
@@ -20,7 +23,7 @@ export const getQueue = implement(adminOperations.getQueue, {
     const measured = queues.find((one) => one.queue === queue);
     if (!measured || !owners)
       throw noSuchQueue(
-        place.service,
+        service,
         queue,
         queues.map((one) => one.queue),
       );

@@ -1,12 +1,14 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
+import { serviceNamed } from '../operators/services.ts';
 import { changeQueue } from './change-queue.ts';
 
 /** Pauses a queue, or a part of it. */
 export const pauseQueue = implement(adminOperations.pauseQueue, {
-  async handle({ params, body, prefetch, resources: { services } }) {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeQueue(call, { ...params, body, services }, 'queues.pause', async (place, part) => {
+      changeQueue(call, { service: found, queue, body, services }, 'queues.pause', async (place, part) => {
         const pause = { ...part, reason: body.reason, actor: call.account.name };
         const reply = await services.ask(place, 'pauseQueue', pause, 'change');
         if (reply.matched > 0) await services.spreadPauses(place);

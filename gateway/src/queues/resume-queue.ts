@@ -1,12 +1,14 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { implement } from '../admin-operation.ts';
+import { serviceNamed } from '../operators/services.ts';
 import { changeQueue } from './change-queue.ts';
 
 /** Lifts the pause of a queue, or of a part of it. */
 export const resumeQueue = implement(adminOperations.resumeQueue, {
-  async handle({ params, body, prefetch, resources: { services } }) {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeQueue(call, { ...params, body, services }, 'queues.resume', (place, part) =>
+      changeQueue(call, { service: found, queue, body, services }, 'queues.resume', (place, part) =>
         services.ask(place, 'resumeQueue', part, 'change'),
       ),
     );
