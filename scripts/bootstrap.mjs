@@ -46,9 +46,10 @@ function install() {
 const consoleFolder = join('packages', 'console');
 const consoleHashFile = join(root, consoleFolder, 'dist', '.bootstrap-hash');
 
-/** Returns what the console is built from, in a stable order: its own files, and the packages in the lock. */
+/** Returns what the console is built from, in a stable order: its own files, those it shares with the gateway, and the packages in the lock. */
 function consoleSources() {
-  const sources = readdirSync(join(root, consoleFolder, 'src'), { recursive: true, withFileTypes: true })
+  const sources = [join(consoleFolder, 'src'), join('packages', 'contracts', 'src', 'operators')]
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
   const settings = ['index.html', 'package.json', 'tsconfig.json', 'vite.config.ts'];

@@ -1,4 +1,5 @@
 import { adminOperations, type Queue } from '@customer-platform/contracts/accounts';
+import { isBusGone } from '@customer-platform/contracts/operators';
 import type { z } from 'zod';
 import {
   auditColumns,
@@ -11,7 +12,7 @@ import {
   queueColumns,
   traceColumns,
 } from './columns.ts';
-import { goneLines, isBusGone, type Lacks } from './gone.ts';
+import { goneLines, type Lacks } from './gone.ts';
 import { hexDump } from './hex-dump.ts';
 import { type Column, table } from './table.ts';
 import { age, minute, printable, printableLines } from './text.ts';

@@ -21,13 +21,13 @@ const busy: TopState = {
   ...quiet,
   queues: listQueues.response.parse({
     data: [
-      queue({ queue: 'replays', ready: 5, lag_seconds: 60 }),
+      queue({ queue: 'replays', ready: 5, lag_seconds: 60, failed_waiting: 3 }),
       queue({ ready: 9, running: 1, waiting: 40, lag_seconds: 61, last_error: '503', ...failedAt }),
       queue({ service: 'cdp', queue: 'audiences', waiting: 51, dead: 2 }),
       queue({ service: 'crm', queue: 'outbox', paused: true, pauses: [pause] }),
       queue({ service: 'messaging', queue: 'messages', pauses: [{ ...pause, account: idOf(1) }] }),
     ],
-    gone: ['agents'],
+    gone: ['agents', 'crm'],
   }),
   endpoints: listEndpoints.response.parse(page(failingEndpoint({}))),
   services: listServices.response.parse({ data: [liveProcess({})], gone: ['agents', 'catalogue'] }),
@@ -38,19 +38,20 @@ describe('the live view', () => {
     expect(drawTop(busy, size)).toEqual([
       'http://127.0.0.1:8081  12:00:00 UTC  1 process  q ends',
       'lag     webhooks deliveries  1m, 9 ready; 2m ago: 503',
+      'dead    cdp audiences  2',
+      'failed  webhooks replays  3 wait for another try',
       'paused  crm outbox  whole queue, by anna 1h ago: their server is down',
       `paused  messaging messages  account ${idOf(1)}, by anna 1h ago: their ser…`,
-      'dead    cdp audiences  2',
       `failing ${idOf(21)}  3h, 17 pending: 503 Service Unavailable  https://hook…`,
-      'gone    agents  no process responds',
-      'gone    catalogue  no process responds',
+      'gone    agents, catalogue do not respond: their processes are not listed. See docs/runbooks/service…',
+      'gone    crm does not respond: its queues are not listed. See docs/runbooks/service-gone.md',
       '',
-      'service    queue       ready  run  wait  dead  lag  paused  error',
-      'cdp        audiences       0    0    51     2    -  -       -',
-      'webhooks   deliveries      9    1    40     0   1m  -       2m ago: 503',
-      'webhooks   replays         5    0     0     0   1m  -       -',
-      'crm        outbox          0    0     0     0    -  all     -',
-      'messaging  messages        0    0     0     0    -  part    -',
+      'service    queue       ready  run  wait  failed  dead  lag  paused  error',
+      'cdp        audiences       0    0    51       -     2    -  -       -',
+      'webhooks   deliveries      9    1    40       -     0   1m  -       2m ago: 503',
+      'webhooks   replays         5    0     0       3     0   1m  -       -',
+      'crm        outbox          0    0     0       -     0    -  all     -',
+      'messaging  messages        0    0     0       -     0    -  part    -',
     ]);
   });
 
@@ -73,11 +74,10 @@ describe('the live view', () => {
     const queues = listQueues.response.parse({ data: [], gone: ['gateway', 'crm'] });
     const gone = (state: TopState) => drawTop(state, size).filter((line) => line.startsWith('gone'));
     expect(gone({ ...quiet, queues, services: listServices.response.parse({ data: [], gone: ['gateway'] }) })).toEqual([
-      'gone    NATS does not respond; services may be well. See docs/runbooks/outbox-stuck.md',
+      'gone    NATS does not respond: services may be well. See docs/runbooks/outbox-stuck.md',
     ]);
     expect(gone({ ...quiet, queues })).toEqual([
-      'gone    gateway  its queues are not listed',
-      'gone    crm  its queues are not listed',
+      'gone    gateway, crm do not respond: their queues are not listed. See docs/runbooks/service-gone.md',
     ]);
   });
 
@@ -106,10 +106,11 @@ describe('the live view', () => {
     expect(lines.filter((line) => line.startsWith('dead'))).toEqual([
       'dead    webhooks queue-0  90',
       'dead    webhooks queue-1  89',
-      'dead    and 88',
+      'dead    webhooks queue-2  88',
+      'dead    and 87',
     ]);
-    expect(lines.filter((line) => line.startsWith('failing')).at(-1)).toBe('failing and 98 or more');
-    expect(lines.filter((line) => line.startsWith('gone'))).toHaveLength(3);
+    expect(lines.filter((line) => line.startsWith('failing')).at(-1)).toBe('failing and 97 or more');
+    expect(lines.filter((line) => line.startsWith('gone'))).toHaveLength(2);
     expect(lines.filter((line) => line.startsWith('webhooks'))).toHaveLength(12);
   });
 

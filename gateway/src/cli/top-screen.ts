@@ -1,12 +1,15 @@
+import type { adminOperations, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import {
-  type adminOperations,
-  lagLimitSeconds,
-  type OperatedEndpoint,
-  type Queue,
-} from '@customer-platform/contracts/accounts';
+  type AttentionReason,
+  attentionOf,
+  type GoneText,
+  goneText,
+  isBusGone,
+  silentText,
+} from '@customer-platform/contracts/operators';
 import type { z } from 'zod';
 import { errorText, lagOf, pauseText, queueColumns } from './columns.ts';
-import { busGoneText, isBusGone } from './gone.ts';
+import { goneLine } from './gone.ts';
 import { table } from './table.ts';
 import { age, cut, duration, printable } from './text.ts';
 
@@ -59,22 +62,38 @@ function processesText(count: number): string {
   return count === 1 ? '1 process' : `${count} processes`;
 }
 
-/** Each kind of what needs attention gets as many lines as the others; the last says how many more there are. */
+/** Each kind of what needs attention has its room; where that is too small, its last line says how many more there are. */
 function attentionLines(state: TopState, room: number): string[] {
   const unknown = unknownOf(state);
   if (unknown.length === 3 && state.problem !== undefined) return [];
-  const kinds = attentionOf(state).filter(({ lines }) => lines.length > 0);
+  const kinds = kindsOf(state).filter(({ lines }) => lines.length > 0);
   const known = kinds.length === 0 && unknown.length === 0 ? ['nothing needs attention'] : [];
   const asking = unknown.length === 0 ? [] : [`${state.problem ? 'not known' : 'asking for'}: ${unknown.join(', ')}`];
-  const each = Math.max(1, Math.floor(room / Math.max(1, kinds.length)));
-  const attention = kinds.flatMap(({ label, lines, isMore }) => {
+  const rooms = shareOut(
+    kinds.map(({ lines, isMore }) => lines.length + (isMore ? 1 : 0)),
+    room,
+  );
+  const attention = kinds.flatMap(({ label, lines, isMore }, index) => {
     const labelled = lines.map((line) => `${label.padEnd(labelWidth)}${printable(line)}`);
-    if (lines.length <= each && !isMore) return labelled;
-    const shown = labelled.slice(0, Math.max(0, each - 1));
+    if (lines.length <= rooms[index]! && !isMore) return labelled;
+    const shown = labelled.slice(0, rooms[index]! - 1);
     const more = `${lines.length - shown.length}${isMore ? ' or more' : ''}`;
     return [...shown, `${label.padEnd(labelWidth)}${shown.length === 0 ? more : `and ${more}`}`];
   });
   return [...known, ...asking, ...attention];
+}
+
+/** Shares lines out: each gets as many as the others, at least one, but none more than it wants; what it leaves is for the others. */
+function shareOut(wanted: readonly number[], room: number): number[] {
+  const shares = new Map<number, number>();
+  const fewestFirst = wanted.map((lines, index) => ({ lines, index })).sort((one, other) => one.lines - other.lines);
+  let left = room;
+  for (const { lines, index } of fewestFirst) {
+    const share = Math.max(1, Math.min(lines, Math.floor(left / (wanted.length - shares.size))));
+    shares.set(index, share);
+    left -= share;
+  }
+  return wanted.map((_lines, index) => shares.get(index)!);
 }
 
 /** Names the parts without any response yet: of these nobody can say that they need no attention. */
@@ -83,50 +102,64 @@ function unknownOf({ queues, endpoints, services }: TopState): string[] {
   return Object.entries(parts).flatMap(([name, body]) => (body === undefined ? [name] : []));
 }
 
-function attentionOf({ queues, endpoints, services, now }: TopState) {
+function kindsOf({ queues, endpoints, services, now }: TopState) {
   const all = queues?.data ?? [];
-  const lagging = all.filter(({ lag_seconds }) => lag_seconds > lagLimitSeconds);
-  const dead = all.filter((queue) => queue.dead > 0);
+  const needing = (reason: AttentionReason) => all.filter((queue) => attentionOf(queue).includes(reason));
   return [
     {
       label: 'lag',
-      lines: lagging
+      lines: needing('lag')
         .toSorted((one, other) => other.lag_seconds - one.lag_seconds)
         .map((queue) => `${nameOf(queue)}  ${lagOf(queue)}, ${queue.ready} ready${errorOf(queue, now)}`),
     },
     {
-      label: 'paused',
-      lines: all.flatMap((queue) => pausesOf(queue, now).map((pause) => `${nameOf(queue)}  ${pause}`)),
-    },
-    {
       label: 'dead',
-      lines: dead
+      lines: needing('dead')
         .toSorted((one, other) => other.dead - one.dead)
         .map((queue) => `${nameOf(queue)}  ${queue.dead}${errorOf(queue, now)}`),
+    },
+    {
+      label: 'failed',
+      lines: needing('failed')
+        .toSorted((one, other) => other.failed_waiting! - one.failed_waiting!)
+        .map((queue) => `${nameOf(queue)}  ${queue.failed_waiting} wait for another try${errorOf(queue, now)}`),
+    },
+    {
+      label: 'paused',
+      lines: needing('paused').flatMap((queue) =>
+        queue.pauses.map((pause) => `${nameOf(queue)}  ${pauseText(pause, now)}`),
+      ),
     },
     {
       label: 'failing',
       lines: (endpoints?.data ?? []).map((endpoint) => failingText(endpoint, now)),
       isMore: endpoints?.has_more,
     },
-    { label: 'gone', lines: goneOf(queues?.gone ?? [], services?.gone) },
+    { label: 'gone', lines: goneTexts({ queues, endpoints, services }).map(goneLine) },
   ];
 }
 
-/** A process says of itself that it lives; its queues are in PostgreSQL, so that they can be missing without it. */
-function goneOf(queues: string[], services: string[] | undefined): string[] {
-  if (isBusGone(services ?? queues)) return [busGoneText];
-  const gone = services ?? [];
-  const mute = queues.filter((service) => !gone.includes(service));
-  return [
-    ...gone.map((service) => `${service}  no process responds`),
-    ...mute.map((service) => `${service}  its queues are not listed`),
+/**
+ * A process says of itself that it lives; queues and endpoints are in PostgreSQL, so that they can be missing without it. Each service is
+ * named once, with what lacks most.
+ */
+function goneTexts({ queues, endpoints, services }: Pick<TopState, 'queues' | 'endpoints' | 'services'>): GoneText[] {
+  const asked = services?.gone ?? queues?.gone ?? [];
+  if (isBusGone(asked)) return [goneText(asked, 'processes')!];
+  const named = new Set<string>();
+  const parts: [gone: string[] | undefined, what: string][] = [
+    [services?.gone, 'processes'],
+    [queues?.gone, 'queues'],
+    [endpoints?.gone, 'endpoints'],
   ];
-}
-
-function pausesOf({ paused, pauses }: Queue, now: Date | undefined): string[] {
-  if (pauses.length === 0) return paused ? ['whole queue'] : [];
-  return pauses.map((pause) => pauseText(pause, now));
+  return parts.flatMap(([gone = [], what]) => {
+    const text = silentText(
+      gone.filter((service) => !named.has(service)),
+      what,
+    );
+    for (const service of gone) named.add(service);
+    return text ?? [];
+  });
 }
 
 function nameOf({ service, queue }: Queue): string {

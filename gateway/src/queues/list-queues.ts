@@ -1,6 +1,6 @@
-import { adminOperations, lagLimitSeconds } from '@customer-platform/contracts/accounts';
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import { needsAttention } from '@customer-platform/contracts/operators';
 import { implement } from '../admin-operation.ts';
-import type { PlacedQueue } from './queue-shape.ts';
 import { readQueues } from './read-queues.ts';
 
 /** Lists the queues of every service that replies: all, or those that need attention. */
@@ -16,7 +16,3 @@ export const listQueues = implement(adminOperations.listQueues, {
     return { data, ...services.shownGone(gone) };
   },
 });
-
-function needsAttention({ lag_seconds, pauses, dead, failed_waiting = 0 }: PlacedQueue): boolean {
-  return lag_seconds > lagLimitSeconds || pauses.length > 0 || dead > 0 || failed_waiting > 0;
-}

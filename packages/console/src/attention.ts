@@ -1,49 +1,53 @@
 import type { OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
-import { maxLagSeconds, queueName, useQueues } from './queues.ts';
+import {
+  type AttentionReason,
+  attentionOf,
+  attentionReasons,
+  type GoneText,
+  goneText,
+  isBusGone,
+} from '@customer-platform/contracts/operators';
+import { deliveries, queueName, useQueues } from './queues.ts';
 import { runbookOf, runbookOfQueue } from './runbooks.ts';
-import { isBusSuspected } from './ui/gone.tsx';
 import { useLastError, useList } from './ui/lists.tsx';
 
 /** Something that a person on call should look at. */
 export type AttentionItem = { key: string; runbook: string } & (
-  | { kind: 'bus'; gone: string[] }
-  | { kind: 'gone'; service: string }
-  | { kind: 'lag'; queue: Queue }
-  | { kind: 'paused'; queue: Queue }
-  | { kind: 'dead'; queue: Queue }
+  | { kind: 'gone'; service: string; text: GoneText }
+  | { kind: AttentionReason; queue: Queue }
   | { kind: 'failing'; endpoint: OperatedEndpoint }
 );
 
 function goneItems(gone: string[]): AttentionItem[] {
-  if (isBusSuspected(gone)) return [{ kind: 'bus', key: 'bus', gone, runbook: runbookOf.bus }];
-  return gone.map((service) => ({ kind: 'gone', key: `gone ${service}`, service, runbook: runbookOf.gone }));
+  const parts: [service: string, gone: string[]][] = isBusGone(gone)
+    ? [['NATS', gone]]
+    : gone.map((service) => [service, [service]]);
+  return parts.map(([service, silent]) => {
+    const what = service === deliveries.service ? 'queues, dead events and endpoints' : 'queues and dead events';
+    const text = goneText(silent, what)!;
+    return { kind: 'gone', key: `gone ${service}`, service, text, runbook: text.runbook };
+  });
 }
 
-function queueItem(kind: 'lag' | 'paused' | 'dead', queue: Queue): AttentionItem {
-  const runbook = kind === 'dead' ? runbookOf.dead : runbookOfQueue(queue.queue);
-  return { kind, key: `${kind} ${queueName(queue)}`, queue, runbook };
+/** Returns an item for each reason for which a queue needs attention: the late ones by their lag. */
+function queueItems(queues: Queue[], reasons: readonly AttentionReason[]): AttentionItem[] {
+  const latestFirst = queues.toSorted((one, other) => other.lag_seconds - one.lag_seconds);
+  return reasons.flatMap((kind) =>
+    (kind === 'lag' ? latestFirst : queues)
+      .filter((queue) => attentionOf(queue).includes(kind))
+      .map((queue): AttentionItem => {
+        const runbook = kind === 'dead' ? runbookOf.dead : runbookOfQueue(queue.queue);
+        return { kind, key: `${kind} ${queueName(queue)}`, queue, runbook };
+      }),
+  );
 }
 
 function itemsOf(gone: string[], queues: Queue[], endpoints: OperatedEndpoint[]): AttentionItem[] {
-  const late = queues.filter((queue) => queue.lag_seconds > maxLagSeconds);
-  const paused = queues.filter((queue) => queue.pauses.length > 0);
-  const dead = queues.filter((queue) => queue.dead > 0);
-  return [
-    ...goneItems(gone),
-    ...late
-      .toSorted((one, other) => other.lag_seconds - one.lag_seconds)
-      .map((queue): AttentionItem => queueItem('lag', queue)),
-    ...endpoints.map(
-      (endpoint): AttentionItem => ({
-        kind: 'failing',
-        key: `failing ${endpoint.id}`,
-        endpoint,
-        runbook: runbookOf.failing,
-      }),
-    ),
-    ...dead.map((queue) => queueItem('dead', queue)),
-    ...paused.map((queue) => queueItem('paused', queue)),
-  ];
+  const failing = endpoints.map((endpoint): AttentionItem => {
+    return { kind: 'failing', key: `failing ${endpoint.id}`, endpoint, runbook: runbookOf.failing };
+  });
+  const others = attentionReasons.filter((reason) => reason !== 'lag');
+  return [...goneItems(gone), ...queueItems(queues, ['lag']), ...failing, ...queueItems(queues, others)];
 }
 
 /**

@@ -116,7 +116,7 @@ describe('a person on call', () => {
     await page.getByRole('dialog').getByText('Nothing has this id').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Services' }).click();
-    await page.getByText('1 service is gone: messaging').waitFor();
+    await page.getByText('messaging does not respond: its processes are not listed').waitFor();
     await page.getByText('node-1, pid 4001').waitFor();
   });
 

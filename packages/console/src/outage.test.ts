@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceNames } from '@customer-platform/contracts/core';
+import { needsAttention } from '@customer-platform/contracts/operators';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { account, id, northwind, queues } from '../test/fixtures.ts';
 import { stateOf } from '../test/stand-in-handlers.ts';
@@ -37,14 +38,39 @@ describe('Attention', () => {
     suite.standIn.state.gone = [...serviceNames];
     const page = await suite.open('/');
     const rows = page.getByRole('table', { name: 'What needs attention' }).locator('tbody').getByRole('row');
-    await page.getByText('No service replied over the bus.').waitFor();
+    await page.getByText('NATS does not respond (or PostgreSQL, if processes are listed)').waitFor();
     await expect(rows.first().innerText()).resolves.toContain('docs/runbooks/outbox-stuck.md');
     await expect(rows.allInnerTexts()).resolves.toHaveLength(2);
     suite.standIn.state.gone = ['gateway', 'crm'];
-    await page.getByText('did not reply over the bus; nor did: gateway, crm.').waitFor();
     await page.getByRole('link', { name: 'Services' }).click();
-    await page.getByRole('status').getByText('The bus (NATS) is probably unavailable').waitFor();
+    await page.getByRole('status').getByText('NATS does not respond: services may be well.').waitFor();
     await page.getByRole('status').getByText('docs/runbooks/outbox-stuck.md').waitFor();
+  });
+
+  it('names the queues that the filter of Queues leaves, which are those of the control plane’s own', async () => {
+    const { state } = suite.standIn;
+    const pause = { reason: 'a test', actor: 'anna', at: new Date().toISOString() };
+    state.gone = [];
+    const conditions = [
+      { lag_seconds: 60.5, ready: 2 },
+      { lag_seconds: 59, ready: 40 },
+      { dead: 1 },
+      { failed_waiting: 3, waiting: 3 },
+      { failed_waiting: 0, waiting: 3, running: 2 },
+      { pauses: [pause] },
+    ];
+    const named = (index: number) => ({ ...queues()[index]!, dead: 0, lag_seconds: 0, failed_waiting: 0, pauses: [] });
+    state.queues = conditions.map((condition, index) => ({ ...named(index), ...condition }));
+    const needing = state.queues.filter(needsAttention).map(({ service, queue }) => `${service}/${queue}`);
+    const links = (label: string) =>
+      page.getByRole('table', { name: label }).locator('tbody a[href^="#/queues/"]:has(.service)');
+    const page = await suite.open('/');
+    await page.getByRole('row', { name: /^Failed .*3 entries wait for another try/ }).waitFor();
+    expect([...(await links('What needs attention').allInnerTexts())].sort()).toEqual([...needing].sort());
+    await page.goto('/#/queues?only=attention');
+    await links('Queues').first().waitFor();
+    expect(await links('Queues').allInnerTexts()).toEqual(needing);
+    expect(needing).toHaveLength(4);
   });
 
   it('names a runbook in each row, and there is one', async () => {
@@ -97,7 +123,7 @@ describe('while services are gone', () => {
     suite.standIn.state.held.set('getQueue', promise);
     try {
       const page = await suite.open('/queues/crm/outbox');
-      await page.getByText('1 service is gone: crm').waitFor();
+      await page.getByText('crm does not respond: its queues are not listed').waitFor();
       expect(await page.getByText('Loading…').count()).toBe(0);
       await page.getByRole('status').getByRole('link', { name: 'Services' }).waitFor();
     } finally {
@@ -175,11 +201,10 @@ describe('a person on call', () => {
         .locator('.past')
         .count(),
     ).toBe(0);
-    await page.getByRole('link', { name: 'only what needs attention (3)' }).click();
+    await page.getByRole('link', { name: 'only what needs attention (2)' }).click();
     await over.waitFor({ state: 'detached' });
     await expect(rows.allInnerTexts()).resolves.toEqual([
       expect.stringContaining('calendar-contacts'),
-      expect.stringContaining('planning'),
       expect.stringContaining('deliveries'),
     ]);
     await page.getByRole('link', { name: `all (${count})` }).click();

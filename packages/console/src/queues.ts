@@ -1,11 +1,9 @@
-import type { lagLimitSeconds, Queue } from '@customer-platform/contracts/accounts';
+import type { Queue } from '@customer-platform/contracts/accounts';
 import { useQuery } from '@tanstack/react-query';
 import { call } from './api.ts';
 
 /** Poll interval of queues in milliseconds. */
 export const queuePollMs = 2_000;
-/** A queue whose oldest due entry is older than this needs attention: the contract's value, whose module would bring its schemas along. */
-export const maxLagSeconds: typeof lagLimitSeconds = 60;
 const historyMs = 3_600_000;
 
 /** Depth of a queue over the last hour: times in seconds, and entries at each. */
@@ -39,12 +37,6 @@ type Depths = Pick<Queue, 'ready' | 'running' | 'waiting' | 'failed_waiting' | '
 /** Returns whether something of a queue has failed and is not done since. Where failures are not counted, anything left may be one. */
 export function hasFailed(queue: Depths): boolean {
   return queue.dead > 0 || (queue.failed_waiting ?? depthOf(queue)) > 0;
-}
-
-/** Returns whether a queue has something that is due, late, paused, failed or dead. */
-export function needsAttention(queue: Depths & Pick<Queue, 'lag_seconds' | 'pauses'>): boolean {
-  const { ready, lag_seconds, pauses, dead, failed_waiting = 0 } = queue;
-  return ready > 0 || lag_seconds >= 1 || pauses.length > 0 || dead > 0 || failed_waiting > 0;
 }
 
 /** Returns the depths of a queue, oldest first. */

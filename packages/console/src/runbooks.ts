@@ -1,7 +1,5 @@
 /** Runbooks that do not depend on a queue, by what they are about. */
 export const runbookOf = {
-  bus: 'outbox-stuck',
-  gone: 'service-gone',
   failing: 'endpoint-failing',
   dead: 'dead-events',
 } as const;

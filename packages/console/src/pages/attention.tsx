@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type AttentionItem, useAttention } from '../attention.ts';
 import { deliveries } from '../queues.ts';
 import { countOf, duration } from '../ui/format.ts';
-import { busSilence, Runbook } from '../ui/gone.tsx';
+import { Runbook } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
 import { AccountLink, EndpointLink, QueueLink, TraceLink } from '../ui/links.tsx';
 import { Failed, Loading, More } from '../ui/lists.tsx';
@@ -11,7 +11,14 @@ import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Elapsed, Time } from '../ui/time.tsx';
 
-const labels = { bus: 'Bus', gone: 'Gone', lag: 'Lag', failing: 'Failing', dead: 'Dead', paused: 'Paused' } as const;
+const labels = {
+  gone: 'Gone',
+  lag: 'Lag',
+  failing: 'Failing',
+  dead: 'Dead',
+  failed: 'Failed',
+  paused: 'Paused',
+} as const;
 
 const columns: Column<AttentionItem>[] = [
   {
@@ -67,7 +74,6 @@ export function AttentionPage() {
 }
 
 function Where({ item }: { item: AttentionItem }) {
-  if (item.kind === 'bus') return <Link to="/services">NATS</Link>;
   if (item.kind === 'gone') return <Link to="/services">{item.service}</Link>;
   if (item.kind !== 'failing') return <QueueLink {...item.queue} />;
   const { id } = item.endpoint;
@@ -80,20 +86,8 @@ function Where({ item }: { item: AttentionItem }) {
 
 function What({ item }: { item: AttentionItem }) {
   switch (item.kind) {
-    case 'bus':
-      return (
-        <>
-          {busSilence(item.gone)} The bus (NATS) is probably unavailable; the services may be well. Queues, dead events
-          and endpoints are unknown meanwhile.
-        </>
-      );
     case 'gone':
-      return (
-        <>
-          No process of this service replied within 1 s. Its queues and dead events
-          {item.service === deliveries.service && ', and failing endpoints,'} are unknown meanwhile.
-        </>
-      );
+      return `${item.text.who}: ${item.text.so}.`;
     case 'lag':
       return (
         <>
@@ -111,6 +105,13 @@ function What({ item }: { item: AttentionItem }) {
             {countOf(item.queue.dead, 'dead event')}
           </Link>{' '}
           {item.queue.last_error && <LastError queue={item.queue} />}
+        </>
+      );
+    case 'failed':
+      return (
+        <>
+          <ToQueue queue={item.queue}>{countOf(item.queue.failed_waiting ?? 0, 'entry', 'entries')}</ToQueue> wait for
+          another try. {item.queue.last_error && <LastError queue={item.queue} />}
         </>
       );
     case 'failing':

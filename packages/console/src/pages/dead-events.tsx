@@ -92,7 +92,7 @@ export function DeadEventsPage({ filters }: { filters: { service?: string; queue
           There is no queue {service}/{queue} now.
         </p>
       )}
-      <Gone services={list.gone}>Dead events of theirs are unknown.</Gone>
+      <Gone services={list.gone} what="dead events" />
       <Loading {...list} />
       {list.isLoaded && (
         <DataTable

@@ -1,11 +1,12 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
+import { isBusGone } from '@customer-platform/contracts/operators';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
 import { depthOf, queueName, useQueues } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { count } from '../ui/format.ts';
-import { Gone, isBusSuspected } from '../ui/gone.tsx';
+import { Gone } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
 import { DepthLine } from '../ui/line.tsx';
 import { AccountLink, DeadCount, EndpointLink, useAccountNames } from '../ui/links.tsx';
@@ -39,8 +40,8 @@ export function QueuePage({ service, queue, by }: { service: string; queue: stri
   return (
     <Page title={name} actions={actions}>
       {isGone && (
-        <Gone services={isBusSuspected(gone) ? gone : [service]}>
-          {data ? 'What is shown is the last that is known.' : 'Its queues are unknown.'}
+        <Gone services={isBusGone(gone) ? gone : [service]} what="queues">
+          {data && 'What is shown is the last that is known.'}
         </Gone>
       )}
       <Loading isLoading={isLoading && !isGone} error={isGone ? null : error} />

@@ -1,6 +1,7 @@
 import type { Queue } from '@customer-platform/contracts/accounts';
+import { attentionText, lagLimitSeconds, needsAttention } from '@customer-platform/contracts/operators';
 import { Link } from '@tanstack/react-router';
-import { depthOf, maxLagSeconds, needsAttention, queueName, useQueues } from '../queues.ts';
+import { depthOf, queueName, useQueues } from '../queues.ts';
 import { count, duration } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
@@ -99,7 +100,7 @@ export function QueuesPage({ only }: { only: 'attention' | undefined }) {
       <Loading isLoading={isLoading} error={data ? null : error} />
       {data && (
         <>
-          <Gone services={data.gone}>Queues of theirs are unknown.</Gone>
+          <Gone services={data.gone} what="queues" />
           <p className="switch">
             <Link to="/queues" search={{}} className={only ? undefined : 'current'}>
               all ({count(data.data.length)})
@@ -113,8 +114,8 @@ export function QueuesPage({ only }: { only: 'attention' | undefined }) {
             columns={columns}
             rows={only ? needy : data.data}
             rowKey={queueName}
-            empty={noneOf('No queue has anything due, late, paused, failed or dead.', data.gone)}
-            rowClass={(queue) => (queue.lag_seconds > maxLagSeconds ? 'late' : undefined)}
+            empty={noneOf(`No queues ${attentionText}.`, data.gone)}
+            rowClass={(queue) => (queue.lag_seconds > lagLimitSeconds ? 'late' : undefined)}
           />
         </>
       )}
@@ -125,7 +126,7 @@ export function QueuesPage({ only }: { only: 'attention' | undefined }) {
 /** Age of the oldest due entry. */
 export function Lag({ seconds }: { seconds: number }) {
   if (seconds < 1) return <span className="none">0 s</span>;
-  return <span className={seconds > maxLagSeconds ? 'bad' : undefined}>{duration(seconds)}</span>;
+  return <span className={seconds > lagLimitSeconds ? 'bad' : undefined}>{duration(seconds)}</span>;
 }
 
 function PauseTag({ queue }: { queue: Queue }) {

@@ -1,8 +1,9 @@
+import { isBusGone } from '@customer-platform/contracts/operators';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type SeenProcess, useProcesses } from '../processes.ts';
 import { bytes, count, duration, milliseconds } from '../ui/format.ts';
-import { Gone, isBusSuspected } from '../ui/gone.tsx';
+import { Gone } from '../ui/gone.tsx';
 import { Loading, useLastError } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -116,8 +117,8 @@ export function ServicesPage() {
       <Loading isLoading={isLoading} error={error} />
       {data && (
         <>
-          <Gone services={data.gone} isOnServices>
-            {isBusSuspected(data.gone) ? '' : 'What was last seen of them while this console was open is below.'}
+          <Gone services={data.gone} what="processes" isOnServices>
+            {isBusGone(data.gone) ? '' : 'What was last seen of them while this console was open is below.'}
           </Gone>
           <DataTable
             label="Live processes"

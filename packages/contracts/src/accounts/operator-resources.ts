@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { instant, text, timestamp, uuid } from '../core/fields.ts';
 import { serviceNames } from '../core/modules.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
+import { attentionText } from '../operators/queue-attention.ts';
 
 const service = z.enum(serviceNames);
 /** A queue's name as a path has it; which there are, the service says. */
@@ -112,14 +113,12 @@ export const QueueWithShares = Queue.extend({
 /** Both are text: the refusal says which services and queues there are. */
 export const queuePath = z.object({ service: z.string(), queue: z.string() });
 const history = z.boolean().optional().meta({ description: 'Adds `history`, the depth over the last hour.' });
-/** A queue whose oldest due entry is older needs attention. */
-export const lagLimitSeconds = 60;
 export const queuesQuery = z.object({
   attention: z
     .boolean()
     .optional()
     .meta({
-      description: `Only queues that lag by more than ${lagLimitSeconds} s, are paused, or have dead or failed entries; or only the others.`,
+      description: `Only queues that ${attentionText}; or only the others.`,
     }),
   history,
 });

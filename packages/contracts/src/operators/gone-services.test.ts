@@ -1,0 +1,25 @@
+import { expect, it } from '@jest/globals';
+import { goneText, silentText } from './gone-services.ts';
+
+it('says which services do not respond and what is missing therefore', () => {
+  expect(goneText([], 'queues')).toBeUndefined();
+  expect(goneText(['crm'], 'queues')).toEqual({
+    who: 'crm does not respond',
+    so: 'its queues are not listed',
+    runbook: 'service-gone',
+  });
+  expect(goneText(['crm', 'cdp'], 'processes')).toEqual({
+    who: 'crm, cdp do not respond',
+    so: 'their processes are not listed',
+    runbook: 'service-gone',
+  });
+});
+
+it('says that the bus does not respond where the gateway itself is among them, unless something else says that it does', () => {
+  const so = 'services may be well';
+  const runbook = 'outbox-stuck';
+  expect(goneText(['gateway', 'cdp'], 'processes')).toEqual({ who: 'NATS does not respond', so, runbook });
+  const who = 'NATS does not respond (or PostgreSQL, if processes are listed)';
+  expect(goneText(['gateway'], 'queues')).toEqual({ who, so, runbook });
+  expect(silentText(['gateway'], 'queues')?.who).toBe('gateway does not respond');
+});
