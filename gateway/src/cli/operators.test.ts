@@ -163,6 +163,12 @@ describe('commands that show something', () => {
       'its dead events are not listed. See docs/runbooks/service-gone.md',
       'none of those who respond',
     ]);
+    plane.give('listEndpoints', { ...empty, gone: ['webhooks'] });
+    expect(await lines('endpoints', 'failing')).toEqual([
+      'webhooks does not respond:',
+      'its endpoints are not listed. See docs/runbooks/service-gone.md',
+      'none of those who respond',
+    ]);
     plane.give('listDeadEvents', { ...empty, gone: ['gateway', 'cdp'] });
     plane.give('listQueues', { data: [], gone: ['gateway', 'cdp'] });
     for (const list of ['dead', 'queues']) {
@@ -261,7 +267,10 @@ describe('commands that show something', () => {
   });
 
   it('lists endpoints that fail', async () => {
-    plane.give('listEndpoints', page(failingEndpoint({}), failingEndpoint({ id: idOf(22), paused: true })));
+    plane.give('listEndpoints', {
+      ...page(failingEndpoint({}), failingEndpoint({ id: idOf(22), paused: true })),
+      gone: [],
+    });
     const shown = await lines('endpoints', 'failing');
     expect(plane.seen).toMatchObject([{ operation: 'listEndpoints', fields: { failing: true } }]);
     expect(shown[0]).toMatch(/^id +failing +pending +state$/);

@@ -45,7 +45,10 @@ const views = new Map([
     ...moreLines(next),
   ]),
   viewOf(adminOperations.getDeadEvent, deadLines),
-  pageView(adminOperations.listEndpoints, ({ now }) => endpointColumns(now)),
+  viewOf(adminOperations.listEndpoints, ({ data, gone, next }, screen) => [
+    ...listOf(data, endpointColumns(screen.now), screen, { gone, what: 'endpoints' }),
+    ...moreLines(next),
+  ]),
   viewOf(adminOperations.listServices, ({ data, gone }, screen) => [
     ...listOf(data, processColumns(screen.now), screen, { gone, what: 'processes' }),
   ]),

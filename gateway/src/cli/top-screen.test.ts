@@ -10,7 +10,7 @@ const usual = { url: 'http://127.0.0.1:8081', now: new Date('2026-11-20T12:00:00
 const quiet: TopState = {
   ...usual,
   queues: listQueues.response.parse({ data: [queue({})], gone: [] }),
-  endpoints: listEndpoints.response.parse(page()),
+  endpoints: listEndpoints.response.parse({ ...page(), gone: [] }),
   services: listServices.response.parse({ data: [liveProcess({})], gone: [] }),
 };
 const size = { columns: 100, rows: 24 };
@@ -29,7 +29,7 @@ const busy: TopState = {
     ],
     gone: ['agents', 'crm'],
   }),
-  endpoints: listEndpoints.response.parse(page(failingEndpoint({}))),
+  endpoints: listEndpoints.response.parse({ ...page(failingEndpoint({})), gone: [] }),
   services: listServices.response.parse({ data: [liveProcess({})], gone: ['agents', 'catalogue'] }),
 };
 
@@ -76,8 +76,10 @@ describe('the live view', () => {
     expect(gone({ ...quiet, queues, services: listServices.response.parse({ data: [], gone: ['gateway'] }) })).toEqual([
       'gone    NATS does not respond: services may be well. See docs/runbooks/outbox-stuck.md',
     ]);
-    expect(gone({ ...quiet, queues })).toEqual([
+    const endpoints = listEndpoints.response.parse({ ...page(), gone: ['webhooks'] });
+    expect(gone({ ...quiet, queues, endpoints })).toEqual([
       'gone    gateway, crm do not respond: their queues are not listed. See docs/runbooks/service-gone.md',
+      'gone    webhooks does not respond: its endpoints are not listed. See docs/runbooks/service-gone.md',
     ]);
   });
 
@@ -99,7 +101,7 @@ describe('the live view', () => {
     const state: TopState = {
       ...busy,
       queues: listQueues.response.parse({ data: many, gone: ['crm'] }),
-      endpoints: listEndpoints.response.parse({ data: failing, has_more: true, next: idOf(99) }),
+      endpoints: listEndpoints.response.parse({ data: failing, has_more: true, next: idOf(99), gone: [] }),
     };
     const lines = drawTop(state, { columns: 80, rows: 24 });
     expect(lines).toHaveLength(24);
@@ -111,7 +113,7 @@ describe('the live view', () => {
     ]);
     expect(lines.filter((line) => line.startsWith('failing')).at(-1)).toBe('failing and 97 or more');
     expect(lines.filter((line) => line.startsWith('gone'))).toHaveLength(2);
-    expect(lines.filter((line) => line.startsWith('webhooks'))).toHaveLength(12);
+    expect(lines.filter((line) => line.startsWith('webhooks'))).toHaveLength(11);
   });
 
   it('never has more lines than the terminal, nor longer ones', () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 beforeEach(() => {
   plane.reset();
   plane.give('listQueues', { data: [queue({ ready: 4711, lag_seconds: 90 })], gone: [] });
-  plane.give('listEndpoints', page(failingEndpoint({})));
+  plane.give('listEndpoints', { ...page(failingEndpoint({})), gone: [] });
   plane.give('listServices', { data: [liveProcess({})], gone: ['crm'] });
 });
 afterEach(() => {

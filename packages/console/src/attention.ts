@@ -6,10 +6,11 @@ import {
   type GoneText,
   goneText,
   isBusGone,
+  silentText,
 } from '@customer-platform/contracts/operators';
 import { deliveries, queueName, useQueues } from './queues.ts';
 import { runbookOf, runbookOfQueue } from './runbooks.ts';
-import { useLastError, useList } from './ui/lists.tsx';
+import { type Listed, useLastError, useList } from './ui/lists.tsx';
 
 /** Something that a person on call should look at. */
 export type AttentionItem = { key: string; runbook: string } & (
@@ -42,12 +43,25 @@ function queueItems(queues: Queue[], reasons: readonly AttentionReason[]): Atten
   );
 }
 
-function itemsOf(gone: string[], queues: Queue[], endpoints: OperatedEndpoint[]): AttentionItem[] {
-  const failing = endpoints.map((endpoint): AttentionItem => {
+function itemsOf(gone: string[], queues: Queue[], endpoints: Listed<OperatedEndpoint>): AttentionItem[] {
+  const silent = silentText(
+    endpoints.gone.filter((service) => !isBusGone(gone) && !gone.includes(service)),
+    'endpoints',
+  );
+  const onlyEndpoints: AttentionItem[] = silent
+    ? [{ kind: 'gone', key: 'gone endpoints', service: deliveries.service, text: silent, runbook: silent.runbook }]
+    : [];
+  const failing = endpoints.items.map((endpoint): AttentionItem => {
     return { kind: 'failing', key: `failing ${endpoint.id}`, endpoint, runbook: runbookOf.failing };
   });
   const others = attentionReasons.filter((reason) => reason !== 'lag');
-  return [...goneItems(gone), ...queueItems(queues, ['lag']), ...failing, ...queueItems(queues, others)];
+  return [
+    ...goneItems(gone),
+    ...onlyEndpoints,
+    ...queueItems(queues, ['lag']),
+    ...failing,
+    ...queueItems(queues, others),
+  ];
 }
 
 /**
@@ -60,7 +74,7 @@ export function useAttention() {
   const failing = useList('GET /admin/endpoints', { query: { failing: true } });
   const { data = [], gone = [] } = queues.data ?? {};
   return {
-    items: itemsOf(gone, data, failing.items),
+    items: itemsOf(gone, data, failing),
     queues: { isLoaded: queues.data !== undefined, error: queuesError },
     failing,
   };

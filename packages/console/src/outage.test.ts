@@ -103,6 +103,13 @@ describe('while services are gone', () => {
     expect(await page.getByText('There is no queue cdp/outbox').count()).toBe(0);
   });
 
+  it('a list of endpoints says that webhooks does not respond', async () => {
+    suite.standIn.state.gone = ['webhooks'];
+    const page = await suite.open('/endpoints');
+    await page.getByText('webhooks does not respond: its endpoints are not listed.').waitFor();
+    await page.getByText('None at the services that responded; unknown for webhooks.').waitFor();
+  });
+
   it('Services keeps their last row, whatever page was open when they were last seen', async () => {
     suite.standIn.state.gone = [];
     const page = await suite.open('/');

@@ -135,15 +135,18 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   },
   requeueDeadEvent: removeDead,
   dropDeadEvent: removeDead,
-  listEndpoints: ({ state, query }) =>
-    pageOf(
+  listEndpoints: ({ state, query }) => ({
+    gone: state.gone.filter((service) => service === 'webhooks'),
+    ...pageOf(
       state.endpoints.filter(
         (each) =>
+          !state.gone.includes('webhooks') &&
           (query.failing === undefined || (each.failing_since !== undefined) === (query.failing === 'true')) &&
           (!query.account || each.account === query.account) &&
           (!query.endpoint || each.id === query.endpoint),
       ),
     ),
+  }),
   listServices: ({ state }) => ({ data: ofLiving(state, processes()), gone: state.gone }),
   listAddresses: ({ state }) => pageOf(state.addresses),
   unblockAddress: ({ state, params }) => {

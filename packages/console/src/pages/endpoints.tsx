@@ -5,6 +5,7 @@ import { deliveries } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { count } from '../ui/format.ts';
+import { Gone, noneOf } from '../ui/gone.tsx';
 import { AccountLink, EndpointLink, TraceLink } from '../ui/links.tsx';
 import { Loading, More, useList, useResource } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
@@ -84,6 +85,7 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
   return (
     <Page title="Endpoints">
       <Filters fields={fields} values={{ ...filters }} />
+      <Gone services={list.gone} what="endpoints" />
       <Loading {...list} />
       {list.isLoaded && (
         <DataTable
@@ -94,9 +96,7 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
           empty={
             list.error
               ? 'There was none; unknown since webhooks stopped responding.'
-              : failing === 'true'
-                ? 'No such endpoint is failing.'
-                : 'No account has such an endpoint.'
+              : noneOf(failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.', list.gone)
           }
         />
       )}

@@ -12,7 +12,7 @@ import {
   endpointsQuery,
   LiveProcessList,
   Matched,
-  OperatedEndpoint,
+  OperatedEndpointList,
   PauseInput,
   QueueList,
   QueuePart,
@@ -147,10 +147,11 @@ export const operatorOperations = {
     path: '/admin/endpoints',
     scope: null,
     summary: 'List webhook endpoints of all accounts',
-    description: 'Those that have been failing longest first.',
+    description:
+      'Those that have been failing longest first. While webhooks does not reply there are none, and it is in `gone`.',
     query: endpointsQuery,
     status: 200,
-    response: pageOf(OperatedEndpoint),
+    response: OperatedEndpointList,
     errors: [],
   }),
   listServices: operation('listServices', {

@@ -189,6 +189,9 @@ export const OperatedEndpoint = z
   .meta({ id: 'OperatedEndpoint' });
 export type OperatedEndpoint = z.infer<typeof OperatedEndpoint>;
 
+/** A page of endpoints; there are none in it while webhooks is gone. */
+export const OperatedEndpointList = pageOf(OperatedEndpoint).extend({ gone });
+
 export const endpointsQuery = z.object({
   failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
   account: uuid.optional().meta({ description: 'Only endpoints of this account.' }),
