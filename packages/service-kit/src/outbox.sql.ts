@@ -66,6 +66,8 @@ export const outboxRows: KeyedRows = {
   error: 'reason',
   // What the bus was not there for has no try that counts, and is to be retried all the same.
   failed: hasFailed('reason'),
+  // No index has their due times: they are counted from the rows.
+  countsFailed: true,
 };
 
 /** Returns the accounts after `last`, by id, that have events waiting, of 200 that have any, and where to go on. */

@@ -43,7 +43,7 @@ const depth = {
   waiting: z.int().meta({ description: 'Entries that are due later.' }),
   failed_waiting: z.int().optional().meta({
     description:
-      'Those of `waiting` that wait after a failure, which a retry makes due. Absent for queues where counting them would take too long.',
+      'Those of `waiting` that wait after a failure, which a retry makes due. Of a queue without an index for it, those among the 10,000 entries due next are counted. Absent for queues that have none: what fails there stays due.',
   }),
   dead: z.int().meta({ description: 'Events that were given up; see /admin/dead.' }),
   oldest_due_at: timestamp.optional().meta({

@@ -15,7 +15,10 @@ export interface QueueRows {
   error?: string;
   /** Condition of a row that waits after a failure and that no process has. */
   failed?(sql: Sql): Fragment;
-  /** They are counted with the others: the index that these are counted by has the columns of `failed`. */
+  /**
+   * All of them are counted with the others, at no cost: the index that these are counted by has the columns of `failed`, or they are
+   * counted without any. Otherwise those are counted that are among the ten thousand due next.
+   */
   countsFailed?: true;
 }
 

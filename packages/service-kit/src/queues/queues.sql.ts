@@ -9,7 +9,7 @@ export interface Depth {
   ready: number;
   /** Due later; those included that run under a lease. */
   later?: number;
-  /** Those of `later` that wait after a failure; null where they are not counted. */
+  /** Those of `later` that wait after a failure; null where none ever does. */
   failedLater?: number | null;
   dead?: number;
   oldest: Date | null;
@@ -17,11 +17,22 @@ export interface Depth {
 
 const maxOwners = 100;
 
-/** Column that counts the rows that wait after a failure, where an index has them. */
-const failedLater = (sql: Sql, { due, failed, countsFailed }: QueueRows, now: Date) =>
-  countsFailed && failed
-    ? sql`count(*) filter (where ${sql(due)} > ${now} and ${failed(sql)})::float8`
-    : sql`null::float8`;
+/** Rows that are read to count those that failed, where no index has them: those that are due next, by the index that has their time. */
+const maxLookedAt = 10_000;
+
+/** Rows due later, at most `maxLookedAt`, those due next. */
+const dueNext = (sql: Sql, rows: QueueRows, now: Date) => sql`
+  select * from ${sql(rows.name)} where ${sql(rows.due)} > ${now} ${filter(sql, rows)} order by ${sql(rows.due)} limit ${maxLookedAt}`;
+
+/** Column that counts all rows that wait after a failure with the others. */
+const failedOfAll = (sql: Sql, { due, failed }: QueueRows, now: Date) =>
+  failed ? sql`count(*) filter (where ${sql(due)} > ${now} and ${failed(sql)})::float8` : sql`null::float8`;
+
+/** The same, but of those that are due next where no index has the others. */
+function failedLater(sql: Sql, rows: QueueRows, now: Date): Fragment {
+  if (!rows.failed || rows.countsFailed) return failedOfAll(sql, rows, now);
+  return sql`(select count(*) from (${dueNext(sql, rows, now)}) as next where ${rows.failed(sql)})::float8`;
+}
 
 /** Rows of a queue that are counted: a deeper queue has at least as many, and whoever asks gets a reply in time. */
 const maxCounted = 2_000_000;
@@ -53,7 +64,7 @@ export async function measureFailedEvents(sql: Sql, now: Date): Promise<Map<stri
 
 type OwnerRow = Omit<OwnerDepth, 'oldestAt' | 'failingSince' | 'failedLater'> & Pick<Depth, 'oldest' | 'failedLater'>;
 
-/** Counts the rows of a queue by account or endpoint, deepest first, 100 at most. */
+/** Counts the rows of a queue by account or endpoint, deepest first, 100 at most. Reads the rows, as their errors need it. */
 export async function selectOwners(
   sql: Sql,
   rows: QueueRows,
@@ -64,7 +75,7 @@ export async function selectOwners(
   const error = rows.error ? sql`max(${sql(rows.error)})` : sql`null::text`;
   const owners = await sql<OwnerRow[]>`
     select account_id as account, ${endpoint} as endpoint, count(*) filter (where ${due} <= ${now})::float8 as ready,
-      count(*) filter (where ${due} > ${now})::float8 as later, ${failedLater(sql, rows, now)} as "failedLater", 0 as dead, min(${due}) as oldest, ${error} as "lastError"
+      count(*) filter (where ${due} > ${now})::float8 as later, ${failedOfAll(sql, rows, now)} as "failedLater", 0 as dead, min(${due}) as oldest, ${error} as "lastError"
     from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}
     group by 1, 2 order by count(*) desc, account_id, 2 limit ${maxOwners}`;
   return owners.map(toOwner);

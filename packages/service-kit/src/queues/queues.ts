@@ -191,7 +191,7 @@ export class Queues {
             queue,
             ready: sum('ready'),
             later: sum('later'),
-            ...((rows ? rows.countsFailed : hasFailedEvents) && { failedLater: sum('failedLater') }),
+            ...((rows ? rows.failed : hasFailedEvents) && { failedLater: sum('failedLater') }),
             dead: sum('dead'),
             hasLeases,
             oldestAt: oldest?.toISOString() ?? null,

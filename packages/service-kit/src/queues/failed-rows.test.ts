@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Database } from '../database.ts';
+import { outboxRows } from '../outbox.sql.ts';
+import type { QueueRows } from './queue-rows.ts';
+import { measureRows, selectOwners } from './queues.sql.ts';
+
+let platform: Platform;
+let sql: Database;
+const now = new Date('2026-11-20T09:00:00Z');
+const later = new Date('2026-11-20T09:05:00Z');
+const errands: QueueRows = {
+  name: 'tried_errands',
+  due: 'due_at',
+  error: 'last_error',
+  failed: (database) => database`last_error is not null`,
+};
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+  await sql`create table tried_errands (account_id uuid, due_at timestamptz, last_error text)`;
+  await sql`create index on tried_errands (due_at) where due_at is not null`;
+});
+beforeEach(async () => void (await sql`truncate tried_errands`));
+afterAll(() => platform?.stop());
+
+/** Adds errands of an account. */
+async function add(account: string, count: number, dueAt: Date, error: string | null): Promise<void> {
+  await sql`
+    insert into tried_errands select ${account}, ${dueAt}::timestamptz, ${error}::text from generate_series(1, ${count})`;
+}
+
+it('counts what waits after a failure, of a queue and of each account: neither what is due nor what runs', async () => {
+  const [one, other] = [randomUUID(), randomUUID()];
+  await add(one, 3, later, '503');
+  await add(one, 2, now, '503');
+  await add(one, 4, later, null);
+  await add(other, 1, later, null);
+  expect(await measureRows(sql, errands, now)).toMatchObject({ ready: 2, later: 8, failedLater: 3 });
+  expect(await selectOwners(sql, errands, { now, by: 'account' })).toMatchObject([
+    { account: one, failedLater: 3 },
+    { account: other, failedLater: 0 },
+  ]);
+  expect(await measureRows(sql, { name: 'tried_errands', due: 'due_at' }, now)).toMatchObject({ failedLater: null });
+});
+
+it('looks for failures at the ten thousand rows that are due next, where no index has them', async () => {
+  await add(randomUUID(), 9_990, later, null);
+  await add(randomUUID(), 20, new Date(later.getTime() + 1), '503');
+  expect(await measureRows(sql, errands, now)).toMatchObject({ later: 10_010, failedLater: 10 });
+  expect(await measureRows(sql, { ...errands, countsFailed: true }, now)).toMatchObject({ failedLater: 20 });
+});
+
+it('counts the events of an outbox that the bus did not take', async () => {
+  const insert = (id: string, reason: string | null) => sql`
+    insert into outbox (account_id, id, kind, audience, envelope, reason, due_at)
+    values (${randomUUID()}, ${id}, 'x.y', 'internal', '{}', ${reason}, 'infinity')`;
+  const before = (await measureRows(sql, outboxRows, now)).failedLater!;
+  await insert(randomUUID(), 'timeout');
+  await insert(randomUUID(), null);
+  expect((await measureRows(sql, outboxRows, now)).failedLater).toBe(before + 1);
+});
