@@ -1,5 +1,5 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Database, openConnections, poolUse } from './database.ts';
+import { collectLoopDelays } from './event-loop.ts';
 import { meter } from './meter.ts';
 import { metricsEnabled } from './telemetry.ts';
 
@@ -8,7 +8,11 @@ const gauges = {
     unit: 's',
     description: 'Longest delay of the event loop since the last collection.',
   },
-  'nodejs.eventloop.delay.p99': { unit: 's', description: '99th percentile of its delays since then.' },
+  'nodejs.eventloop.delay.p99': {
+    unit: 's',
+    description:
+      '99th percentile of its delays since then; where operators asked meanwhile, of the part in which that was highest.',
+  },
   'process.memory.usage': { unit: 'By', description: 'Resident memory.' },
   'v8js.memory.heap.used': { unit: 'By', description: 'Memory of JavaScript objects.' },
   'db.client.connection.count': { unit: '{connection}', description: 'Open connections to PostgreSQL, by state.' },
@@ -19,20 +23,13 @@ const gauges = {
   },
 };
 
-const delayResolutionMs = 20;
-const nanoseconds = 1e9;
-
 /** Observes a process and its pool whenever metrics are collected, until it ends. */
 export function observeProcess(sql: Database): void {
   if (!metricsEnabled()) return;
-  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
-  delay.enable();
   meter.observe(gauges, (observe) => {
-    // The monitor counts its own interval in.
-    const secondsOf = (value: number) => Math.max(0, value / nanoseconds - delayResolutionMs / 1_000);
-    observe('nodejs.eventloop.delay.max', secondsOf(delay.max));
-    observe('nodejs.eventloop.delay.p99', secondsOf(delay.percentile(99)));
-    delay.reset();
+    const { longestMs, p99Ms } = collectLoopDelays();
+    observe('nodejs.eventloop.delay.max', longestMs / 1_000);
+    observe('nodejs.eventloop.delay.p99', p99Ms / 1_000);
     const { rss, heapUsed } = process.memoryUsage();
     observe('process.memory.usage', rss);
     observe('v8js.memory.heap.used', heapUsed);

@@ -1,0 +1,20 @@
+import { waitFor } from '@customer-platform/testkit';
+import { expect, it } from '@jest/globals';
+import { collectLoopDelays, eventLoopLagMs } from './event-loop.ts';
+
+/** Does nothing else for a time, as a long computation would. */
+function block(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+it('shows a delay to operators also once metrics have had it and begun another span', async () => {
+  await waitFor('operators to see it', () => {
+    block(200);
+    return eventLoopLagMs() >= 100;
+  });
+  expect(collectLoopDelays().longestMs).toBeGreaterThanOrEqual(100);
+  expect(eventLoopLagMs()).toBeGreaterThanOrEqual(100);
+  await waitFor('samples enough for the span to end with their percentile', () => collectLoopDelays().p99Ms > 0);
+  expect(eventLoopLagMs()).toBeGreaterThanOrEqual(100);
+});
