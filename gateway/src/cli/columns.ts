@@ -186,14 +186,16 @@ function changeOf({ before, after }: AuditEntry): string {
   return changes.join(', ') || '-';
 }
 
-/** Columns of traces. */
+/** Columns of traces: what the request itself took and came to, then the same of all of the trace. */
 export function traceColumns(now: Now): Column<TraceSummary>[] {
   return [
     { title: 'trace', of: ({ trace_id }) => trace_id },
     { title: 'age', of: ({ started_at }) => age(started_at, now), isNumber: true },
-    { title: 'ms', of: ({ duration_ms }) => milliseconds(duration_ms), isNumber: true },
-    { title: 'status', of: ({ status }) => status },
-    { title: 'spans', of: ({ spans }) => String(spans), isNumber: true, rank: 1 },
+    { title: 'ms', of: ({ request_duration_ms: ms }) => (ms === undefined ? '-' : milliseconds(ms)), isNumber: true },
+    { title: 'status', of: ({ request_status }) => request_status ?? '-' },
+    { title: 'all ms', of: ({ duration_ms }) => milliseconds(duration_ms), isNumber: true },
+    { title: 'all', of: ({ status }) => status, rank: 1 },
+    { title: 'spans', of: ({ spans }) => String(spans), isNumber: true, rank: 2 },
     { title: 'operation', of: ({ operation }) => operation ?? '-', min: 12 },
     { title: 'account', of: ({ account }) => account ?? '-', isBelow: true },
     { title: 'request', of: ({ request_id }) => request_id ?? '-', isBelow: true },

@@ -351,15 +351,18 @@ describe('commands that show something', () => {
         account: idOf(1),
         request_id: 'req_1',
         operation: 'bookAppointment',
-        duration_ms: 35.21,
+        request_status: 'ok' as const,
+        request_duration_ms: 35.21,
+        duration_ms: 5371,
         spans: 12,
       }),
     );
-    const shown = await lines('traces', 'list', '--status', 'error', '--min-duration-ms', '30');
-    expect(plane.seen.at(-1)).toMatchObject({ fields: { status: 'error', min_duration_ms: 30 } });
+    const shown = await lines('traces', 'list', '--request-status', 'ok', '--min-duration-ms', '30');
+    expect(plane.seen.at(-1)).toMatchObject({ fields: { request_status: 'ok', min_duration_ms: 30 } });
     expect(shown.slice(1)).toEqual([
-      `${'f'.repeat(32)}  30s  35.2  error      12  bookAppointment`,
+      `${'f'.repeat(32)}  30s  35.2  ok       5,371  error  bookAppoint…`,
       `  account ${idOf(1)}  request req_1`,
+      'no room for: spans (--json has all)',
     ]);
   });
 

@@ -32,9 +32,18 @@ interface Part {
 /** Spans that one step adds. */
 const stepSpans = 256;
 
+/** The gateway's span of a request. */
+export interface RequestSpan {
+  readonly isError: boolean;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
 /** Properties by which traces are found. */
 export interface TraceFacts {
   readonly traceId: string;
+  /** The first request of the trace; undefined where it has none, or its span has not come. */
+  readonly request: RequestSpan | undefined;
   readonly requestId: string | undefined;
   readonly account: string | undefined;
   readonly operation: string | undefined;
@@ -50,6 +59,7 @@ export interface StoredTrace extends TraceFacts {
 
 interface Entry {
   traceId: string;
+  request: RequestSpan | undefined;
   requestId: string | undefined;
   account: string | undefined;
   operation: string | undefined;
@@ -137,6 +147,7 @@ export class TraceStore {
   #begin(traceId: string): Entry {
     const entry: Entry = {
       traceId,
+      request: undefined,
       requestId: undefined,
       account: undefined,
       operation: undefined,
@@ -181,14 +192,15 @@ export class TraceStore {
     return rejected;
   }
 
-  /** The gateway's span says best what a trace is of: it is the request's own. */
+  /** The gateway's span says best what a trace is of: it is the request's own. Of several the first counts. */
   #describe(entry: Entry, span: ReceivedSpan, isOfGateway: boolean): void {
     entry.isError ||= span.isError;
-    const isEarlier = span.startMs < entry.startMs;
     entry.startMs = Math.min(entry.startMs, span.startMs);
     entry.endMs = Math.max(entry.endMs, span.endMs);
-    const { requestId, account, operation } = span;
-    if (isOfGateway && isEarlier) Object.assign(entry, { requestId, account, operation });
+    const { requestId, account, operation, isError, startMs, endMs } = span;
+    if (isOfGateway && startMs < (entry.request?.startMs ?? Number.POSITIVE_INFINITY)) {
+      Object.assign(entry, { requestId, account, operation, request: { isError, startMs, endMs } });
+    }
     entry.requestId ??= requestId;
     entry.account ??= account;
     entry.operation ??= operation;
@@ -244,6 +256,6 @@ function placeIn(list: readonly TraceFacts[], trace: TraceFacts): number {
 }
 
 function toStoredTrace(entry: Entry): StoredTrace {
-  const { traceId, requestId, account, operation, isError, startMs, endMs, spanIds } = entry;
-  return { traceId, requestId, account, operation, isError, startMs, endMs, spans: spanIds.size };
+  const { traceId, request, requestId, account, operation, isError, startMs, endMs, spanIds } = entry;
+  return { traceId, request, requestId, account, operation, isError, startMs, endMs, spans: spanIds.size };
 }

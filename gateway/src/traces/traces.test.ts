@@ -57,11 +57,21 @@ describe('the list of traces', () => {
     const { body } = await platform.admin('GET', '/admin/traces');
     expect(body).toEqual({
       data: [
-        { trace_id: idOf(2), status: 'ok', started_at: '2026-09-21T14:13:20.002+00:00', duration_ms: 500, spans: 1 },
+        {
+          trace_id: idOf(2),
+          request_status: 'ok',
+          request_duration_ms: 500,
+          status: 'ok',
+          started_at: '2026-09-21T14:13:20.002+00:00',
+          duration_ms: 500,
+          spans: 1,
+        },
         {
           trace_id: idOf(1),
           account,
           operation: 'operation1',
+          request_status: 'error',
+          request_duration_ms: 50,
           status: 'error',
           started_at: '2026-09-21T14:13:20.001+00:00',
           duration_ms: 50,
@@ -72,6 +82,8 @@ describe('the list of traces', () => {
           request_id: request,
           account,
           operation: 'operation0',
+          request_status: 'ok',
+          request_duration_ms: 5,
           status: 'ok',
           started_at: '2026-09-21T14:13:20+00:00',
           duration_ms: 5,
@@ -91,6 +103,27 @@ describe('the list of traces', () => {
     const { body } = await platform.admin('GET', '/admin/traces?limit=1');
     expect(body).toMatchObject({ data: [{ trace_id: idOf(2) }], has_more: true, next: idOf(2) });
     expect(await ids(`?limit=2&starting_after=${body.next}`)).toEqual([idOf(1), idOf(0)]);
+  });
+
+  it("has a request's own status and time beside those of what followed from it, and filters by both", async () => {
+    const [trace, attempt] = [exported(3, 20), exported(3, 9_000, true)].map((each) =>
+      JSON.parse(each.replaceAll(account, '0198a1b2-0000-7000-8000-000000000003')),
+    );
+    attempt.resourceSpans[0].resource.attributes[0].value.stringValue = 'webhooks';
+    Object.assign(attempt.resourceSpans[0].scopeSpans[0].spans[0], { spanId: 'c'.repeat(16), kind: 3 });
+    const other = JSON.parse(JSON.stringify(attempt).replaceAll(idOf(3), idOf(4)));
+    // What follows may come first.
+    for (const each of [attempt, trace, other]) expect((await send(JSON.stringify(each))).status).toBe(200);
+    const { body } = await platform.admin('GET', '/admin/traces?limit=2');
+    const ofRequest = { request_status: 'ok', request_duration_ms: 20 };
+    expect(body.data).toEqual([
+      expect.not.objectContaining({ request_status: expect.anything(), request_duration_ms: expect.anything() }),
+      expect.objectContaining({ trace_id: idOf(3), ...ofRequest, status: 'error', duration_ms: 9_000 }),
+    ]);
+    expect(await ids('?request_status=error')).toEqual([idOf(1)]);
+    expect(await ids('?request_status=ok&request_min_duration_ms=21')).toEqual([idOf(2)]);
+    expect(await ids('?status=error&request_min_duration_ms=0')).toEqual([idOf(3), idOf(1)]);
+    expect(await ids('?request_status=bad')).toEqual([400, 'request_status']);
   });
 
   it('refuses filters and cursors that are none', async () => {

@@ -90,6 +90,16 @@ describe('a person on call', () => {
     ]);
   });
 
+  it('sees what a request itself took, beside what its trace did with the webhooks that followed', async () => {
+    const page = await suite.open('/traces');
+    const row = page.getByRole('row', { name: /^bookAppointment/ });
+    await row.waitFor();
+    const cells = await row.getByRole('cell').allInnerTexts();
+    expect([cells[1], cells[3], cells[4]?.replace(/\s+/, ' ')]).toEqual(['ok', '38 ms', 'error 5.37 s']);
+    await page.getByLabel('Status').selectOption('error');
+    await page.waitForRequest(/\/admin\/traces\?request_status=error/);
+  });
+
   it('is led to traces that are elsewhere', async () => {
     const url = `https://traces.example/${id(9)}`;
     suite.standIn.state.elsewhere = `The trace is at ${url}`;

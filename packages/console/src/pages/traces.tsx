@@ -10,10 +10,13 @@ import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { TraceRefusal } from '../ui/trace-refusal.tsx';
 
+const durations = { type: 'number' as const, min: 0, max: 86_400_000 };
 const fields = [
   { name: 'operation', label: 'Operation', maxLength: 200 },
-  { name: 'status', label: 'Status', options: ['', 'ok', 'error'] },
-  { name: 'min_duration_ms', label: 'At least (ms)', type: 'number' as const, min: 0, max: 86_400_000 },
+  { name: 'request_status', label: 'Status', options: ['', 'ok', 'error'] },
+  { name: 'request_min_duration_ms', label: 'At least (ms)', ...durations },
+  { name: 'status', label: 'Whole trace', options: ['', 'ok', 'error'] },
+  { name: 'min_duration_ms', label: 'Whole at least (ms)', ...durations },
   { name: 'account', label: 'Account id', maxLength: 36 },
 ];
 
@@ -31,18 +34,35 @@ const columns: Column<TraceSummary>[] = [
   {
     id: 'status',
     header: 'Status',
-    cell: ({ status }) => (status === 'error' ? <span className="tag bad">error</span> : <span>ok</span>),
+    cell: ({ request_status }) => <Status status={request_status} />,
   },
   { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
   {
     id: 'duration',
     header: 'Duration',
     kind: 'number',
+    sortBy: (trace) => trace.request_duration_ms ?? 0,
+    cell: ({ trace_id, request_duration_ms: ms }) =>
+      ms === undefined ? (
+        <span className="none">–</span>
+      ) : (
+        <Link to="/traces/$id" params={{ id: trace_id }}>
+          {milliseconds(ms)}
+        </Link>
+      ),
+  },
+  {
+    id: 'whole',
+    header: 'Whole trace',
+    kind: 'number',
     sortBy: (trace) => trace.duration_ms,
-    cell: ({ trace_id, duration_ms }) => (
-      <Link to="/traces/$id" params={{ id: trace_id }}>
-        {milliseconds(duration_ms)}
-      </Link>
+    cell: ({ trace_id, status, duration_ms }) => (
+      <>
+        {status === 'error' && <Status status={status} />}{' '}
+        <Link to="/traces/$id" params={{ id: trace_id }}>
+          {milliseconds(duration_ms)}
+        </Link>
+      </>
     ),
   },
   {
@@ -71,23 +91,33 @@ const columns: Column<TraceSummary>[] = [
   },
 ];
 
+/** Status of a request or a trace; a dash where there is none. */
+function Status({ status }: { status: TraceSummary['status'] | undefined }) {
+  if (status === undefined) return <span className="none">–</span>;
+  return status === 'error' ? <span className="tag bad">error</span> : <span>ok</span>;
+}
+
 /** Filters as the page's address has them: texts. */
 export interface TraceFilters {
   account?: string;
   operation?: string;
+  request_status?: string;
+  request_min_duration_ms?: string;
   status?: string;
   min_duration_ms?: string;
 }
 
 /** Traces of the last minutes, newest first. */
 export function TracesPage({ filters }: { filters: TraceFilters }) {
-  const { account, operation, status, min_duration_ms } = filters;
+  const { account, operation } = filters;
   const list = useList('GET /admin/traces', {
     query: {
       account,
       operation,
-      status: status === 'ok' || status === 'error' ? status : undefined,
-      min_duration_ms: min_duration_ms === undefined ? undefined : Number(min_duration_ms),
+      request_status: statusNamed(filters.request_status),
+      request_min_duration_ms: numberIn(filters.request_min_duration_ms),
+      status: statusNamed(filters.status),
+      min_duration_ms: numberIn(filters.min_duration_ms),
     },
   });
   return (
@@ -107,6 +137,14 @@ export function TracesPage({ filters }: { filters: TraceFilters }) {
       <More list={list} />
     </Page>
   );
+}
+
+function statusNamed(text: string | undefined): TraceSummary['status'] | undefined {
+  return text === 'ok' || text === 'error' ? text : undefined;
+}
+
+function numberIn(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
 function OpenTrace() {

@@ -272,6 +272,8 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 
 export const auditQuery = z.object({ account: uuid.optional(), actor: text(100, 1).optional(), ...pageQuery });
 
+const spanStatus = z.enum(['ok', 'error']);
+
 /** A trace that this platform collected. */
 export const TraceSummary = z
   .object({
@@ -279,9 +281,15 @@ export const TraceSummary = z
     request_id: z.string().optional(),
     account: z.guid().optional(),
     operation: z.string().optional(),
-    status: z.enum(['ok', 'error']),
+    request_status: spanStatus.optional().meta({
+      description: 'Status of the request itself: that of its span at the gateway. Absent where the trace has no request.',
+    }),
+    request_duration_ms: z.number().optional().meta({ description: 'Time that the request took.' }),
+    status: spanStatus.meta({ description: '`error` where any span of the trace has this status.' }),
     started_at: timestamp,
-    duration_ms: z.number(),
+    duration_ms: z.number().meta({
+      description: 'Time from the start of the first span to the end of the last: what follows from the request included.',
+    }),
     spans: z.int(),
   })
   .meta({ id: 'TraceSummary' });
@@ -295,8 +303,20 @@ export const Trace = z
 export const traceQuery = z.object({
   account: uuid.optional(),
   operation: text(200, 1).optional(),
-  status: z.enum(['ok', 'error']).optional(),
-  min_duration_ms: z.int().min(0).max(86_400_000).optional(),
+  request_status: spanStatus.optional().meta({ description: 'Only traces of requests with this status.' }),
+  request_min_duration_ms: z
+    .int()
+    .min(0)
+    .max(86_400_000)
+    .optional()
+    .meta({ description: 'Only traces of requests that took this long.' }),
+  status: spanStatus.optional().meta({ description: 'Only traces with this status as a whole.' }),
+  min_duration_ms: z
+    .int()
+    .min(0)
+    .max(86_400_000)
+    .optional()
+    .meta({ description: 'Only traces that lasted this long as a whole.' }),
   ...pageQuery,
 });
 /** A trace id, or the id of a request. */
