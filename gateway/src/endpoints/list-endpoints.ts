@@ -1,5 +1,5 @@
 import { adminOperations, type OperatedEndpoint } from '@customer-platform/contracts/accounts';
-import { ApiError } from '@customer-platform/contracts/core';
+import { ApiError, type ServiceName } from '@customer-platform/contracts/core';
 import { type AnyEndpoint, listAllEndpoints } from '@customer-platform/contracts/webhooks';
 import { fewBytes, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { findCell } from '../accounts/accounts.sql.ts';
@@ -35,9 +35,12 @@ export const listEndpoints = implement(adminOperations.listEndpoints, {
       if (!isUnavailable(error) || query.starting_after !== undefined) throw error;
       return undefined;
     });
-    return page ? { ...page, gone: [] } : { data: [], has_more: false, next: null, gone: ['webhooks'] };
+    const gone: ServiceName[] = page ? [] : ['webhooks'];
+    return { ...(page ?? nothing), gone };
   },
 });
+
+const nothing = { data: [], has_more: false, next: null };
 
 function isUnavailable(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'service_unavailable';

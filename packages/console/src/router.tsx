@@ -74,7 +74,14 @@ const auditRoute = createRoute({
 const tracesRoute = createRoute({
   getParentRoute: () => root,
   path: '/traces',
-  validateSearch: texts('account', 'operation', 'request_status', 'request_min_duration_ms', 'status', 'min_duration_ms'),
+  validateSearch: texts(
+    'account',
+    'operation',
+    'request_status',
+    'request_min_duration_ms',
+    'status',
+    'min_duration_ms',
+  ),
   component: () => <TracesPage filters={tracesRoute.useSearch()} />,
 });
 const traceRoute = createRoute({

@@ -96,7 +96,10 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
           empty={
             list.error
               ? 'There was none; unknown since webhooks stopped responding.'
-              : noneOf(failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.', list.gone)
+              : noneOf(
+                  failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.',
+                  list.gone,
+                )
           }
         />
       )}

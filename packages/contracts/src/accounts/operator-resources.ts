@@ -282,13 +282,15 @@ export const TraceSummary = z
     account: z.guid().optional(),
     operation: z.string().optional(),
     request_status: spanStatus.optional().meta({
-      description: 'Status of the request itself: that of its span at the gateway. Absent where the trace has no request.',
+      description:
+        'Status of the request itself: that of its span at the gateway. Absent where the trace has no request.',
     }),
     request_duration_ms: z.number().optional().meta({ description: 'Time that the request took.' }),
     status: spanStatus.meta({ description: '`error` where any span of the trace has this status.' }),
     started_at: timestamp,
     duration_ms: z.number().meta({
-      description: 'Time from the start of the first span to the end of the last: what follows from the request included.',
+      description:
+        'Time from the start of the first span to the end of the last: what follows from the request included.',
     }),
     spans: z.int(),
   })
