@@ -69,7 +69,7 @@ function attentionLines(state: TopState, room: number): string[] {
   const kinds = kindsOf(state).filter(({ lines }) => lines.length > 0);
   const known = kinds.length === 0 && unknown.length === 0 ? ['nothing needs attention'] : [];
   const asking = unknown.length === 0 ? [] : [`${state.problem ? 'not known' : 'asking for'}: ${unknown.join(', ')}`];
-  const rooms = shareOut(
+  const rooms = divide(
     kinds.map(({ lines, isMore }) => lines.length + (isMore ? 1 : 0)),
     room,
   );
@@ -83,17 +83,17 @@ function attentionLines(state: TopState, room: number): string[] {
   return [...known, ...asking, ...attention];
 }
 
-/** Shares lines out: each gets as many as the others, at least one, but none more than it wants; what it leaves is for the others. */
-function shareOut(wanted: readonly number[], room: number): number[] {
-  const shares = new Map<number, number>();
+/** Divides lines: each gets as many as the others, at least one, but none more than it wants; what it leaves is for the others. */
+function divide(wanted: readonly number[], room: number): number[] {
+  const given = new Map<number, number>();
   const fewestFirst = wanted.map((lines, index) => ({ lines, index })).sort((one, other) => one.lines - other.lines);
   let left = room;
   for (const { lines, index } of fewestFirst) {
-    const share = Math.max(1, Math.min(lines, Math.floor(left / (wanted.length - shares.size))));
-    shares.set(index, share);
-    left -= share;
+    const mine = Math.max(1, Math.min(lines, Math.floor(left / (wanted.length - given.size))));
+    given.set(index, mine);
+    left -= mine;
   }
-  return wanted.map((_lines, index) => shares.get(index)!);
+  return wanted.map((_lines, index) => given.get(index)!);
 }
 
 /** Names the parts without any response yet: of these nobody can say that they need no attention. */

@@ -97,7 +97,7 @@ function What({ item }: { item: AttentionItem }) {
         </>
       );
     case 'paused':
-      return <Pauses item={item} />;
+      return <Pauses queue={item.queue} />;
     case 'dead':
       return (
         <>
@@ -128,8 +128,8 @@ function What({ item }: { item: AttentionItem }) {
   }
 }
 
-function Pauses({ item }: { item: Extract<AttentionItem, { kind: 'paused' }> }) {
-  const [first, ...others] = item.queue.pauses;
+function Pauses({ queue }: { queue: Queue }) {
+  const [first, ...others] = queue.pauses;
   if (!first) return null;
   const part = first.endpoint ? 'One endpoint' : first.account ? 'One account' : 'The whole queue';
   return (
@@ -138,7 +138,7 @@ function Pauses({ item }: { item: Extract<AttentionItem, { kind: 'paused' }> }) 
       {others.length > 0 && (
         <>
           {' '}
-          and <ToQueue queue={item.queue}>{countOf(others.length, 'more pause')}</ToQueue>
+          and <ToQueue queue={queue}>{countOf(others.length, 'more pause')}</ToQueue>
         </>
       )}
     </>

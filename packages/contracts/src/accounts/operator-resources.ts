@@ -302,23 +302,14 @@ export const Trace = z
   .object({ resourceSpans: z.array(z.record(z.string(), z.unknown())) })
   .meta({ id: 'Trace', description: 'All spans of the trace as OTLP/JSON.' });
 
+const leastMs = z.int().min(0).max(86_400_000).optional();
 export const traceQuery = z.object({
   account: uuid.optional(),
   operation: text(200, 1).optional(),
   request_status: spanStatus.optional().meta({ description: 'Only traces of requests with this status.' }),
-  request_min_duration_ms: z
-    .int()
-    .min(0)
-    .max(86_400_000)
-    .optional()
-    .meta({ description: 'Only traces of requests that took this long.' }),
+  request_min_duration_ms: leastMs.meta({ description: 'Only traces of requests that took this long.' }),
   status: spanStatus.optional().meta({ description: 'Only traces with this status as a whole.' }),
-  min_duration_ms: z
-    .int()
-    .min(0)
-    .max(86_400_000)
-    .optional()
-    .meta({ description: 'Only traces that lasted this long as a whole.' }),
+  min_duration_ms: leastMs.meta({ description: 'Only traces that lasted this long as a whole.' }),
   ...pageQuery,
 });
 /** A trace id, or the id of a request. */
