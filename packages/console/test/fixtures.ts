@@ -29,6 +29,9 @@ const names: [service: Item<'listQueues'>['service'], queues: string[]][] = [
   ['webhooks', ['outbox', 'public-events', 'deliveries', 'replays']],
 ];
 
+/** Queues of which no entry waits by itself after a failure. */
+const failless = new Set(['reminders', 'duplicates', 'replays']);
+
 export const northwind = id(1);
 export const contoso = id(2);
 export const failingEndpoint = id(31);
@@ -58,7 +61,10 @@ export function queues(): Item<'listQueues'>[] {
     },
   };
   return names.flatMap(([service, list]) =>
-    list.map((queue) => ({ service, queue, ...idle, ...busy[`${service}/${queue}`] })),
+    list.map((queue) => {
+      const failed = failless.has(queue) ? {} : { failed_waiting: 0 };
+      return { service, queue, ...idle, ...failed, ...busy[`${service}/${queue}`] };
+    }),
   );
 }
 
