@@ -1,12 +1,11 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
 import { call } from './api.ts';
+import type { NamedQueue } from './queues.ts';
 import { type Action, reasonField } from './ui/action.tsx';
 import { count, countOf } from './ui/format.ts';
 
 /** A queue, or what of it belongs to an account or one of its endpoints; `of` says so in words. */
-export interface QueueTarget {
-  service: string;
-  queue: string;
+export interface QueueTarget extends NamedQueue {
   account?: string | undefined;
   endpoint?: string | undefined;
   of: string;
@@ -20,8 +19,8 @@ export interface TargetDepth {
   failed_waiting?: number | undefined;
 }
 
-function inputOf({ service, queue, account, endpoint }: QueueTarget) {
-  const part = { ...(account ? { account } : {}), ...(endpoint ? { endpoint } : {}) };
+function inputOf({ service, queue, cell, account, endpoint }: QueueTarget) {
+  const part = { ...(cell ? { cell } : {}), ...(account ? { account } : {}), ...(endpoint ? { endpoint } : {}) };
   return { params: { service, queue }, part };
 }
 

@@ -21,9 +21,16 @@ let lastPollMs = Number.NEGATIVE_INFINITY;
 /** The queue of webhooks' deliveries, the one that has endpoints. */
 export const deliveries = { service: 'webhooks', queue: 'deliveries' };
 
-/** Returns what a queue is known by: `webhooks/deliveries`. */
-export function queueName({ service, queue }: { service: string; queue: string }): string {
-  return `${service}/${queue}`;
+/** What names a queue: its cell too, where there are several. */
+export interface NamedQueue {
+  service: string;
+  queue: string;
+  cell?: string | undefined;
+}
+
+/** Returns what a queue is known by: `webhooks/deliveries`, or `east: webhooks/deliveries`. */
+export function queueName({ service, queue, cell }: NamedQueue): string {
+  return `${cell === undefined ? '' : `${cell}: `}${service}/${queue}`;
 }
 
 /** Returns the entries of a queue that are not done. */

@@ -40,13 +40,16 @@ const queuesRoute = createRoute({
 export const queueRoute = createRoute({
   getParentRoute: () => root,
   path: '/queues/$service/$queue',
-  validateSearch: (search: Search) => ({ by: search.by === 'endpoint' ? ('endpoint' as const) : ('account' as const) }),
+  validateSearch: (search: Search) => ({
+    by: search.by === 'endpoint' ? ('endpoint' as const) : ('account' as const),
+    ...texts('cell')(search),
+  }),
   component: () => <QueuePage {...queueRoute.useParams()} {...queueRoute.useSearch()} />,
 });
 const deadRoute = createRoute({
   getParentRoute: () => root,
   path: '/dead',
-  validateSearch: texts('service', 'queue', 'account'),
+  validateSearch: texts('service', 'queue', 'account', 'cell'),
   component: () => <DeadEventsPage filters={deadRoute.useSearch()} />,
 });
 const deadEventRoute = createRoute({

@@ -5,7 +5,7 @@ import { deliveries } from '../queues.ts';
 import { countOf, duration } from '../ui/format.ts';
 import { Runbook } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
-import { AccountLink, EndpointLink, QueueLink, TraceLink } from '../ui/links.tsx';
+import { AccountLink, EndpointLink, QueueLink, ToQueue, TraceLink } from '../ui/links.tsx';
 import { Failed, Loading, More } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -92,7 +92,7 @@ function What({ item }: { item: AttentionItem }) {
       return (
         <>
           Oldest due entry is {duration(item.queue.lag_seconds)} old,{' '}
-          <ToQueue queue={item.queue}>{countOf(item.queue.ready, 'entry', 'entries')}</ToQueue> ready.{' '}
+          <ToQueue {...item.queue}>{countOf(item.queue.ready, 'entry', 'entries')}</ToQueue> ready.{' '}
           {item.queue.last_error && <LastError queue={item.queue} />}
         </>
       );
@@ -101,7 +101,7 @@ function What({ item }: { item: AttentionItem }) {
     case 'dead':
       return (
         <>
-          <Link to="/dead" search={{ service: item.queue.service, queue: item.queue.queue }}>
+          <Link to="/dead" search={{ service: item.queue.service, queue: item.queue.queue, cell: item.queue.cell }}>
             {countOf(item.queue.dead, 'dead event')}
           </Link>{' '}
           {item.queue.last_error && <LastError queue={item.queue} />}
@@ -110,7 +110,7 @@ function What({ item }: { item: AttentionItem }) {
     case 'failed':
       return (
         <>
-          <ToQueue queue={item.queue}>{countOf(item.queue.failed_waiting ?? 0, 'entry', 'entries')}</ToQueue> wait for
+          <ToQueue {...item.queue}>{countOf(item.queue.failed_waiting ?? 0, 'entry', 'entries')}</ToQueue> wait for
           another try. {item.queue.last_error && <LastError queue={item.queue} />}
         </>
       );
@@ -119,9 +119,9 @@ function What({ item }: { item: AttentionItem }) {
         <>
           <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · failing for{' '}
           <Elapsed since={item.endpoint.failing_since} /> ·{' '}
-          <Link to="/queues/$service/$queue" params={deliveries} search={{ by: 'endpoint' }}>
+          <ToQueue {...deliveries} cell={item.endpoint.cell} by="endpoint">
             {countOf(item.endpoint.pending, 'delivery', 'deliveries')}
-          </Link>{' '}
+          </ToQueue>{' '}
           pending. <ErrorText text={item.endpoint.last_error} /> <TraceLink id={item.endpoint.last_error_trace_id} />
         </>
       );
@@ -138,19 +138,10 @@ function Pauses({ queue }: { queue: Queue }) {
       {others.length > 0 && (
         <>
           {' '}
-          and <ToQueue queue={queue}>{countOf(others.length, 'more pause')}</ToQueue>
+          and <ToQueue {...queue}>{countOf(others.length, 'more pause')}</ToQueue>
         </>
       )}
     </>
-  );
-}
-
-/** Words that lead to a queue. */
-function ToQueue({ queue: { service, queue }, children }: { queue: Queue; children: string }) {
-  return (
-    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
-      {children}
-    </Link>
   );
 }
 

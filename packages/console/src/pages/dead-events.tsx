@@ -71,11 +71,18 @@ const columns: Column<DeadEvent>[] = [
 ];
 
 /** Dead events, newest first; those of one queue can be requeued together. */
-export function DeadEventsPage({ filters }: { filters: { service?: string; queue?: string; account?: string } }) {
-  const { service, queue, account } = filters;
-  const list = useList('GET /admin/dead', { query: { service: serviceNamed(service), queue, account } });
+export function DeadEventsPage({
+  filters,
+}: {
+  filters: { service?: string; queue?: string; account?: string; cell?: string };
+}) {
+  const { service, queue, account, cell } = filters;
+  const list = useList('GET /admin/dead', { query: { service: serviceNamed(service), queue, account, cell } });
   const { data: queues } = useQueues();
-  const whole = queues?.data.find((each) => each.service === service && each.queue === queue);
+  const named = (queues?.data ?? []).filter(
+    (each) => each.service === service && each.queue === queue && (cell === undefined || each.cell === cell),
+  );
+  const whole = named.length === 1 ? named[0] : undefined;
   const fields = [
     { name: 'service', label: 'Service', options: ['', ...serviceNames] },
     { name: 'queue', label: 'Queue', maxLength: 200 },
@@ -87,7 +94,7 @@ export function DeadEventsPage({ filters }: { filters: { service?: string; queue
   return (
     <Page title="Dead events" actions={actions}>
       <Filters fields={fields} values={filters} />
-      {service && queue && !whole && queues && !queues.gone.some((name) => name === service) && (
+      {service && queue && named.length === 0 && queues && !queues.gone.some((name) => name === service) && (
         <p className="hint">
           There is no queue {service}/{queue} now.
         </p>

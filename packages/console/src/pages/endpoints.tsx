@@ -1,12 +1,11 @@
 import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
-import { Link } from '@tanstack/react-router';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
 import { deliveries } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { count } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
-import { AccountLink, EndpointLink, TraceLink } from '../ui/links.tsx';
+import { AccountLink, EndpointLink, ToQueue, TraceLink } from '../ui/links.tsx';
 import { Loading, More, useList, useResource } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -42,13 +41,13 @@ const columns: Column<OperatedEndpoint>[] = [
     header: 'Pending',
     kind: 'number',
     sortBy: ({ pending }) => pending,
-    cell: ({ pending }) =>
+    cell: ({ pending, cell }) =>
       pending === 0 ? (
         <span className="none">0</span>
       ) : (
-        <Link to="/queues/$service/$queue" params={deliveries} search={{ by: 'endpoint' }}>
+        <ToQueue {...deliveries} cell={cell} by="endpoint">
           {count(pending)}
-        </Link>
+        </ToQueue>
       ),
   },
   {

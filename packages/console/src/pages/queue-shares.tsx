@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Output } from '../api.ts';
 import { pauseAction, type QueueTarget, resumeAction, retryAction } from '../queue-actions.ts';
-import { deliveries, queueName } from '../queues.ts';
+import { deliveries, type NamedQueue, queueName } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { shortId } from '../ui/format.ts';
 import { AccountLink, DeadCount, EndpointLink, PartCount, TraceLink, useAccountNames } from '../ui/links.tsx';
@@ -13,23 +13,23 @@ import { Elapsed, Time } from '../ui/time.tsx';
 export type QueueWithShares = Output<'GET /admin/queues/{service}/{queue}'>;
 
 /** Returns a function that names part of a queue for an action. */
-export function useTargets({ service, queue }: { service: string; queue: string }) {
+export function useTargets({ service, queue, cell }: NamedQueue) {
   return useMemo(() => {
-    const name = queueName({ service, queue });
+    const name = queueName({ service, queue, cell });
     return (part: QueuePause | QueueShare, names: Map<string, string>): QueueTarget => {
       const { account, endpoint } = part;
       const owner = account && (names.get(account) ?? `account ${shortId(account)}`);
       const of = endpoint ? `${name} of endpoint ${shortId(endpoint)}` : owner ? `${name} of ${owner}` : name;
-      return { service, queue, account, endpoint, of };
+      return { service, queue, cell, account, endpoint, of };
     };
-  }, [service, queue]);
+  }, [service, queue, cell]);
 }
 
 /** Parts of a queue by account or endpoint, with what can be done about each. */
 export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 'endpoint' }) {
   const names = useAccountNames();
   const targetOf = useTargets(queue);
-  const hasEndpoints = queueName(queue) === queueName(deliveries);
+  const hasEndpoints = queue.service === deliveries.service && queue.queue === deliveries.queue;
   return (
     <section id="shares" tabIndex={-1}>
       <div className="section-head">
@@ -37,7 +37,12 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
         {hasEndpoints && (
           <span className="switch">
             {(['account', 'endpoint'] as const).map((each) => (
-              <Link key={each} to="." search={{ by: each }} className={each === by ? 'current' : undefined}>
+              <Link
+                key={each}
+                to="."
+                search={{ by: each, cell: queue.cell }}
+                className={each === by ? 'current' : undefined}
+              >
                 by {each}
               </Link>
             ))}
@@ -86,7 +91,7 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
       header: 'Dead',
       kind: 'number',
       cell: ({ dead, account }) => (
-        <DeadCount service={queue.service} queue={queue.queue} account={account} value={dead} />
+        <DeadCount service={queue.service} queue={queue.queue} cell={queue.cell} account={account} value={dead} />
       ),
     },
     { id: 'oldest', header: 'Oldest due', cell: ({ oldest_due_at }) => <Time at={oldest_due_at} /> },

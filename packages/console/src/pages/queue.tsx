@@ -3,7 +3,7 @@ import { isBusGone } from '@customer-platform/contracts/operators';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
-import { depthOf, queueName, useQueues } from '../queues.ts';
+import { depthOf, type NamedQueue, queueName, useQueues } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { count } from '../ui/format.ts';
 import { Gone } from '../ui/gone.tsx';
@@ -18,11 +18,11 @@ import { type QueueWithShares, Shares, useTargets } from './queue-shares.tsx';
 import { Lag } from './queues.tsx';
 
 /** One queue, by account or by endpoint. */
-export function QueuePage({ service, queue, by }: { service: string; queue: string; by: 'account' | 'endpoint' }) {
-  const input = { params: { service, queue }, query: { by } };
+export function QueuePage({ service, queue, cell, by }: NamedQueue & { by: 'account' | 'endpoint' }) {
+  const input = { params: { service, queue }, query: { by, cell } };
   const { data, isLoading, error } = useResource('GET /admin/queues/{service}/{queue}', input, 2_000);
-  const name = queueName({ service, queue });
-  const target = { service, queue, of: name };
+  const name = queueName({ service, queue, cell });
+  const target = { service, queue, cell, of: name };
   // The list of all queues knows already what this request finds out only after a second.
   const gone: string[] = useQueues().data?.gone ?? [];
   const isGone = gone.includes(service);
@@ -58,7 +58,6 @@ export function QueuePage({ service, queue, by }: { service: string; queue: stri
 }
 
 function QueueFacts({ queue }: { queue: QueueWithShares }) {
-  const { service, queue: name } = queue;
   return (
     <Facts
       facts={{
@@ -68,7 +67,7 @@ function QueueFacts({ queue }: { queue: QueueWithShares }) {
         ...(queue.failed_waiting === undefined
           ? {}
           : { 'Waiting after a failure': <ToShares>{count(queue.failed_waiting)}</ToShares> }),
-        Dead: <DeadCount service={service} queue={name} value={queue.dead} />,
+        Dead: <DeadCount {...queue} value={queue.dead} />,
         Lag: (
           <ToShares>
             <Lag seconds={queue.lag_seconds} />

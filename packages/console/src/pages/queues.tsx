@@ -6,7 +6,7 @@ import { count, duration } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
 import { DepthLine } from '../ui/line.tsx';
-import { DeadCount, QueueCount, QueueLink } from '../ui/links.tsx';
+import { DeadCount, QueueCount, QueueLink, ToQueue } from '../ui/links.tsx';
 import { Loading, useLastError } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -53,11 +53,11 @@ const columns: Column<Queue>[] = [
     header: 'Failed',
     kind: 'number',
     sortBy: (queue) => queue.failed_waiting ?? 0,
-    cell: ({ service, queue, failed_waiting }) =>
-      failed_waiting === undefined ? (
+    cell: (queue) =>
+      queue.failed_waiting === undefined ? (
         <span className="none">–</span>
       ) : (
-        <QueueCount service={service} queue={queue} value={failed_waiting} />
+        <QueueCount {...queue} value={queue.failed_waiting} />
       ),
   },
   {
@@ -65,20 +65,20 @@ const columns: Column<Queue>[] = [
     header: 'Dead',
     kind: 'number',
     sortBy: (queue) => queue.dead,
-    cell: (queue) => <DeadCount service={queue.service} queue={queue.queue} value={queue.dead} />,
+    cell: (queue) => <DeadCount {...queue} value={queue.dead} />,
   },
   {
     id: 'lag',
     header: 'Lag',
     kind: 'number',
     sortBy: (queue) => queue.lag_seconds,
-    cell: ({ service, queue, lag_seconds }) =>
-      lag_seconds < 1 ? (
-        <Lag seconds={lag_seconds} />
+    cell: (queue) =>
+      queue.lag_seconds < 1 ? (
+        <Lag seconds={queue.lag_seconds} />
       ) : (
-        <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
-          <Lag seconds={lag_seconds} />
-        </Link>
+        <ToQueue {...queue}>
+          <Lag seconds={queue.lag_seconds} />
+        </ToQueue>
       ),
   },
   {

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { call } from '../api.ts';
+import type { NamedQueue } from '../queues.ts';
 import { count, shortId } from './format.ts';
 
 /**
@@ -36,32 +37,45 @@ export function AccountLink({ id }: { id: string | undefined }) {
   );
 }
 
-/** A queue by its service and name. */
-export function QueueLink({ service, queue }: { service: string; queue: string }) {
+/** Words that lead to a queue. */
+export function ToQueue(props: NamedQueue & { by?: 'account' | 'endpoint'; children: ReactNode }) {
+  const { service, queue, cell, by = 'account', children } = props;
   return (
-    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
-      <span className="service">{service}/</span>
-      {queue}
+    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by, cell }}>
+      {children}
     </Link>
+  );
+}
+
+/** A queue by its service and name, and its cell where there are several. */
+export function QueueLink({ service, queue, cell }: NamedQueue) {
+  return (
+    <ToQueue service={service} queue={queue} cell={cell}>
+      <span className="service">
+        {cell && `${cell}: `}
+        {service}/
+      </span>
+      {queue}
+    </ToQueue>
   );
 }
 
 /** Number of entries of a queue, which leads to them; a zero stands back. */
-export function QueueCount({ service, queue, value }: { service: string; queue: string; value: number }) {
+export function QueueCount({ service, queue, cell, value }: NamedQueue & { value: number }) {
   if (value === 0) return <span className="none">0</span>;
   return (
-    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by: 'account' }}>
+    <ToQueue service={service} queue={queue} cell={cell}>
       {count(value)}
-    </Link>
+    </ToQueue>
   );
 }
 
 /** Number of dead events of a queue, which leads to them; a zero stands back. */
-export function DeadCount(props: { service: string; queue: string; account?: string; value: number }) {
-  const { service, queue, account, value } = props;
+export function DeadCount(props: NamedQueue & { account?: string; value: number }) {
+  const { service, queue, cell, account, value } = props;
   if (value === 0) return <span className="none">0</span>;
   return (
-    <Link to="/dead" search={{ service, queue, account }} className="bad">
+    <Link to="/dead" search={{ service, queue, account, cell }} className="bad">
       {count(value)}
     </Link>
   );

@@ -4,3 +4,4 @@ export * from './operations.ts';
 export * from './operator-operations.ts';
 export * from './operator-resources.ts';
 export * from './resources.ts';
+export * from './trace-resources.ts';

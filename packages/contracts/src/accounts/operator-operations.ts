@@ -22,12 +22,9 @@ import {
   queuesQuery,
   RepublishInput,
   RequeueInput,
-  Trace,
-  TraceSummary,
-  tracePath,
-  traceQuery,
 } from './operator-resources.ts';
 import { addressPath, BlockedAddress } from './resources.ts';
+import { Trace, TraceSummary, tracePath, traceQuery } from './trace-resources.ts';
 
 const operation = operationsOf('gateway', null);
 

@@ -189,14 +189,14 @@ export const OperatedEndpoint = z
   .meta({ id: 'OperatedEndpoint' });
 export type OperatedEndpoint = z.infer<typeof OperatedEndpoint>;
 
-/** A page of endpoints; there are none in it while webhooks is gone. */
-export const OperatedEndpointList = pageOf(OperatedEndpoint).extend({ gone });
+/** A page of endpoints; there are none of a cell whose webhooks is gone. */
+export const OperatedEndpointList = pageOf(OperatedEndpoint).extend(goneFields);
 
 export const endpointsQuery = z.object({
   failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
   account: uuid.optional().meta({ description: 'Only endpoints of this account.' }),
   endpoint: uuid.optional().meta({ description: 'Only the endpoint with this id.' }),
-  cell,
+  cell: ofCell,
   ...pageQuery,
 });
 
@@ -271,46 +271,3 @@ export const AuditEntry = z
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
 export const auditQuery = z.object({ account: uuid.optional(), actor: text(100, 1).optional(), ...pageQuery });
-
-const spanStatus = z.enum(['ok', 'error']);
-
-/** A trace that this platform collected. */
-export const TraceSummary = z
-  .object({
-    trace_id: z.string(),
-    request_id: z.string().optional(),
-    account: z.guid().optional(),
-    operation: z.string().optional(),
-    request_status: spanStatus.optional().meta({
-      description:
-        'Status of the request itself: that of its span at the gateway. Absent where the trace has no request.',
-    }),
-    request_duration_ms: z.number().optional().meta({ description: 'Time that the request took.' }),
-    status: spanStatus.meta({ description: '`error` where any span of the trace has this status.' }),
-    started_at: timestamp,
-    duration_ms: z.number().meta({
-      description:
-        'Time from the start of the first span to the end of the last: what follows from the request included.',
-    }),
-    spans: z.int(),
-  })
-  .meta({ id: 'TraceSummary' });
-export type TraceSummary = z.infer<typeof TraceSummary>;
-
-/** The spans of a trace as OTLP/JSON. */
-export const Trace = z
-  .object({ resourceSpans: z.array(z.record(z.string(), z.unknown())) })
-  .meta({ id: 'Trace', description: 'All spans of the trace as OTLP/JSON.' });
-
-const leastMs = z.int().min(0).max(86_400_000).optional();
-export const traceQuery = z.object({
-  account: uuid.optional(),
-  operation: text(200, 1).optional(),
-  request_status: spanStatus.optional().meta({ description: 'Only traces of requests with this status.' }),
-  request_min_duration_ms: leastMs.meta({ description: 'Only traces of requests that took this long.' }),
-  status: spanStatus.optional().meta({ description: 'Only traces with this status as a whole.' }),
-  min_duration_ms: leastMs.meta({ description: 'Only traces that lasted this long as a whole.' }),
-  ...pageQuery,
-});
-/** A trace id, or the id of a request. */
-export const tracePath = z.object({ trace_id: z.string() });

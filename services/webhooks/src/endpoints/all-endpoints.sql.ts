@@ -9,16 +9,17 @@ type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
 };
 
 /**
- * Returns endpoints of all accounts, those that have been failing longest first, after the one named; null where that is not there.
+ * Returns endpoints of all accounts, those that have been failing longest first, after a place or after the one named; null where that is not there.
  */
 export async function selectAllEndpoints(
   sql: Sql,
-  { failing, account, endpoint, after, limit }: z.output<typeof listAllEndpoints.input>,
+  { failing, account, endpoint, after, afterPlace, limit }: z.output<typeof listAllEndpoints.input>,
 ): Promise<AnyEndpoint[] | null> {
-  const [last] = after === undefined ? [] : await selectPosition(sql, after);
+  const last = afterPlace ? placeOf(afterPlace) : after && (await selectPlace(sql, after));
   if (after !== undefined && !last) return null;
   const isFailing = { true: sql`and failing_since is not null`, false: sql`and failing_since is null` };
-  const isAfter = last && sql`and (coalesce(failing_since, 'infinity'), id) > (${last.since}::timestamptz, ${after!})`;
+  const isAfter =
+    last && sql`and (coalesce(failing_since, 'infinity'), id) > (${last.since}::text::timestamptz, ${last.id}::uuid)`;
   const rows = await sql<Row[]>`
     select e.id, e.account_id as account, e.url, e.active, e.disabled_reason, e.failing_since, last.error as last_error,
       last.at as last_error_at, last.trace_id as last_error_trace_id, (
@@ -39,10 +40,20 @@ export async function selectAllEndpoints(
   }));
 }
 
-/** The place of an endpoint in the list, as text: a Date has no microseconds. */
-async function selectPosition(sql: Sql, id: string): Promise<{ since: string }[]> {
-  return await sql<{ since: string }[]>`
-    select coalesce(failing_since, 'infinity')::text as since from endpoints where id = ${id} limit 1`;
+/** The place of an endpoint in the list: its time as text, since a Date has no microseconds. */
+interface Place {
+  since: string;
+  id: string;
+}
+
+function placeOf({ failingSince, id }: { failingSince: string | null; id: string }): Place {
+  return { since: failingSince ?? 'infinity', id };
+}
+
+async function selectPlace(sql: Sql, id: string): Promise<Place | undefined> {
+  const [row] = await sql<Place[]>`
+    select coalesce(failing_since, 'infinity')::text as since, id from endpoints where id = ${id} limit 1`;
+  return row;
 }
 
 /** Counts the active endpoints that fail, and returns since when the first of them has. Reads those that fail, by their index. */

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { text, timestamp, uuid } from '../core/fields.ts';
+import { pageQuery } from '../core/page.ts';
+
+const spanStatus = z.enum(['ok', 'error']);
+
+/** A trace that this platform collected. */
+export const TraceSummary = z
+  .object({
+    trace_id: z.string(),
+    request_id: z.string().optional(),
+    account: z.guid().optional(),
+    operation: z.string().optional(),
+    request_status: spanStatus.optional().meta({
+      description:
+        'Status of the request itself: that of its span at the gateway. Absent where the trace has no request.',
+    }),
+    request_duration_ms: z.number().optional().meta({ description: 'Time that the request took.' }),
+    status: spanStatus.meta({ description: '`error` where any span of the trace has this status.' }),
+    started_at: timestamp,
+    duration_ms: z.number().meta({
+      description:
+        'Time from the start of the first span to the end of the last: what follows from the request included.',
+    }),
+    spans: z.int(),
+  })
+  .meta({ id: 'TraceSummary' });
+export type TraceSummary = z.infer<typeof TraceSummary>;
+
+/** The spans of a trace as OTLP/JSON. */
+export const Trace = z
+  .object({ resourceSpans: z.array(z.record(z.string(), z.unknown())) })
+  .meta({ id: 'Trace', description: 'All spans of the trace as OTLP/JSON.' });
+
+const leastMs = z.int().min(0).max(86_400_000).optional();
+export const traceQuery = z.object({
+  account: uuid.optional(),
+  operation: text(200, 1).optional(),
+  request_status: spanStatus.optional().meta({ description: 'Only traces of requests with this status.' }),
+  request_min_duration_ms: leastMs.meta({ description: 'Only traces of requests that took this long.' }),
+  status: spanStatus.optional().meta({ description: 'Only traces with this status as a whole.' }),
+  min_duration_ms: leastMs.meta({ description: 'Only traces that lasted this long as a whole.' }),
+  ...pageQuery,
+});
+/** A trace id, or the id of a request. */
+export const tracePath = z.object({ trace_id: z.string() });
