@@ -21,7 +21,7 @@ let lastPollMs = Number.NEGATIVE_INFINITY;
 /** The queue of webhooks' deliveries, the one that has endpoints. */
 export const deliveries = { service: 'webhooks', queue: 'deliveries' };
 
-/** What names a queue: its cell too, where there are several. */
+/** The names of a queue: its cell's too, where there are several. */
 export interface NamedQueue {
   service: string;
   queue: string;
