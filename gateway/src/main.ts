@@ -126,7 +126,7 @@ async function startInCells(config: GatewayConfig, described: readonly CellSetti
     resolve(cells);
     return cellCarrier(cells, (id) => findCell(sql, id));
   };
-  const { foundation, stop } = await startFoundation('gateway', config, migrations, { clock, openCarrier });
+  const { foundation, stop } = await startFoundation('gateway', config, { migrations, clock, openCarrier });
   const cells = await opened;
   return {
     foundation,

@@ -4,6 +4,8 @@ import { countWithin } from './count-within.ts';
 import type { Logger } from './logging.ts';
 import type { PulledMessage, PulledMessages } from './pulled-messages.ts';
 import type { TraceHeaders } from './telemetry.ts';
+import { instantOfUuidV7 } from './timed-ids.ts';
+import { dayMs } from './zoned-time.ts';
 
 /** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
 const batchBytes = 4_194_304;
@@ -31,6 +33,8 @@ export interface MessageContent {
 export interface ReceivedMessage extends MessageContent {
   /** Undefined where the message is no event. */
   event: ReceivedEvent | undefined;
+  /** Says why the message is no event. */
+  fault?: string;
   acknowledge(): void;
   /** Gives it back to the bus, to come again after `delayMs`. */
   giveBack(delayMs: number): void;
@@ -153,7 +157,7 @@ function receivedMessage(message: PulledMessage): ReceivedMessage {
   const content = { subject: message.subject, bytes: message.data, headers: headers ?? {} };
   return {
     ...content,
-    event: headers && readEvent(content),
+    ...(headers ? readEvent(content) : noEvent),
     acknowledge: () => message.acknowledge(),
     giveBack: (delayMs) => message.giveBack(delayMs),
     terminate: () => message.terminate(),
@@ -162,19 +166,29 @@ function receivedMessage(message: PulledMessage): ReceivedMessage {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** Age up to which an event is taken, by its id: dead events are kept for 30 days, after the week that the bus had them and that before it. */
+export const oldestEventMs = 45 * dayMs;
+/** Time by which the clock of the machine that published an event may be ahead. */
+const newestEventMs = dayMs;
+
+/** The event that a message carries, or why it carries none. */
+type ReadEvent = { event: ReceivedEvent; fault?: never } | { event: undefined; fault: string };
+
+const noEvent: ReadEvent = { event: undefined, fault: 'The message is no event: it is not the JSON of an envelope' };
+
 /**
- * Reads the event that a message carries; undefined where it carries none, whatever it is, or one that the service which published it does
- * not own. Never throws.
+ * Reads the event that a message carries. It carries none, whatever it is, if it is another service's than the one that published it, or its
+ * id is no UUID of version 7 from the last 45 days: what was taken is remembered by that. Never throws.
  */
-export function readEvent({ subject, bytes, headers }: MessageContent): ReceivedEvent | undefined {
+export function readEvent({ subject, bytes, headers }: MessageContent): ReadEvent {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   let envelope: Partial<Envelope> | null;
   try {
     envelope = JSON.parse(text) as Partial<Envelope> | null;
   } catch {
-    return undefined;
+    return noEvent;
   }
-  if (typeof envelope !== 'object' || envelope === null) return undefined;
+  if (typeof envelope !== 'object' || envelope === null) return noEvent;
   const { id, type, timestamp, account, mode, data } = envelope;
   const isEvent =
     [id, account].every((value) => typeof value === 'string' && uuid.test(value)) &&
@@ -182,14 +196,21 @@ export function readEvent({ subject, bytes, headers }: MessageContent): Received
     (mode === 'live' || mode === 'test') &&
     typeof data === 'object' &&
     data !== null;
-  if (!isEvent || !isOwners(subject, type!)) return undefined;
+  if (!isEvent || !isOwners(subject, type!)) return noEvent;
+  const ageMs = Date.now() - (instantOfUuidV7(id!) ?? Number.NEGATIVE_INFINITY);
+  if (ageMs > oldestEventMs || ageMs < -newestEventMs) return { event: undefined, fault: badId(id!) };
   const sequence = Number(headers['Event-Sequence'] ?? 0);
-  return {
+  const event = {
     ...(envelope as Envelope),
     text,
     sequence: Number.isSafeInteger(sequence) ? sequence : 0,
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
   };
+  return { event };
+}
+
+function badId(id: string): string {
+  return `The message is no event: its id must be a UUID of version 7 from the last 45 days, and is ${id}`;
 }
 
 /** NATS lets a service publish under its own name alone: the envelope must not say that it is another's event. */

@@ -31,11 +31,10 @@ export async function buryRubbish(
   queue: string,
   messages: readonly ReceivedMessage[],
 ): Promise<void> {
-  const reason = 'The message is no event: it is not the JSON of an envelope';
-  const rubbish = messages.map((message) => ({ message, reason, tries: 1, dueAt: null }));
+  const rubbish = messages.map((message) => ({ message, reason: message.fault!, tries: 1, dueAt: null }));
   await insertFailedEvents(context.sql, queue, rubbish, context.clock());
   dead.add(messages.length, { queue });
-  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, reason);
+  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, messages[0]!.fault);
   for (const message of messages) message.terminate();
 }
 
@@ -93,8 +92,9 @@ export function failedEventsQueue(
       if (isPaused(row)) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
       try {
         if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
-        const event = readEvent(row);
-        if (!event) throw new Error('the bytes are no event');
+        const { event, fault } = readEvent(row);
+        // Too old by now: no further try would change that.
+        if (!event) return { reason: fault, tries: row.attempts, dueAt: null };
         await takeAgain(row.queue, event, row);
         return undefined;
       } catch (error) {

@@ -20,6 +20,7 @@ import { announce, handleDescribeApi } from './operators/announce-operations.ts'
 import { Dependencies, describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
 import { OutboxRelay } from './outbox.ts';
+import { type PartitionedTable, PartitionKeeper } from './partitions.ts';
 import { observeProcess } from './process-metrics.ts';
 import { Queues } from './queues/queues.ts';
 import { RequestCount } from './request-count.ts';
@@ -27,7 +28,7 @@ import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts
 import { endWithEnvelopes } from './responses.ts';
 import { isMigrationOnly, Migrated, type Running } from './run-process.ts';
 import { startTelemetry } from './telemetry.ts';
-import { forgetOldRecords, resumeSetAside, sendAgain } from './upkeep.ts';
+import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
 
 /** Parts of every process, before its service's own. */
 export interface Foundation<Config extends BaseConfig = BaseConfig> {
@@ -61,6 +62,8 @@ interface Startable<Schema extends z.ZodObject, Resources> {
   config: Schema;
   /** The directory of its own migrations. */
   migrations: URL;
+  /** Its tables that are partitioned by time, and for how long their rows are kept. */
+  partitions?(config: z.output<Schema> & BaseConfig): readonly PartitionedTable[];
   operations: Readonly<Record<string, BoundOperation<Resources>>>;
   requests: Readonly<Record<string, BoundRequest<Resources>>>;
   hooks?: readonly Hook<Resources>[];
@@ -82,12 +85,20 @@ const kitMigrations = new URL('../migrations/', import.meta.url);
 /** Opens what carries a process's events, where that is not its own bus alone. */
 export type OpenCarrier = (parts: Pick<Foundation, 'sql' | 'bus' | 'log'>) => Promise<EventCarrier>;
 
+/** Parts of a process that are its own. */
+interface OwnParts {
+  /** The directory of the migrations of its tables beside the kit's, and those tables that are partitioned by time. */
+  migrations: URL;
+  partitions?: readonly PartitionedTable[] | undefined;
+  clock: () => Date;
+  openCarrier?: OpenCarrier;
+}
+
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
 export async function startFoundation<Config extends BaseConfig>(
   name: ServiceName,
   config: Config,
-  migrations: URL,
-  { clock, openCarrier }: { clock: () => Date; openCarrier?: OpenCarrier },
+  { migrations, partitions = [], clock, openCarrier }: OwnParts,
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
@@ -101,6 +112,8 @@ export async function startFoundation<Config extends BaseConfig>(
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
   if (isPooled) await checkSessionSettings(sql, name);
   observeProcess(sql);
+  const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], { log, clock });
+  await keeper.start();
   const bus = await Bus.connect(config.NATS_URL, {
     prefix: config.BUS_PREFIX,
     service: name,
@@ -139,7 +152,7 @@ export async function startFoundation<Config extends BaseConfig>(
   describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
-    await Promise.all([...upkeep, relay, queues].map((running) => running.stop()));
+    await Promise.all([...upkeep, keeper, relay, queues].map((running) => running.stop()));
     await bus.close();
     await sql.end({ timeout: 5 });
     await stopTelemetry();
@@ -154,7 +167,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   options: { clock?: () => Date } = {},
 ): Promise<Running> {
   const config = readConfig(definition.config, env) as z.output<Schema> & BaseConfig;
-  const { foundation, stop } = await startFoundation(definition.name, config, definition.migrations, {
+  const { foundation, stop } = await startFoundation(definition.name, config, {
+    migrations: definition.migrations,
+    partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
   const { sql, log, bus, clock, eventsCommitted, accounts, requests, health, queues } = foundation;

@@ -1,30 +1,28 @@
+import { oldestEventMs } from './consume-loop.ts';
 import { forgetDeadEvents } from './failed-events.sql.ts';
 import { forgetResponses } from './idempotency.ts';
 import type { Job } from './jobs.ts';
 import { forgetPublished, republishSome } from './outbox.sql.ts';
+import type { PartitionedTable } from './partitions.ts';
 import { maxMoved, resumeFailedEvents } from './queues/queues.sql.ts';
 import { dayMs } from './zoned-time.ts';
 
 /** Retention of published events, which may be sent again. */
 export const publishedRetentionMs = 7 * dayMs;
-/** Longer than the bus keeps the events that an inbox row recognises, those included that were sent again on their last day. */
-const inboxRetentionMs = publishedRetentionMs + 8 * dayMs;
 const deadRetentionMs = 30 * dayMs;
 
-/** Deletes keyed responses after 24 hours, published events after 7 days, inbox rows after 15, dead events after 30. */
+/** Inbox rows are kept for as long as events are taken at all, however they come again: from the bus, republished, or requeued when dead. */
+export const inboxByDay: PartitionedTable = { table: 'inbox', days: 1, ahead: 14, keptMs: oldestEventMs };
+
+/** Deletes keyed responses after 24 hours, published events after 7 days, dead events after 30. */
 export const forgetOldRecords: Job<unknown> = {
   name: 'forget-old-records',
   everyMs: 60_000,
   async run({ tx, now }) {
     const limit = 5_000;
     const before = (ms: number) => new Date(now.getTime() - ms);
-    const taken = await tx`
-      delete from inbox where (account_id, event_id, consumer) in (
-        select account_id, event_id, consumer from inbox
-        where taken_at <= ${before(inboxRetentionMs)} order by taken_at limit ${limit})`;
     const forgotten = [
       await forgetResponses(tx, now, limit),
-      taken.count,
       await forgetPublished(tx, before(publishedRetentionMs), limit),
       await forgetDeadEvents(tx, before(deadRetentionMs), limit),
     ];
