@@ -48,7 +48,7 @@ export * from './sealed-text.ts';
 export * from './service.ts';
 export type { PoolUse } from './statement-watch.ts';
 export * from './telemetry.ts';
-export { instantOfUuidV7 } from './timed-ids.ts';
+export { oldestIdKept, uuidAt } from './timed-ids.ts';
 export { publishedRetentionMs } from './upkeep.ts';
 export * from './wake-loop.ts';
 export * from './with-timeout.ts';

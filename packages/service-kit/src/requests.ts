@@ -9,6 +9,8 @@ export interface RequestCall<Resources> {
   sql: Database;
   accountId: string;
   resources: Resources;
+  /** The instant of the request. */
+  now: Date;
   change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
 }
 
@@ -37,9 +39,11 @@ export function handleRequests<Resources>(
   requests: readonly BoundRequest<Resources>[],
   context: WorkContext<Resources>,
 ): void {
-  const { sql, resources } = context;
+  const { sql, resources, clock } = context;
   const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
   for (const { request, handle } of requests) {
-    bus.handle(request, (accountId, input) => handle({ sql, accountId, resources, change }, input as never) as never);
+    bus.handle(request, (accountId, input) => {
+      return handle({ sql, accountId, resources, now: clock(), change }, input as never) as never;
+    });
   }
 }

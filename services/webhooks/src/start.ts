@@ -3,6 +3,7 @@ import { deliveryStatus } from '@customer-platform/contracts/webhooks';
 import { createNameResolver, createPoster, type TargetGuard } from '@customer-platform/outbound';
 import { type Foundation, meter, Reporter, type ServiceDefinition } from '@customer-platform/service-kit';
 import { type WebhooksConfig, webhooksConfig } from './config.ts';
+import { forgetOldReplays } from './deliveries/forget-old-replays.ts';
 import { getDelivery } from './deliveries/get-delivery.ts';
 import { getReplay } from './deliveries/get-replay.ts';
 import { handleFindDeliveries } from './deliveries/handle-find-deliveries.ts';
@@ -20,11 +21,11 @@ import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { rotateEndpointSecret } from './endpoints/rotate-endpoint-secret.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
 import { countUnaccounted } from './events/events.sql.ts';
-import { forgetOldEvents } from './events/forget-old-events.ts';
 import { getEvent } from './events/get-event.ts';
 import { listEventKinds } from './events/list-event-kinds.ts';
 import { listEvents } from './events/list-events.ts';
 import { onPublicEvent } from './events/on-public-event.ts';
+import { partitionsOf, retentionOf } from './events/retention.ts';
 import { testEndpoint } from './events/test-endpoint.ts';
 import type { WebhookResources } from './implement.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
@@ -34,6 +35,7 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
   name: 'webhooks',
   config: webhooksConfig,
   migrations: new URL('../migrations/', import.meta.url),
+  partitions: (config) => partitionsOf(retentionOf(config.EVENT_RETENTION_DAYS)),
   operations: {
     createEndpoint,
     listEndpoints,
@@ -56,7 +58,7 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
     listAllEndpoints: handleListAllEndpoints,
   },
   consumers: [onPublicEvent],
-  jobs: [announceDisabled, runReplays, forgetOldEvents],
+  jobs: [announceDisabled, runReplays, forgetOldReplays],
   resources: makeResources,
 };
 
@@ -68,6 +70,7 @@ const balanceLagMs = 30_000;
 async function makeResources(foundation: Foundation<WebhooksConfig>) {
   const { config, sql, log, clock, accounts, queues, eventsCommitted } = foundation;
   const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
+  const retention = retentionOf(config.EVENT_RETENTION_DAYS);
   const guard: TargetGuard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5000) };
   const poster = createPoster({
     ...guard,
@@ -83,6 +86,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     accounts,
     queues,
     schedule,
+    retention,
     secretKeys,
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
@@ -93,6 +97,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     guard,
     secretKeys,
     schedule,
+    retention,
     dispatcher,
     eventsCommitted,
     async stop() {

@@ -1,5 +1,6 @@
 import type { Delivery, DeliveryStatus, DeliveryTry } from '@customer-platform/contracts/webhooks';
 import { type OutboxRow, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import type { QueueKey } from '../sending/dispatch.sql.ts';
 
 export interface DeliveryRow extends Pick<Delivery, 'id' | 'event' | 'event_id' | 'status' | 'reason' | 'url'> {
   endpoint_id: string;
@@ -28,41 +29,52 @@ const columns = (sql: Sql) => sql`
 const withEnvelope = (sql: Sql) => sql`(
   select d.*, v.envelope from deliveries d join events v on v.account_id = d.account_id and v.id = d.event_id)`;
 
-/** Reads a delivery to an endpoint that there is, with its event and its last 100 tries. */
-export async function findDelivery(sql: Sql, accountId: string, endpointId: string, id: string) {
+/** Reads a delivery to an endpoint that there is, made after `oldest`, with its event and its last 100 tries. */
+export async function findDelivery(sql: Sql, { accountId, endpointId }: QueueKey, id: string, oldest: Date) {
   const [row] = await sql<DeliveryRow[]>`
     select ${columns(sql)} from ${withEnvelope(sql)} as d
-    where d.account_id = ${accountId} and d.id = ${id} and d.endpoint_id = ${endpointId}
+    where d.account_id = ${accountId} and d.id = ${id} and d.endpoint_id = ${endpointId} and d.created_at > ${oldest}
       and exists (select from endpoints e where e.account_id = d.account_id and e.id = d.endpoint_id)`;
   return row;
 }
 
 /** Where a delivery stands in the list of its endpoint; undefined where it is not in it. */
-export async function findCursor(sql: Sql, accountId: string, endpointId: string, id: string) {
+export async function findCursor(sql: Sql, { accountId, endpointId }: QueueKey, id: string, oldest: Date) {
   const [row] = await sql<Pick<DeliveryRow, 'id' | 'created_at'>[]>`
-    select id, created_at from deliveries where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}`;
+    select id, created_at from deliveries
+    where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId} and created_at > ${oldest}`;
   return row;
+}
+
+/** Deliveries of a list: of a status, of a kind of event, and made after `oldest`. */
+interface Listed {
+  status?: string | undefined;
+  event?: string | undefined;
+  oldest: Date;
 }
 
 /** Reads deliveries to an endpoint with their sizes, newest first, after the one named: no more than a page has room for. */
 export async function selectDeliveries(
   sql: Sql,
-  accountId: string,
-  endpointId: string,
-  filter: { status?: string | undefined; event?: string | undefined },
-  after: Pick<DeliveryRow, 'id' | 'created_at'> | undefined,
-  limit: number,
+  { accountId, endpointId }: QueueKey,
+  { status, event, oldest }: Listed,
+  { after, limit }: { after: Pick<DeliveryRow, 'id' | 'created_at'> | undefined; limit: number },
 ) {
-  const { status, event } = filter;
   const page: ReturnType<Sql> = sql`
     select d.*, octet_length(d.envelope) + coalesce(octet_length(d.response_body), 0)
       + least(d.tries_made, ${maxTries}::integer) * ${bytesOfTry}::integer as bytes
-    from ${withEnvelope(sql)} as d
-    where d.account_id = ${accountId} and d.endpoint_id = ${endpointId}
-      ${status === undefined ? sql`` : sql`and d.status = ${status}`}
-      ${event === undefined ? sql`` : sql`and d.event = ${event}`}
-      ${after === undefined ? sql`` : sql`and (d.created_at, d.id) < (${after.created_at}, ${after.id})`}
-    order by d.created_at desc, d.id desc limit ${limit}`;
+    from (
+      select d.*, v.envelope from (
+        -- Before the join: over partitions the planner would rather sort all of a list than take the first of each.
+        select * from deliveries
+        where account_id = ${accountId} and endpoint_id = ${endpointId} and created_at > ${oldest}
+          ${status === undefined ? sql`` : sql`and status = ${status}`}
+          ${event === undefined ? sql`` : sql`and event = ${event}`}
+          ${after === undefined ? sql`` : sql`and (created_at, id) < (${after.created_at}, ${after.id})`}
+        order by created_at desc, id desc limit ${limit}
+      ) as d join events v on v.account_id = d.account_id and v.id = d.event_id
+    ) as d
+    order by d.created_at desc, d.id desc`;
   return await sql<(DeliveryRow & { bytes: number })[]>`
     select ${columns(sql)}, d.bytes from (${withinPageBytes(sql, page, sql`created_at desc, id desc`)}) as d
     order by d.created_at desc, d.id desc`;
@@ -78,13 +90,18 @@ interface ToldRow {
   response_status: number | null;
 }
 
-/** Reads the deliveries of events, oldest first, whether or not their endpoints are still there. */
-export async function selectDeliveriesOf(sql: Sql, accountId: string, eventIds: readonly string[], limit: number) {
+/** Reads the deliveries of events that were made after `oldest`, oldest first, whether or not their endpoints are still there. */
+export async function selectDeliveriesOf(
+  sql: Sql,
+  accountId: string,
+  { eventIds, oldest }: { eventIds: readonly string[]; oldest: Date },
+  limit: number,
+) {
   return await sql<ToldRow[]>`
     select d.id as delivery, d.endpoint_id as endpoint, d.event, d.status, coalesce(t.at, d.created_at) as at, d.response_status
     from deliveries d
     left join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
-    where d.account_id = ${accountId} and d.event_id = any(${eventIds}::uuid[])
+    where d.account_id = ${accountId} and d.event_id = any(${eventIds}::uuid[]) and d.created_at > ${oldest}
     order by d.created_at, d.id limit ${limit}`;
 }
 
@@ -103,7 +120,7 @@ export async function insertDelivery(
     values (${accountId}, ${endpoint.id}, ${event.id}, ${event.kind}, ${endpoint.url}, ${status}, ${reason},
       ${endpoint.active ? now : null}, ${now})
     returning id`;
-  return (await findDelivery(tx, accountId, endpoint.id, row!.id))!;
+  return (await findDelivery(tx, { accountId, endpointId: endpoint.id }, row!.id, new Date(0)))!;
 }
 
 /** Sets the columns that make a delivery due now and begin its retry schedule again; one that is due already keeps its place. */

@@ -1,9 +1,13 @@
 import * as contract from '@customer-platform/contracts/webhooks';
+import { oldestShown } from '../events/retention.ts';
 import { implement } from '../implement.ts';
 import { findDelivery } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 
 export const getDelivery = implement(contract.getDelivery, {
-  find: ({ account, params, tx }) => findDelivery(tx, account.id, params.endpoint_id, params.delivery_id),
+  find: ({ account, params, tx, now, resources }) => {
+    const key = { accountId: account.id, endpointId: params.endpoint_id };
+    return findDelivery(tx, key, params.delivery_id, oldestShown(now, resources.retention));
+  },
   handle: async ({ account, found }) => toDelivery(found, account),
 });

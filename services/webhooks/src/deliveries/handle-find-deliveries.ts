@@ -1,10 +1,16 @@
 import { findDeliveries } from '@customer-platform/contracts/webhooks';
 import { handleRequest } from '@customer-platform/service-kit';
+import { oldestShown } from '../events/retention.ts';
+import type { WebhookResources } from '../implement.ts';
 import { selectDeliveriesOf } from './deliveries.sql.ts';
 
 const most = 100;
 
-export const handleFindDeliveries = handleRequest(findDeliveries, async ({ sql, accountId }, { events }) => {
-  const rows = await selectDeliveriesOf(sql, accountId, events, most);
-  return { deliveries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
-});
+export const handleFindDeliveries = handleRequest<typeof findDeliveries, WebhookResources>(
+  findDeliveries,
+  async ({ sql, accountId, now, resources }, { events }) => {
+    const oldest = oldestShown(now, resources.retention);
+    const rows = await selectDeliveriesOf(sql, accountId, { eventIds: events, oldest }, most);
+    return { deliveries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
+  },
+);

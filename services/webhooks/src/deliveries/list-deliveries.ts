@@ -1,18 +1,22 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { readPage, uuidCursor } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
+import { oldestShown } from '../events/retention.ts';
 import { implement } from '../implement.ts';
 import { findCursor, selectDeliveries } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 
 export const listDeliveries = implement(contract.listDeliveries, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id),
-  handle: ({ account, found, query, tx }) =>
-    readPage(query, {
-      position: (cursor) => findCursor(tx, account.id, found.id, uuidCursor(cursor)),
-      rows: (after, limit) => selectDeliveries(tx, account.id, found.id, query, after, limit),
+  handle({ account, found, query, tx, now, resources }) {
+    const key = { accountId: account.id, endpointId: found.id };
+    const oldest = oldestShown(now, resources.retention);
+    return readPage(query, {
+      position: (cursor) => findCursor(tx, key, uuidCursor(cursor), oldest),
+      rows: (after, limit) => selectDeliveries(tx, key, { ...query, oldest }, { after, limit }),
       bytes: (row) => row.bytes,
       item: (row) => toDelivery(row, account),
       cursor: 'id',
-    }),
+    });
+  },
 });

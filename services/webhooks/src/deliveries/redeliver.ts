@@ -1,21 +1,25 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
+import { oldestShown } from '../events/retention.ts';
 import { implement } from '../implement.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
 import { findDelivery, restartDelivery } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 
 export const redeliver = implement(contract.redeliver, {
-  async find({ account, params, tx }) {
+  async find({ account, params, tx, now, resources }) {
     const endpoint = await findEndpoint(tx, account.id, params.endpoint_id, 'lock');
-    const delivery = endpoint && (await findDelivery(tx, account.id, endpoint.id, params.delivery_id));
-    return delivery && { endpoint, delivery };
+    if (!endpoint) return undefined;
+    const key = { accountId: account.id, endpointId: endpoint.id };
+    const oldest = oldestShown(now, resources.retention);
+    const delivery = await findDelivery(tx, key, params.delivery_id, oldest);
+    return delivery && { endpoint, delivery, key, oldest };
   },
-  async handle({ account, found: { endpoint, delivery }, tx, now, fail }) {
+  async handle({ account, found: { endpoint, delivery, key, oldest }, tx, now, fail }) {
     if (!endpoint.active) fail('invalid_state', 'The endpoint is switched off; switch it on first');
-    await makeDue(tx, [{ accountId: account.id, endpointId: endpoint.id }], now);
+    await makeDue(tx, [key], now);
     await restartDelivery(tx, account.id, delivery.id, now);
-    const restarted = await findDelivery(tx, account.id, endpoint.id, delivery.id);
+    const restarted = await findDelivery(tx, key, delivery.id, oldest);
     return toDelivery(restarted!, account);
   },
   committed: (resources) => resources.dispatcher.wake(),

@@ -40,20 +40,20 @@ const statesOf = (sql: Sql, { includes_delivered }: Pick<Period, 'includes_deliv
     : [sql`status = 'failed'`, sql`status = 'skipped'`, sql`status = 'pending' and step > 0`];
 
 /** Selects of the deliveries that a replay is about, state by state: each by its index, so that none of what was delivered is read. */
-function ofStates(sql: Sql, period: Period, { select, rest }: { select: Fragment; rest: Fragment }): Fragment {
+function ofStates(sql: Sql, period: Period, oldest: Date, { select, rest }: { select: Fragment; rest: Fragment }): Fragment {
   const { account_id, endpoint_id, since, until } = period;
   const parts = statesOf(sql, period).map(
     (isInState) => sql`(
       select ${select} from deliveries where account_id = ${account_id} and endpoint_id = ${endpoint_id} and ${isInState}
-        and created_at >= ${since} and created_at < ${until} ${rest})`,
+        and created_at >= ${since} and created_at < ${until} and created_at > ${oldest} ${rest})`,
   );
   return parts.reduce((all, part) => sql`${all} union all ${part}`);
 }
 
-/** Counts the deliveries that a replay would be about. */
-export async function countMatched(sql: Sql, period: Period): Promise<number> {
+/** Counts the deliveries that a replay would be about: of those that were made after `oldest`. */
+export async function countMatched(sql: Sql, period: Period, oldest: Date): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select sum(count)::int as count from (${ofStates(sql, period, { select: sql`count(*)`, rest: sql`` })}) as counted`;
+    select sum(count)::int as count from (${ofStates(sql, period, oldest, { select: sql`count(*)`, rest: sql`` })}) as counted`;
   return row!.count;
 }
 
@@ -90,14 +90,14 @@ export async function takeReplay(tx: Sql, due: Fragment) {
   return row;
 }
 
-/** Reads the next deliveries of a replay, oldest first, at most `limit`. */
-export async function nextOfReplay(sql: Sql, replay: ReplayRow, limit: number) {
+/** Reads the next deliveries of a replay that were made after `oldest`, oldest first, at most `limit`. */
+export async function nextOfReplay(sql: Sql, replay: ReplayRow, oldest: Date, limit: number) {
   const { cursor_at, cursor_id } = replay;
   const isNext =
     cursor_id === null ? sql`` : sql`and (created_at, id) > (${cursor_at}::text::timestamptz, ${cursor_id}::uuid)`;
   const first = { select: sql`id, created_at`, rest: sql`${isNext} order by created_at, id limit ${limit}` };
   return await sql<{ id: string; created_at: string }[]>`
-    select id, created_at::text as created_at from (${ofStates(sql, replay, first)}) as next
+    select id, created_at::text as created_at from (${ofStates(sql, replay, oldest, first)}) as next
     order by next.created_at, id limit ${limit}`;
 }
 

@@ -7,6 +7,7 @@ import {
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
+import { oldestShown } from '../events/retention.ts';
 import type { WebhookResources } from '../implement.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
 import { isEndpointOf } from '../sending/queued-deliveries.sql.ts';
@@ -72,14 +73,14 @@ async function rest(tx: Sql, replay: ReplayRow, now: Date, longestMs: number): P
   await restReplay(tx, replay, rests, new Date(now.getTime() + ms));
 }
 
-async function goOn(replay: ReplayRow, { tx, now }: WorkCall<WebhookResources>): Promise<void> {
+async function goOn(replay: ReplayRow, { tx, now, resources }: WorkCall<WebhookResources>): Promise<void> {
   const { account_id: accountId, endpoint_id: endpointId } = replay;
   const endpoint = await findEndpoint(tx, accountId, endpointId);
   if (!endpoint?.active) return await updateReplay(tx, replay, { ...replay, status: 'failed' }, now);
   if ((await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
     return await rest(tx, replay, now, longestRestMs.busy);
   }
-  const deliveries = await nextOfReplay(tx, replay, batch);
+  const deliveries = await nextOfReplay(tx, replay, oldestShown(now, resources.retention), batch);
   const last = deliveries.at(-1);
   if (last) {
     // Only now: outcomes of all accounts wait for whoever has locked a queue.

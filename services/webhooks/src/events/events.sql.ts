@@ -82,38 +82,6 @@ export async function selectEvents(
 }
 
 /**
- * Deletes events that are older than `oldest` with their deliveries and tries, no more than `most` of either; returns whether there may
- * be more. A delivery can have any number of tries: events stay until theirs are gone, so that no statement grows with them.
- */
-export async function deleteOldEvents(tx: Sql, oldest: Date, most: { events: number; tries: number }) {
-  const events = await tx<{ account_id: string; id: string }[]>`
-    select account_id, id from events where taken_at <= ${oldest} order by taken_at limit ${most.events} for update skip locked`;
-  if (events.length === 0) return false;
-  const old = tx`
-    unnest(${events.map((event) => event.account_id)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as old (account_id, id)`;
-  const tries = await tx`
-    with tried as (
-      select t.account_id, t.delivery_id, t.number from ${old}
-      join deliveries d on d.account_id = old.account_id and d.event_id = old.id
-      join tries t on t.account_id = d.account_id and t.delivery_id = d.id
-      limit ${most.tries}
-    )
-    delete from tries t using tried
-    where t.account_id = tried.account_id and t.delivery_id = tried.delivery_id and t.number = tried.number`;
-  if (tries.count === most.tries) return true;
-  // A try may have been written since.
-  await tx`
-    with gone as (
-      delete from deliveries d using ${old} where d.account_id = old.account_id and d.event_id = old.id
-      returning d.account_id, d.id
-    ), tries_gone as (
-      delete from tries t using gone where t.account_id = gone.account_id and t.delivery_id = gone.id
-    )
-    delete from events e using ${old} where e.account_id = old.account_id and e.id = old.id`;
-  return events.length === most.events;
-}
-
-/**
  * Holds events against deliveries: for those taken in [from, to), how many deliveries are in each state, and how many that
  * were made are in none (0 unless something was lost).
  */

@@ -3,12 +3,12 @@ import * as contract from '@customer-platform/contracts/webhooks';
 import { readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { findEvent, selectEvents } from './events.sql.ts';
-import { oldestKept } from './retention.ts';
+import { oldestShown } from './retention.ts';
 
 export const listEvents = implement(contract.listEvents, {
-  async handle({ account, query, tx, now }) {
+  async handle({ account, query, tx, now, resources }) {
     const { type } = query;
-    const oldest = oldestKept(now);
+    const oldest = oldestShown(now, resources.retention);
     return await readPage(query, {
       position: uuidPosition((id) => findEvent(tx, account.id, id, oldest)),
       rows: (after, limit) => selectEvents(tx, account.id, { type, after, oldest }, limit),

@@ -1,4 +1,4 @@
-import type { Consumer } from '@customer-platform/service-kit';
+import { type Consumer, oldestIdKept } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
 import { takeEvents } from './events.sql.ts';
@@ -9,6 +9,10 @@ export const onPublicEvent: Consumer<WebhookResources> = {
   filter: { audience: 'public' },
   batchSize: 500,
   async take({ tx, now, resources }, events) {
+    // Requeued after weeks, where events are kept for less: its row might be dropped at once.
+    const oldest = oldestIdKept(resources.retention.keptMs);
+    const old = events.find(({ id }) => id.toLowerCase() < oldest);
+    if (old) throw new Error(`event ${old.id} is older than EVENT_RETENTION_DAYS and a week: it is not delivered`);
     const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
     await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
   },

@@ -1,9 +1,33 @@
-import { dayMs } from '@customer-platform/service-kit';
+import { dayMs, type PartitionedTable } from '@customer-platform/service-kit';
 
-/** For how long events, and the deliveries made of them, are kept and shown. */
-const retentionMs = 30 * dayMs;
+/** For how long events, and the deliveries made of them, are shown and kept, in milliseconds. */
+export interface Retention {
+  shownMs: number;
+  /** Age by its id at which a row may be gone. */
+  keptMs: number;
+}
 
-/** Events that were taken at this instant or before are over at `now`. */
-export function oldestKept(now: Date): Date {
-  return new Date(now.getTime() - retentionMs);
+/**
+ * An event's id is up to a week older than the row when the bus was late with it, and a delivery that is asked for again on its last day has
+ * its schedule before it.
+ */
+const beyondMs = 7 * dayMs;
+
+/** Returns the retention of so many days. */
+export function retentionOf(days: number): Retention {
+  return { shownMs: days * dayMs, keptMs: days * dayMs + beyondMs };
+}
+
+/** Events that were taken at this instant or before, and deliveries made then, are over at `now`: shown no more. */
+export function oldestShown(now: Date, { shownMs }: Retention): Date {
+  return new Date(now.getTime() - shownMs);
+}
+
+/** Returns the tables that are partitioned by time: deliveries by week, for whatever is due or listed is read from each partition. */
+export function partitionsOf({ keptMs }: Retention): PartitionedTable[] {
+  return [
+    { table: 'events', days: 7, ahead: 3, keptMs },
+    { table: 'deliveries', days: 7, ahead: 3, keptMs },
+    { table: 'tries', days: 1, ahead: 14, keptMs },
+  ];
 }

@@ -1,4 +1,5 @@
-import type { Sql } from '@customer-platform/service-kit';
+import { oldestIdKept, type Sql } from '@customer-platform/service-kit';
+import type { Retention } from '../events/retention.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
 
 /** Names the queue of one endpoint. */
@@ -86,11 +87,14 @@ type StateRow = DueQueue &
 /** About how many bytes of envelopes a queue is read with: they wait in memory for their tries. */
 const maxReadBytes = 1_048_576;
 
-/** Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, without those under way. */
+/**
+ * Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, without those under way, and without
+ * those of events so old that their rows may be gone: an endpoint was paused for weeks.
+ */
 export async function readQueues(
   sql: Sql,
   wanted: (QueueKey & { limit: number })[],
-  busyIds: string[],
+  { busyIds, retention }: { busyIds: string[]; retention: Retention },
   now: Date,
 ): Promise<QueueState[]> {
   const rows = await sql<StateRow[]>`
@@ -112,10 +116,13 @@ export async function readQueues(
         sum(octet_length(first.envelope)) over (order by first.next_try_at, first.id) - octet_length(first.envelope) as bytes_before
       from (
         select d.id, d.event_id, d.run, d.step, d.is_manual, v.envelope, v.trace, d.next_try_at
-        from deliveries d join events v on v.account_id = d.account_id and v.id = d.event_id
-        where d.account_id = w.account_id and d.endpoint_id = w.endpoint_id and d.status = 'pending' and d.next_try_at <= ${now}
-          and d.id <> all(${busyIds}::uuid[])
-        order by d.next_try_at, d.id limit w.most
+        from (
+          -- Before the join: over partitions the planner would rather sort all that is due than take the first of each.
+          select * from deliveries
+          where account_id = w.account_id and endpoint_id = w.endpoint_id and status = 'pending' and next_try_at <= ${now}
+            and id <> all(${busyIds}::uuid[]) and event_id >= ${oldestIdKept(retention.keptMs)}
+          order by next_try_at, id limit w.most
+        ) as d join events v on v.account_id = d.account_id and v.id = d.event_id
       ) as first
     ) as due on due.bytes_before < ${maxReadBytes}
     order by w.account_id, w.endpoint_id, due.next_try_at, due.id`;

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { startSecondProcess } from '../../test/second-process.ts';
 import { delivery, earnCap, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { countUnaccounted } from '../events/events.sql.ts';
+import { retentionOf } from '../events/retention.ts';
 import { webhooks } from '../start.ts';
 import { deleteQueue, readQueues } from './dispatch.sql.ts';
 
@@ -48,7 +49,7 @@ describe('the dispatcher', () => {
     await emitLarge(account, 21);
     const key = { accountId: account.id, endpointId: endpoint.id };
     await waitFor('all of them', async () => (await states(account.id)).pending === 21, 30_000);
-    const [state] = await readQueues(sql, [{ ...key, limit: 40 }], [], platform.clock.now());
+    const [state] = await readQueues(sql, [{ ...key, limit: 40 }], { busyIds: [], retention: retentionOf(30) }, platform.clock.now());
     expect([state!.due.length < 12, state!.found]).toEqual([true, 21]);
     release();
     await waitFor('them at the endpoint', () => receiver.received.length === 21);

@@ -1,0 +1,15 @@
+import type { Job } from '@customer-platform/service-kit';
+import { oldestShown } from '../events/retention.ts';
+import type { WebhookResources } from '../implement.ts';
+import { deleteOldReplays } from './replays.sql.ts';
+
+const batch = 500;
+
+/** Deletes replays of the age at which events are shown no more; events, deliveries and tries end with their partitions. */
+export const forgetOldReplays: Job<WebhookResources> = {
+  name: 'forget-old-replays',
+  everyMs: 60_000,
+  async run({ tx, now, resources }) {
+    return (await deleteOldReplays(tx, oldestShown(now, resources.retention), batch)) === batch;
+  },
+};
