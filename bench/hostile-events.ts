@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { connect } from '@nats-io/transport-node';
 import postgres from 'postgres';
 import { atPace, type Hostility, pause, send } from './hostility.ts';
@@ -65,7 +65,7 @@ export const rubbishOnTheBus: Hostility = {
       () => 'no JSON',
       () => JSON.stringify({ type: kind, data: null }),
       () => {
-        const head = { id: randomUUID(), type: kind, timestamp: new Date().toISOString(), account: randomUUID() };
+        const head = { id: randomUUIDv7(), type: kind, timestamp: new Date().toISOString(), account: randomUUID() };
         return JSON.stringify({ ...head, mode: 'live', data: { contact: { id: 'nobody', name: 1 } } });
       },
     ];

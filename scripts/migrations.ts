@@ -33,7 +33,8 @@ const contractions: [RegExp, string][] = [
     'drops what processes of the release before may use',
   ],
   [/^alter table .*\bdrop column\b/, 'drops a column that processes of the release before may use'],
-  [/^alter .*\brename\b/, 'renames what processes of the release before know by its old name'],
+  // Statements do not name indexes.
+  [/^alter (?!index ).*\brename\b/, 'renames what processes of the release before know by its old name'],
   [
     /^alter table .*\balter column \S+ (?:set data )?type\b/,
     'changes the type of a column that processes of the release before use',
@@ -43,6 +44,7 @@ const contractions: [RegExp, string][] = [
 
 const tableOf =
   /^(?:create (?:unique )?index (?:concurrently )?(?:if not exists )?\S+ on|alter table (?:if exists )?(?:only )?) ?([\w."]+)/;
+const renamed = /^alter table [\w."]+ rename to /;
 const created = /^create (?:unlogged )?table (?:if not exists )?([\w."]+)/;
 
 /**
@@ -55,11 +57,13 @@ export function migrationFaultsOf(
   { deployable, version }: { deployable: string; version: string },
 ): string[] {
   const statements = statementsOf(migration);
-  const own = new Set(statements.flatMap(({ text }) => created.exec(text)?.[1] ?? []));
+  const createdAt = new Map(statements.flatMap(({ text }, index) => nameAndIndex(created.exec(text)?.[1], index)));
   const unused = unusedSinceOf(migration, deployable, version);
-  const faults = statements.flatMap(({ line, text }) => {
+  const faults = statements.flatMap(({ line, text }, index) => {
     const table = tableOf.exec(text)?.[1];
-    const isOwn = table !== undefined && own.has(table);
+    const bornAt = table === undefined ? undefined : createdAt.get(table);
+    // A table of its own; or one that makes room for another, which has its name when the migration commits.
+    const isOwn = bornAt !== undefined && (bornAt < index || renamed.test(text));
     return isOwn ? [] : faultsOf(text, unused, { deployable, version }).map((fault) => `${file}:${line}: ${fault}`);
   });
   const concurrent = statements.filter(({ text }) => text.includes(' concurrently '));
@@ -70,6 +74,9 @@ export function migrationFaultsOf(
   }
   return faults;
 }
+
+const nameAndIndex = (name: string | undefined, index: number): [string, number][] =>
+  name === undefined ? [] : [[name, index]];
 
 function faultsOf(
   text: string,

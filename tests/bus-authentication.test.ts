@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@customer-platform/client';
@@ -172,7 +173,7 @@ it('believes a service in its own events alone, whatever it writes into an envel
     ['contact.created', 'contact.created'],
     ['order.created', 'contact.created'],
   ].map(([subject, type]) => {
-    const id = crypto.randomUUID();
+    const id = randomUUIDv7();
     const data = { contact: { id: crypto.randomUUID(), name: 'Forged', phone: null } };
     return {
       subject: `platform.event.public.catalogue.${subject}`,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import { type Client, createClient } from '@customer-platform/client';
 import { type ProcessPlatform, rawRequest, startReceiver, waitFor } from '@customer-platform/testkit';
 import { connectAs } from './bus.ts';
@@ -61,7 +61,7 @@ export async function startLoad(platform: ProcessPlatform): Promise<Load> {
 
 /** Returns an envelope whose data no consumer can read: it is tried again. */
 function eventWithoutData(): string {
-  const id = randomUUID();
+  const id = randomUUIDv7();
   const timestamp = new Date().toISOString();
   return JSON.stringify({ id, type: 'contact.updated', timestamp, account: id, mode: 'live', data: {} });
 }

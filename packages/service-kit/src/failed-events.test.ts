@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 const envelope = (type: string, data: object) => ({
-  id: randomUUID(),
+  id: randomUUIDv7(),
   type,
   timestamp: '2026-11-20T09:00:00Z',
   account: randomUUID(),

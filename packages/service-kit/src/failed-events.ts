@@ -93,8 +93,7 @@ export function failedEventsQueue(
       try {
         if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
         const { event, fault } = readEvent(row);
-        // Too old by now: no further try would change that.
-        if (!event) return { reason: fault, tries: row.attempts, dueAt: null };
+        if (!event) throw new Error(fault);
         await takeAgain(row.queue, event, row);
         return undefined;
       } catch (error) {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { Order, OrderInput, Product } from '@customer-platform/contracts/catalogue';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import { takeMessage } from '@customer-platform/contracts/messaging';
@@ -77,7 +77,7 @@ export function busOf(platform: Platform, service: string): Promise<Bus> {
 export async function mergeContact(bus: Bus, shop: Shop, sequence = 1_000_000): Promise<{ id: string; name: string }> {
   const survivor = { ...shop.contact, id: randomUUID(), name: 'Survivor', phone: null };
   const { id, name } = shop.contact;
-  const merge = { id: randomUUID(), kind: 'contact.merged' };
+  const merge = { id: randomUUIDv7(), kind: 'contact.merged' };
   const envelope = JSON.stringify({
     id: merge.id,
     type: merge.kind,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -21,7 +21,7 @@ const startsAt = '2026-06-02T09:00:00+02:00';
 
 /** Publishes an event as customer data would, with a sequence of its own. */
 async function publish(account: string, kind: string, sequence: number, data: unknown, audience = 'public') {
-  const id = randomUUID();
+  const id = randomUUIDv7();
   const envelope = JSON.stringify({ id, type: kind, timestamp: startsAt, account, mode: 'live', data });
   await bus.publish({ id, kind, audience, sequence, envelope, trace: undefined });
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { type Deal, getDealSummary } from '@customer-platform/contracts/crm';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
@@ -134,7 +134,7 @@ describe('while Pipelines is unavailable or late', () => {
 
   /** Says that a deal was deleted, as Pipelines would. */
   const remove = async (crm: Bus, account: string, deal: string, sequence: number) => {
-    const [id, kind] = [randomUUID(), 'deal.deleted'];
+    const [id, kind] = [randomUUIDv7(), 'deal.deleted'];
     const event = { id, type: kind, timestamp: at(8), account, mode: 'live', data: { deal: { id: deal } } };
     await crm.publish({ id, kind, audience: 'internal', sequence, envelope: JSON.stringify(event), trace: undefined });
   };

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { ownerOf } from '@customer-platform/contracts/core';
 import { Bus, createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
@@ -35,7 +35,7 @@ beforeEach(async () => {
 const at = '2026-11-01T10:00:00+01:00';
 
 /** Publishes an event as the service that owns its kind would; returns its id. */
-async function publish(kind: string, data: unknown, id = randomUUID(), audience = 'public'): Promise<string> {
+async function publish(kind: string, data: unknown, id = randomUUIDv7(), audience = 'public'): Promise<string> {
   return await publishAs(account, kind, data, { id, audience });
 }
 
@@ -43,7 +43,7 @@ async function publishAs(
   { id: of }: TestAccount,
   kind: string,
   data: unknown,
-  { id = randomUUID(), audience = 'public' } = {},
+  { id = randomUUIDv7(), audience = 'public' } = {},
 ) {
   const envelope = JSON.stringify({ id, type: kind, timestamp: at, account: of, mode: 'live', data });
   await buses
@@ -81,7 +81,7 @@ describe("the platform's own events", () => {
     await publish('audience.ready', { audience: { id: 'a' } });
     await publish('order.declined', { order: { id: 'o', contact: { id: randomUUID() } } });
     await publish('order.created', { order: { id: 'o', contact: { id: 'none' } } });
-    await publish('reminder.due', { appointment: { id: 'x', contact: { id: contact.id } } }, randomUUID(), 'internal');
+    await publish('reminder.due', { appointment: { id: 'x', contact: { id: contact.id } } }, randomUUIDv7(), 'internal');
     await publish('order.fulfilled', { order: { id: 'o', contact: { id: contact.id } } });
     expect((await known(2)).map(({ name }) => name)).toEqual(['contact.created', 'order.fulfilled']);
   });

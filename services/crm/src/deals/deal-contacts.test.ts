@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 /** Publishes contact.merged as customer data would, with the given sequence. */
 async function merge(account: string, survivor: { id: string; name: string }, merged: string, sequence: number) {
-  const id = randomUUID();
+  const id = randomUUIDv7();
   const contact = { ...survivor, number: 1, phone: null, email: null, tags: [], fields: {} };
   const data = { contact, merged: { id: merged, name: 'Merged', phone: '' } };
   const type = 'contact.merged';

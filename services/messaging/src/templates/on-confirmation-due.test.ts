@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -133,7 +133,7 @@ describe('what calendar says', () => {
     const said = await platform.event(desk.accountId, 'confirmation.due');
     const change = (more: object) => {
       const appointment = { ...said.data.appointment, id: randomUUID(), ...more };
-      return { appointment: appointment.id, sent: { id: randomUUID(), data: { ...said.data, appointment } } };
+      return { appointment: appointment.id, sent: { id: randomUUIDv7(), data: { ...said.data, appointment } } };
     };
     const now = platform.clock.now().getTime();
     const late = [
@@ -155,7 +155,7 @@ describe('what calendar says', () => {
     const said = await platform.event(desk.accountId, 'confirmation.due');
     const contact = { id: randomUUID(), name: 'Somebody New', phone: '+493090182011' };
     const appointment = { ...said.data.appointment, id: randomUUID(), contact };
-    await sayAgain(said, { id: randomUUID(), data: { ...said.data, appointment } });
+    await sayAgain(said, { id: randomUUIDv7(), data: { ...said.data, appointment } });
     const [message] = await desk.told(appointment.id, 1);
     expect(message).toMatchObject({ contact, to: contact.phone });
   });

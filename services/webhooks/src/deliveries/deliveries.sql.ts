@@ -53,7 +53,10 @@ interface Listed {
   oldest: Date;
 }
 
-/** Reads deliveries to an endpoint with their sizes, newest first, after the one named: no more than a page has room for. */
+/**
+ * Reads deliveries to an endpoint with their sizes, newest first, after the one named: no more than a page has room for. The page is chosen
+ * before its events are joined: over partitions the planner would rather sort all of a list than merge the first of each.
+ */
 export async function selectDeliveries(
   sql: Sql,
   { accountId, endpointId }: QueueKey,
@@ -65,7 +68,6 @@ export async function selectDeliveries(
       + least(d.tries_made, ${maxTries}::integer) * ${bytesOfTry}::integer as bytes
     from (
       select d.*, v.envelope from (
-        -- Before the join: over partitions the planner would rather sort all of a list than take the first of each.
         select * from deliveries
         where account_id = ${accountId} and endpoint_id = ${endpointId} and created_at > ${oldest}
           ${status === undefined ? sql`` : sql`and status = ${status}`}

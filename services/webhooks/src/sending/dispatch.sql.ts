@@ -89,7 +89,8 @@ const maxReadBytes = 1_048_576;
 
 /**
  * Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, without those under way, and without
- * those of events so old that their rows may be gone: an endpoint was paused for weeks.
+ * those of events so old that their rows may be gone: an endpoint was paused for weeks. They are chosen before their events are joined: over
+ * partitions the planner would rather sort all that is due than merge the first of each.
  */
 export async function readQueues(
   sql: Sql,
@@ -117,7 +118,6 @@ export async function readQueues(
       from (
         select d.id, d.event_id, d.run, d.step, d.is_manual, v.envelope, v.trace, d.next_try_at
         from (
-          -- Before the join: over partitions the planner would rather sort all that is due than take the first of each.
           select * from deliveries
           where account_id = w.account_id and endpoint_id = w.endpoint_id and status = 'pending' and next_try_at <= ${now}
             and id <> all(${busyIds}::uuid[]) and event_id >= ${oldestIdKept(retention.keptMs)}
