@@ -66,7 +66,8 @@ describe('a migration', () => {
 
   it('may put another table in the place of one that it renames, and nothing else before that is there', () => {
     const change = 'alter table deals rename to deals_before; alter index deals_title rename to deals_before_title;';
-    const table = 'create table deals (id uuid not null) partition by range (id); create index deals_title on deals (id);';
+    const table =
+      'create table deals (id uuid not null) partition by range (id); create index deals_title on deals (id);';
     expect(of(`${change} ${table} alter table deals attach partition deals_before default;`)).toEqual([]);
     expect(of(`${change} create table cases (id uuid);`)).toEqual([expect.stringContaining('renames')]);
     expect(of(`alter table deals drop column title; ${table}`)).toEqual([expect.stringContaining('drops a column')]);

@@ -65,7 +65,7 @@ const slowestRetryMs = 60_000;
 /** Attempts between two warnings about a partition that cannot be dropped: an hour. */
 const attemptsPerWarning = 60;
 /** Attempts to make partitions that a process needs to begin, and the pause between them. */
-const attemptsToBegin = 20;
+const attemptsToBegin = 5;
 const retryToBeginMs = 500;
 
 const gauges = {

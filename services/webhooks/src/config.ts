@@ -22,7 +22,8 @@ export const webhooksConfig = baseConfig.extend({
     description: 'Tries under way at most that began within the last second; four times as many in all.',
   }),
   EVENT_RETENTION_DAYS: z.coerce.number().int().min(1).max(3650).default(30).meta({
-    description: 'Days for which events, their deliveries and tries, and replays are shown; their rows are dropped one to two weeks later.',
+    description:
+      'Days for which events, their deliveries and tries, and replays are shown; their rows are dropped one to two weeks later.',
   }),
 });
 export type WebhooksConfig = z.output<typeof webhooksConfig>;

@@ -40,7 +40,12 @@ const statesOf = (sql: Sql, { includes_delivered }: Pick<Period, 'includes_deliv
     : [sql`status = 'failed'`, sql`status = 'skipped'`, sql`status = 'pending' and step > 0`];
 
 /** Selects of the deliveries that a replay is about, state by state: each by its index, so that none of what was delivered is read. */
-function ofStates(sql: Sql, period: Period, oldest: Date, { select, rest }: { select: Fragment; rest: Fragment }): Fragment {
+function ofStates(
+  sql: Sql,
+  period: Period,
+  oldest: Date,
+  { select, rest }: { select: Fragment; rest: Fragment },
+): Fragment {
   const { account_id, endpoint_id, since, until } = period;
   const parts = statesOf(sql, period).map(
     (isInState) => sql`(
