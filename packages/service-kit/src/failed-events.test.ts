@@ -166,7 +166,11 @@ describe('what comes from the bus and is no event', () => {
           return rows.length === bad.length && rows;
         });
         expect(dead.map(({ reason, tries, dead_at }) => [reason, tries, dead_at === null])).toEqual(
-          bad.map((id) => [expect.stringContaining(`must be a UUID of version 7 from the last 45 days, and is ${id}`), 1, false]),
+          bad.map((id) => [
+            expect.stringContaining(`must be a UUID of version 7 from the last 45 days, and is ${id}`),
+            1,
+            false,
+          ]),
         );
         expect(taken).toEqual([4, 5, 6]);
       },

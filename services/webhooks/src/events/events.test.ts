@@ -1,4 +1,4 @@
-import { Bus, createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
+import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import {
   type Platform,
   pagesOf,
@@ -9,7 +9,7 @@ import {
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deliveriesTo, delivery, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
-import { countUnaccounted, deleteOldEvents } from './events.sql.ts';
+import { countUnaccounted } from './events.sql.ts';
 
 let platform: Platform;
 let receiver: Receiver;
@@ -181,62 +181,6 @@ describe('a kind that there is not', () => {
     }
     // A kind of a module that is not built yet is one all the same.
     expect((await account.request('GET', '/v1/events?type=order.declined')).status).toBe(200);
-  });
-});
-
-describe('after 30 days', () => {
-  it('events, their deliveries and tries are gone, younger ones are not', async () => {
-    const account = await platform.account();
-    const endpoint = await register(account, receiver.url);
-    await emitContactCreated(account, 'Old');
-    await delivery(account, endpoint.id);
-    const [old] = await eventsOf(account, 1);
-    platform.clock.advance(29 * 86_400_000);
-    await emitContactCreated(account, 'Young');
-    await eventsOf(account, 2);
-    platform.clock.advance(86_400_000 + 60_000);
-    expect((await account.request('GET', `/v1/events/${old!.id}`)).status).toBe(404);
-    const oldest = new Date(platform.clock.now().getTime() - 30 * 86_400_000);
-    while (await deleteOldEvents(sql, oldest, { events: 2, tries: 100 }));
-    const [left] = await sql`
-      select (select count(*)::int from events where account_id = ${account.id}) as events,
-        (select count(*)::int from deliveries where account_id = ${account.id}) as deliveries,
-        (select count(*)::int from deliveries where account_id = ${account.id} and event_id = ${old!.id}) as old,
-        (select count(*)::int from tries t where not exists (
-          select from deliveries d where d.account_id = t.account_id and d.id = t.delivery_id)) as orphans`;
-    expect(left).toEqual({ events: 1, deliveries: 1, old: 0, orphans: 0 });
-  });
-
-  it('what has very many tries is forgotten a part at a time, the tries first', async () => {
-    const account = await platform.account();
-    const [longAgo, oldest] = [new Date('2020-01-01T00:00:00Z'), new Date('2020-01-02T00:00:00Z')];
-    const seen: unknown[] = [];
-    // In one transaction: the job of the service does not see them.
-    await inTransaction(sql, async (tx) => {
-      await tx`
-      with event as (
-        insert into events (account_id, id, type, envelope, matched, taken_at)
-        select ${account.id}, uuidv7(), 'deal.won', '{}', 1, ${longAgo} from generate_series(1, 2) returning account_id, id
-      ), delivery as (
-        insert into deliveries (account_id, endpoint_id, event_id, event, url, status, tries_made, created_at)
-        select account_id, uuidv7(), id, 'deal.won', '', 'delivered', 25, ${longAgo} from event returning account_id, id
-      )
-      insert into tries (account_id, delivery_id, number, at, duration_ms, is_manual)
-      select account_id, id, number, ${longAgo}, 1, true from delivery cross join generate_series(1, 25) as number`;
-      for (let isMore = true; isMore; ) {
-        isMore = await deleteOldEvents(tx, oldest, { events: 10, tries: 20 });
-        const [left] = await tx`
-          select (select count(*)::int from events where account_id = ${account.id}) as events,
-            (select count(*)::int from deliveries where account_id = ${account.id}) as deliveries,
-            (select count(*)::int from tries where account_id = ${account.id}) as tries`;
-        seen.push([isMore, ...Object.values(left!)]);
-      }
-    });
-    expect(seen).toEqual([
-      [true, 2, 2, 30],
-      [true, 2, 2, 10],
-      [false, 0, 0, 0],
-    ]);
   });
 });
 
