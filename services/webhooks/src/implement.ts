@@ -1,6 +1,6 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
 import { implementer, type Worker } from '@customer-platform/service-kit';
-import type { Retention } from './events/retention.ts';
+import type { Retention } from './retention/retention.ts';
 import type { RetrySchedule } from './sending/retry-schedule.ts';
 
 /** Resources that this service's operations, consumers and jobs share. */

@@ -25,9 +25,9 @@ import { getEvent } from './events/get-event.ts';
 import { listEventKinds } from './events/list-event-kinds.ts';
 import { listEvents } from './events/list-events.ts';
 import { onPublicEvent } from './events/on-public-event.ts';
-import { partitionsOf, retentionOf } from './events/retention.ts';
 import { testEndpoint } from './events/test-endpoint.ts';
 import type { WebhookResources } from './implement.ts';
+import { partitionsOf, retentionOf } from './retention/retention.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
 
 /** Webhooks: tells endpoints outside of every public event, at least once, until it is delivered or given up with a reason. */
@@ -86,7 +86,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     accounts,
     queues,
     schedule,
-    retention,
+    eventsKeptMs: retention.keptMs,
     secretKeys,
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,

@@ -81,7 +81,12 @@ describe("the platform's own events", () => {
     await publish('audience.ready', { audience: { id: 'a' } });
     await publish('order.declined', { order: { id: 'o', contact: { id: randomUUID() } } });
     await publish('order.created', { order: { id: 'o', contact: { id: 'none' } } });
-    await publish('reminder.due', { appointment: { id: 'x', contact: { id: contact.id } } }, randomUUIDv7(), 'internal');
+    await publish(
+      'reminder.due',
+      { appointment: { id: 'x', contact: { id: contact.id } } },
+      randomUUIDv7(),
+      'internal',
+    );
     await publish('order.fulfilled', { order: { id: 'o', contact: { id: contact.id } } });
     expect((await known(2)).map(({ name }) => name)).toEqual(['contact.created', 'order.fulfilled']);
   });

@@ -1,6 +1,6 @@
 import type { Job } from '@customer-platform/service-kit';
-import { oldestShown } from '../events/retention.ts';
 import type { WebhookResources } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { deleteOldReplays } from './replays.sql.ts';
 
 const batch = 500;

@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
-import { oldestShown } from '../events/retention.ts';
 import { implement } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { findDelivery } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 

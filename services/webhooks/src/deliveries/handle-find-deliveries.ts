@@ -1,7 +1,7 @@
 import { findDeliveries } from '@customer-platform/contracts/webhooks';
 import { handleRequest } from '@customer-platform/service-kit';
-import { oldestShown } from '../events/retention.ts';
 import type { WebhookResources } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { selectDeliveriesOf } from './deliveries.sql.ts';
 
 const most = 100;

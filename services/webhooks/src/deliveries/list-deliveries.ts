@@ -1,8 +1,8 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { readPage, uuidCursor } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { oldestShown } from '../events/retention.ts';
 import { implement } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { findCursor, selectDeliveries } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 

@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { oldestShown } from '../events/retention.ts';
 import { implement } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
 import { findDelivery, restartDelivery } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';

@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { oldestShown } from '../events/retention.ts';
 import { implement } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { countMatched, countRunning, insertReplay } from './replays.sql.ts';
 
 /** Replays of one endpoint that run at once. */

@@ -119,7 +119,7 @@ describe('replaying', () => {
     });
     // Within one millisecond: the place of a replay is as exact as the database's instants.
     await sql`
-      update deliveries set created_at = timestamptz '2026-01-01T00:00:00Z' + (random() * 999)::int * interval '1 microsecond'
+      update deliveries set created_at = date_trunc('second', now()) - interval '1 day' + (random() * 999)::int * interval '1 microsecond'
       where endpoint_id = ${endpoint.id}`;
     await account.client.updateEndpoint({ params, body: { active: true } });
     const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });

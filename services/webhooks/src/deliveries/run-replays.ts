@@ -7,8 +7,8 @@ import {
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
-import { oldestShown } from '../events/retention.ts';
 import type { WebhookResources } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { makeDue } from '../sending/dispatch.sql.ts';
 import { isEndpointOf } from '../sending/queued-deliveries.sql.ts';
 import {

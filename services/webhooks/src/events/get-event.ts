@@ -1,8 +1,8 @@
 import type { Envelope } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { implement } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { findEvent } from './events.sql.ts';
-import { oldestShown } from './retention.ts';
 
 export const getEvent = implement(contract.getEvent, {
   find: ({ account, params, tx, now, resources }) =>

@@ -2,8 +2,8 @@ import type { Envelope } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
 import { findEvent, selectEvents } from './events.sql.ts';
-import { oldestShown } from './retention.ts';
 
 export const listEvents = implement(contract.listEvents, {
   async handle({ account, query, tx, now, resources }) {

@@ -1,5 +1,4 @@
 import { oldestIdKept, type Sql } from '@customer-platform/service-kit';
-import type { Retention } from '../events/retention.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
 
 /** Names the queue of one endpoint. */
@@ -89,13 +88,13 @@ const maxReadBytes = 1_048_576;
 
 /**
  * Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, without those under way, and without
- * those of events so old that their rows may be gone: an endpoint was paused for weeks. They are chosen before their events are joined: over
+ * those of events that are older than `eventsKeptMs`, whose rows may be gone: an endpoint was paused for weeks. They are chosen before their events are joined: over
  * partitions the planner would rather sort all that is due than merge the first of each.
  */
 export async function readQueues(
   sql: Sql,
   wanted: (QueueKey & { limit: number })[],
-  { busyIds, retention }: { busyIds: string[]; retention: Retention },
+  { busyIds, eventsKeptMs }: { busyIds: string[]; eventsKeptMs: number },
   now: Date,
 ): Promise<QueueState[]> {
   const rows = await sql<StateRow[]>`
@@ -120,7 +119,7 @@ export async function readQueues(
         from (
           select * from deliveries
           where account_id = w.account_id and endpoint_id = w.endpoint_id and status = 'pending' and next_try_at <= ${now}
-            and id <> all(${busyIds}::uuid[]) and event_id >= ${oldestIdKept(retention.keptMs)}
+            and id <> all(${busyIds}::uuid[]) and event_id >= ${oldestIdKept(eventsKeptMs)}
           order by next_try_at, id limit w.most
         ) as d join events v on v.account_id = d.account_id and v.id = d.event_id
       ) as first

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { startSecondProcess } from '../../test/second-process.ts';
 import { delivery, earnCap, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { countUnaccounted } from '../events/events.sql.ts';
-import { retentionOf } from '../events/retention.ts';
+import { retentionOf } from '../retention/retention.ts';
 import { webhooks } from '../start.ts';
 import { deleteQueue, readQueues } from './dispatch.sql.ts';
 
@@ -52,7 +52,7 @@ describe('the dispatcher', () => {
     const [state] = await readQueues(
       sql,
       [{ ...key, limit: 40 }],
-      { busyIds: [], retention: retentionOf(30) },
+      { busyIds: [], eventsKeptMs: retentionOf(30).keptMs },
       platform.clock.now(),
     );
     expect([state!.due.length < 12, state!.found]).toEqual([true, 21]);

@@ -13,7 +13,6 @@ import {
   WakeLoop,
   waitUntil,
 } from '@customer-platform/service-kit';
-import type { Retention } from '../events/retention.ts';
 import { AccountStandings } from './account-standings.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -33,7 +32,7 @@ export type DispatcherOptions = {
   accounts: AccountDirectory;
   queues: Queues;
   schedule: RetrySchedule;
-  retention: Retention;
+  eventsKeptMs: number;
   secretKeys: SecretKeys;
   /** Tries under way at most to one endpoint. */
   maxPerEndpoint: number;
@@ -164,7 +163,7 @@ export class Dispatcher {
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
-    const { sql, clock, retention, maxPerEndpoint } = this.#options;
+    const { sql, clock, eventsKeptMs, maxPerEndpoint } = this.#options;
     const wanted = wanting.map((held) => ({
       accountId: held.accountId,
       endpointId: held.endpointId,
@@ -177,7 +176,7 @@ export class Dispatcher {
       held.mayHaveMore = false;
       held.drained = undefined;
     }
-    const states = await readQueues(sql, wanted, { busyIds, retention }, clock()).catch((error: unknown) => {
+    const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs }, clock()).catch((error: unknown) => {
       for (const held of wanting) held.mayHaveMore = true;
       throw error;
     });

@@ -6,7 +6,7 @@ import { deliveriesTo, delivery, emitContactCreated, register } from '../../test
 import { webhooksConfig } from '../config.ts';
 import { findCursor, findDelivery, selectDeliveries, selectDeliveriesOf } from '../deliveries/deliveries.sql.ts';
 import { countMatched, insertReplay, nextOfReplay } from '../deliveries/replays.sql.ts';
-import { findEvent, selectEvents } from './events.sql.ts';
+import { findEvent, selectEvents } from '../events/events.sql.ts';
 import { oldestShown, partitionsOf, retentionOf } from './retention.ts';
 
 let platform: Platform;
