@@ -1,0 +1,144 @@
+import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto';
+import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { type Database, inTransaction, migrate, openDatabase } from '@customer-platform/service-kit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import {
+  allMigrations,
+  forgetEventBefore,
+  migrateAsBefore,
+  readQueueBefore,
+  takeEventBefore,
+  takeOnceBefore,
+  writeOutcomeBefore,
+} from '../../test/before-partitions.ts';
+import { selectDeliveries } from '../deliveries/deliveries.sql.ts';
+import { countUnaccounted, selectEvents } from './events.sql.ts';
+
+let sql: Database;
+let url: string;
+const account = randomUUID();
+const endpoint = randomUUID();
+const key = { accountId: account, endpointId: endpoint };
+const events = Array.from({ length: 20 }, () => randomUUIDv7());
+const oldest = new Date(0);
+
+beforeAll(async () => {
+  const server = process.env.TEST_DATABASE_URL!;
+  const database = `test_${randomBytes(6).toString('hex')}`;
+  await provision(server, { database, roles: [{ name: 'webhooks', password: 'test-only' }] });
+  url = roleUrl(databaseUrl(server, database), 'webhooks', 'test-only');
+  await migrateAsBefore(url, 'webhooks');
+  sql = openDatabase(url, { pool: 4, service: 'webhooks' });
+  await sql`
+    insert into endpoints (account_id, id, url, description, events, active, secret, created_at, updated_at)
+    values (${account}, ${endpoint}, 'https://hooks.example', '', '{*}', true, '\\x00', now(), now())`;
+});
+afterAll(async () => {
+  await sql?.end();
+});
+
+/** Returns all that customers and processes see. */
+async function seen() {
+  const filter = { type: undefined, after: undefined, oldest };
+  const [counts] = await sql`
+    select (select count(*)::int from inbox) as inbox, (select count(*)::int from tries) as tries,
+      (select count(*)::int from deliveries where status = 'pending') as pending`;
+  return {
+    counts,
+    events: (await selectEvents(sql, account, filter, 100)).map(({ id }) => id),
+    deliveries: (await selectDeliveries(sql, key, { oldest }, { after: undefined, limit: 100 })).map((row) => [
+      row.id,
+      row.event_id,
+      row.status,
+      row.tries.length,
+    ]),
+  };
+}
+
+/** Takes an event, reads it as due and writes that it was delivered, as processes of the release before do. */
+async function workAsBefore(connection: Parameters<typeof takeEventBefore>[0], event: string): Promise<void> {
+  expect(await takeOnceBefore(connection, account, event)).toBe(true);
+  expect(await takeOnceBefore(connection, account, event)).toBe(false);
+  await takeEventBefore(connection, account, event);
+  await takeEventBefore(connection, account, event);
+  const due = await readQueueBefore(connection, account, endpoint);
+  const [made] = await connection<{ id: string }[]>`
+    select id from deliveries where account_id = ${account} and event_id = ${event}`;
+  expect(due.map(({ id }) => id)).toContain(made!.id);
+  await writeOutcomeBefore(connection, { account, endpoint, delivery: made!.id });
+}
+
+it('a schema with rows keeps each of them, and processes of the release before work on, with statements prepared before', async () => {
+  for (const event of events.slice(0, 18)) await takeEventBefore(sql, account, event);
+  // Each of them often enough for its plan to be kept.
+  for (let round = 0; round < 8; round++) await workAsBefore(sql, randomUUIDv7());
+  const before = await seen();
+  expect([before.events.length, before.counts]).toEqual([26, { inbox: 8, tries: 8, pending: 18 }]);
+  await migrate(url, 'webhooks', allMigrations);
+  expect(await seen()).toEqual(before);
+  for (let round = 0; round < 8; round++) await workAsBefore(sql, randomUUIDv7());
+  const after = await seen();
+  expect([after.events.length, after.counts]).toEqual([34, { inbox: 16, tries: 16, pending: 18 }]);
+  expect((await countUnaccounted(sql, oldest, new Date(Date.now() + 60_000))).unaccounted).toBe(0);
+  // Ids of the weeks to come too, in the partitions that were made for them.
+  const later = (days: number) => sql<{ id: string }[]>`select uuidv7(make_interval(days => ${days})) as id`;
+  for (const days of [9, 13]) await takeEventBefore(sql, account, (await later(days))[0]!.id);
+  expect(await forgetEventBefore(sql)).toBe(events[0]);
+  expect((await seen()).events).toHaveLength(35);
+});
+
+it('what was there was neither read nor indexed again: the first partition has the indexes that the table had', async () => {
+  const rows = await sql<{ table: string; names: string[] }[]>`
+    select c.relname as table, array_agg(i.indexrelid::regclass::text order by 1) as names
+    from pg_class c join pg_index i on i.indrelid = c.oid where c.relname like '%\\_before' group by 1 order by 1`;
+  const suffixes = rows.map(({ table, names }) => [table, names.map((name) => name.replace(`${table}_`, '')).sort()]);
+  expect(Object.fromEntries(suffixes)).toEqual({
+    deliveries_before: ['by_event', 'by_status', 'newest', 'of_event', 'pending', 'pkey'],
+    events_before: ['by_type', 'pkey', 'taken_at'],
+    inbox_before: ['pkey', 'taken_at'],
+    tries_before: ['pkey'],
+  });
+  const checks = await sql`select from pg_constraint where conname = 'before_partitions'`;
+  expect(checks).toHaveLength(0);
+});
+
+it('statements that name an id read one partition, and lists merge the newest of each, also by a plan for any values', async () => {
+  const plans = await inTransaction(sql, async (tx) => {
+    await tx`set local plan_cache_mode = force_generic_plan`;
+    await tx`set local enable_seqscan = off`;
+    const plan = async (name: string, types: string, statement: string, values: string) => {
+      await tx.unsafe(`prepare ${name} (${types}) as ${statement}`);
+      const rows = await tx.unsafe(
+        `explain (analyze, costs off, timing off, summary off, buffers off) execute ${name} (${values})`,
+      );
+      await tx.unsafe(`deallocate ${name}`);
+      return rows.map((row) => row['QUERY PLAN'] as string).join('\n');
+    };
+    const [one] = await tx<
+      { id: string }[]
+    >`select id from deliveries where account_id = ${account} order by id limit 1`;
+    const change = `update deliveries d set step = d.step from unnest($1, $2) as o (account_id, id) where d.account_id = o.account_id and d.id = o.id`;
+    return {
+      change: await plan('change', 'uuid[], uuid[]', change, `'{${account}}', '{${one!.id}}'`),
+      tries: await plan(
+        'tried',
+        'uuid, uuid',
+        'select * from tries where account_id = $1 and delivery_id = $2',
+        `'${account}', '${one!.id}'`,
+      ),
+      events: await plan(
+        'listed',
+        'uuid, int',
+        'select * from events where account_id = $1 order by id desc limit $2',
+        `'${account}', 5`,
+      ),
+    };
+  });
+  const read = (plan: string) =>
+    plan.split('\n').filter((line) => /Scan/.test(line) && !/never executed|Function Scan/.test(line)).length;
+  expect([read(plans.change), read(plans.tries)]).toEqual([1, 1]);
+  expect(plans.tries).toContain('Subplans Removed');
+  expect(plans.events).not.toContain('Sort');
+  // The weeks to come are empty, and the first that has enough is the last that is read.
+  expect(plans.events).toMatch(/Append/);
+});
