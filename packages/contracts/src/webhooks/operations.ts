@@ -190,7 +190,8 @@ export const listEvents = operation('listEvents', {
   path: '/v1/events',
   scope: read,
   summary: 'List events',
-  description: "The account's events of the last 30 days as they are sent, newest first.",
+  description:
+    "The account's events of the last 30 days, or as many as the installation keeps, as they are sent, newest first.",
   query: z.object({
     type: publicKind.optional().meta({ description: 'Only events of this kind.' }),
     ...pageQuery,

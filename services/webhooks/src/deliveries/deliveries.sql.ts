@@ -46,6 +46,12 @@ export async function findCursor(sql: Sql, { accountId, endpointId }: QueueKey, 
   return row;
 }
 
+/**
+ * A limit that the planner does not know: it takes the first of each partition then. It underestimates how many deliveries an endpoint has,
+ * and where it thought that a page has all of them, it would read and sort all.
+ */
+export const firstOf = (sql: Sql, limit: number) => sql`(select ${limit}::integer)`;
+
 /** Deliveries of a list: of a status, of a kind of event, and made after `oldest`. */
 interface Listed {
   status?: string | undefined;
@@ -73,7 +79,7 @@ export async function selectDeliveries(
           ${status === undefined ? sql`` : sql`and status = ${status}`}
           ${event === undefined ? sql`` : sql`and event = ${event}`}
           ${after === undefined ? sql`` : sql`and (created_at, id) < (${after.created_at}, ${after.id})`}
-        order by created_at desc, id desc limit ${limit}
+        order by created_at desc, id desc limit ${firstOf(sql, limit)}
       ) as d join events v on v.account_id = d.account_id and v.id = d.event_id
     ) as d
     order by d.created_at desc, d.id desc`;

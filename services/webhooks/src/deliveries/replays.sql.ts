@@ -1,6 +1,6 @@
 import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
 import type { QueueKey } from '../sending/dispatch.sql.ts';
-import { restarted } from './deliveries.sql.ts';
+import { firstOf, restarted } from './deliveries.sql.ts';
 
 export interface ReplayRow {
   account_id: string;
@@ -100,7 +100,10 @@ export async function nextOfReplay(sql: Sql, replay: ReplayRow, oldest: Date, li
   const { cursor_at, cursor_id } = replay;
   const isNext =
     cursor_id === null ? sql`` : sql`and (created_at, id) > (${cursor_at}::text::timestamptz, ${cursor_id}::uuid)`;
-  const first = { select: sql`id, created_at`, rest: sql`${isNext} order by created_at, id limit ${limit}` };
+  const first = {
+    select: sql`id, created_at`,
+    rest: sql`${isNext} order by created_at, id limit ${firstOf(sql, limit)}`,
+  };
   return await sql<{ id: string; created_at: string }[]>`
     select id, created_at::text as created_at from (${ofStates(sql, replay, oldest, first)}) as next
     order by next.created_at, id limit ${limit}`;
