@@ -12,6 +12,7 @@ import { listsBench } from './lists.ts';
 import { messagesBench } from './messages.ts';
 import { neighboursBench } from './neighbours.ts';
 import { ordersBench } from './orders.ts';
+import { partitionsBench } from './partitions.ts';
 import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
 import { rollingBench } from './rolling.ts';
@@ -30,6 +31,7 @@ const benches: Bench[] = [
   knowledgeBench,
   neighboursBench,
   queuesBench,
+  partitionsBench,
   telemetryBench,
   rollingBench,
   cellsBench,

@@ -14,7 +14,7 @@ const eventsPerSecond = 300;
 const roundMs = 5_000;
 
 /** Account with one endpoint, and the request that creates a contact, whose event is delivered. */
-interface Customer {
+export interface Customer {
   id: string;
   client: ReturnType<typeof createClient>;
   request: Buffer;
@@ -49,7 +49,8 @@ export const webhooksBench: Bench = {
   },
 };
 
-async function customer(platform: ProcessPlatform, receiver: Child): Promise<Customer> {
+/** Creates an account with an endpoint at the receiver. */
+export async function customer(platform: ProcessPlatform, receiver: Child): Promise<Customer> {
   const { id, key } = await platform.account();
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
   const { id: endpoint } = await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
@@ -144,7 +145,8 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
   return { delaysMs, takenMs, sent: delaysMs.length + madeAt.size };
 }
 
-async function arrivalsAt(receiver: Child): Promise<{ path: string; id: string; at: number }[]> {
+/** Returns the requests that the receiver has got since the last time. */
+export async function arrivalsAt(receiver: Child): Promise<{ path: string; id: string; at: number }[]> {
   const response = await fetch(`${receiver.url}/report`);
   return (await response.json()) as { path: string; id: string; at: number }[];
 }
@@ -188,7 +190,7 @@ async function delivered(sql: postgres.Sql): Promise<number> {
 }
 
 /** Writes events like customer data's transactions, and waits until its relay has published them. */
-async function publish(sql: postgres.Sql, customers: Customer[], count: number): Promise<void> {
+export async function publish(sql: postgres.Sql, customers: Customer[], count: number): Promise<void> {
   const note = 'x'.repeat(700);
   const ids = customers.map(({ id }) => id);
   await sql`
