@@ -6,7 +6,7 @@ import { closedLoop, requestBytes } from './load.ts';
 import { fillTables } from './many-rows.ts';
 import { startPlatform } from './platform.ts';
 import { untilIdle } from './process-usage.ts';
-import { type Customer, customer, publish } from './webhooks.ts';
+import { arrivalsAt, type Customer, customer, publish } from './webhooks.ts';
 
 const tries = 10_000_000;
 const triesPerDelivery = 4;
@@ -31,6 +31,7 @@ const tables = [
 interface Setting {
   platform: ProcessPlatform;
   sql: postgres.Sql;
+  receiver: Child;
   customers: Customer[];
   keys: string[];
 }
@@ -47,7 +48,7 @@ export const partitionsBench: Bench = {
       sql = postgres(platform.databaseUrl, { max: 4, onnotice: () => undefined });
       await makePastPartitions(sql);
       const { customers, keys } = await makeCustomers(platform, receiver);
-      const setting: Setting = { platform, sql, customers, keys };
+      const setting: Setting = { platform, sql, receiver, customers, keys };
       const alone = await deliveriesPerSecond(setting);
       const began = performance.now();
       await fill(setting);
@@ -139,9 +140,13 @@ async function deliveriesPerSecond(setting: Setting): Promise<number> {
   return median(rates);
 }
 
-async function drainBacklog({ platform, sql, customers }: Setting, meanwhile?: () => Promise<void>): Promise<number> {
+async function drainBacklog(
+  { platform, sql, receiver, customers }: Setting,
+  meanwhile?: () => Promise<void>,
+): Promise<number> {
   const pid = platform.pidOf('webhooks')!;
   await untilIdle([pid], 20_000);
+  await arrivalsAt(receiver);
   const [{ id: first }] = await sql<[{ id: string }]>`select uuidv7() as id`;
   process.kill(pid, 'SIGSTOP');
   try {
@@ -151,6 +156,16 @@ async function drainBacklog({ platform, sql, customers }: Setting, meanwhile?: (
   }
   const began = performance.now();
   const working = meanwhile?.();
+  // Rows are counted only once all have come: counting reads a whole week.
+  let arrived = 0;
+  await waitFor(
+    'the backlog to come',
+    async () => {
+      arrived += (await arrivalsAt(receiver)).length;
+      return arrived >= backlog;
+    },
+    120_000,
+  );
   const isDelivered = async () => {
     const [row] = await sql<{ count: number }[]>`
       select count(*)::int as count from webhooks.deliveries where id >= ${first} and status = 'delivered' and tries_made > 0`;
