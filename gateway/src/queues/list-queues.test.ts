@@ -31,16 +31,16 @@ it('says how many entries wait after a failure, of every queue whose entries do 
 
 it('lists by attention what is failed, and not what is only due', async () => {
   const sql = platform.database('crm');
-  const insert = (tries: number) => sql`
-    insert into outbox (account_id, id, kind, audience, envelope, tries, due_at)
-    values (gen_random_uuid(), gen_random_uuid(), 'x.y', 'internal', '{}', ${tries}, '2100-01-01')`;
-  await insert(0);
+  const insert = (reason: string | null) => sql`
+    insert into outbox (account_id, id, kind, audience, envelope, reason, due_at)
+    values (gen_random_uuid(), gen_random_uuid(), 'x.y', 'internal', '{}', ${reason}, '2100-01-01')`;
+  await insert(null);
   const listed = () =>
     waitFor('crm to reply', async () => {
       const { body } = await platform.admin('GET', '/admin/queues?attention=true');
       return !body.gone.includes('crm') && (body.data as Queue[]).map(nameOf);
     });
   expect(await listed()).not.toContain('crm/outbox');
-  await insert(1);
+  await insert('timeout');
   expect(await listed()).toContain('crm/outbox');
 });
