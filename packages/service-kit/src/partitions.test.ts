@@ -58,6 +58,9 @@ describe('the plan of a table', () => {
     expect([new Date(first!.fromMs).toISOString(), second!.fromMs]).toEqual(['2026-11-19T00:00:00.000Z', first!.toMs]);
     const [rest] = plan(weekly, [{ name: 'before', fromMs: -Infinity, toMs: at(1) }], at(0)).missing;
     expect(rest).toEqual({ fromMs: at(1), toMs: first!.toMs });
+    // Of another length than before, they begin where those end.
+    const there = [-1, 0, 1].map((day) => span(day, day + 1));
+    expect(plan(weekly, there, at(0)).missing.map(({ fromMs }) => fromMs)).toEqual([at(2), first!.toMs]);
   });
 
   it('drops what ended as long ago as it is kept, to the millisecond, and nothing that could still get rows', () => {

@@ -38,6 +38,18 @@ it('rows are dropped a week later than they are shown, by the end of their parti
   ]);
 });
 
+it('there are few partitions of a table, however long rows are kept, and two weeks ahead at least', () => {
+  for (const days of [1, 30, 60, 61, 365, 3650]) {
+    const tables = partitionsOf(retentionOf(days));
+    const counts = tables.map((table) => Math.ceil(table.keptMs / dayMs / table.days) + 1 + table.ahead);
+    const ahead = tables.map((table) => table.days * table.ahead);
+    expect({ days, many: counts.filter((count, index) => count > [17, 17, 90][index]!) }).toEqual({ days, many: [] });
+    expect(Math.min(...ahead)).toBeGreaterThanOrEqual(14);
+  }
+  const [events, deliveries, tries] = partitionsOf(retentionOf(30));
+  expect([events!.days, deliveries!.days, tries!.days]).toEqual([7, 7, 1]);
+});
+
 describe('what is as old as events are kept', () => {
   it('is found and listed nowhere from that millisecond on, and until then everywhere', async () => {
     const account = await platform.account();

@@ -23,11 +23,16 @@ export function oldestShown(now: Date, { shownMs }: Retention): Date {
   return new Date(now.getTime() - shownMs);
 }
 
+/** Days of retention up to which partitions are days and weeks; of more of them they are longer, since each costs every list. */
+const daysInDays = 60;
+
 /** Returns the tables that are partitioned by time: deliveries by week, for whatever is due or listed is read from each partition. */
-export function partitionsOf({ keptMs }: Retention): PartitionedTable[] {
+export function partitionsOf({ shownMs, keptMs }: Retention): PartitionedTable[] {
+  const length = Math.ceil(shownMs / dayMs / daysInDays);
+  const weeks = { days: 7 * length, ahead: Math.ceil(3 / length), keptMs };
   return [
-    { table: 'events', days: 7, ahead: 3, keptMs },
-    { table: 'deliveries', days: 7, ahead: 3, keptMs },
-    { table: 'tries', days: 1, ahead: 14, keptMs },
+    { table: 'events', ...weeks },
+    { table: 'deliveries', ...weeks },
+    { table: 'tries', days: length, ahead: Math.ceil(14 / length), keptMs },
   ];
 }
