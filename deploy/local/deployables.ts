@@ -137,12 +137,22 @@ function traceExport({ adminPort, secrets }: Platform): Record<string, string> {
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
     /^(npm_|INIT_CWD$|ADMIN_TOKEN$|TRACE_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
-  // Credentials and certificates belong to the server that NATS_URL names.
-  const ofAnotherBus = process.env.NATS_URL ? /^$/ : /^NATS_/;
   const entries = Object.entries(process.env).filter(
-    ([key, value]) => value !== undefined && !hidden.test(key) && !ofAnotherBus.test(key),
+    ([key, value]) => value !== undefined && !hidden.test(key) && !isOfAnotherServer(key),
   );
   return Object.fromEntries(entries) as Record<string, string>;
+}
+
+/** Settings that say how the server of a URL is reached: they are of no use to one that is started here. */
+const ofServer: Record<string, RegExp> = {
+  DATABASE_URL: /^DATABASE_(POOLER|DIRECT_URL)$/,
+  NATS_URL: /^NATS_/,
+  REDIS_URL: /^REDIS_(MODE$|SENTINEL_)/,
+};
+
+/** Returns whether a setting belongs to a server that the caller's environment does not name. */
+function isOfAnotherServer(key: string): boolean {
+  return Object.entries(ofServer).some(([url, settings]) => !process.env[url] && settings.test(key));
 }
 
 function definedDefaults(defaults: Record<string, string>): Record<string, string> {
