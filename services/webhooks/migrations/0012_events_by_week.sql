@@ -1,5 +1,5 @@
 -- Events by week of their id, in partitions that processes make ahead and drop (packages/service-kit/src/partitions.ts). What was there is the
--- partition events_before, attached without being read. Each table in a migration of its own: none is locked while another is waited for.
+-- partition events_before, attached without being read.
 alter table events rename to events_before;
 alter index events_pkey rename to events_before_pkey;
 alter index events_by_type rename to events_before_by_type;
