@@ -16,6 +16,7 @@ import { partitionsBench } from './partitions.ts';
 import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
 import { rollingBench } from './rolling.ts';
+import { scalingBench } from './scaling.ts';
 import { telemetryBench } from './telemetry.ts';
 import { webhooksBench } from './webhooks.ts';
 
@@ -35,6 +36,7 @@ const benches: Bench[] = [
   telemetryBench,
   rollingBench,
   cellsBench,
+  scalingBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 

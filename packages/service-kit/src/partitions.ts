@@ -24,30 +24,22 @@ export interface PartitionedTable {
   keptMs: number;
 }
 
-/** The instants that decide: ids come from the database's clock or one like it, and what is kept goes by the process's. */
-interface Clocks {
-  /** By which partitions are made. */
-  database: number;
-  /** By which partitions are dropped. */
-  process: number;
-}
-
 /**
- * Returns the partitions that a table lacks for the database's now and for what comes, those included that nobody made meanwhile; and those
- * whose time is over, oldest first. None is over that could still get rows by the database's clock, whatever the process's says.
+ * Returns the partitions that a table lacks for now and for what comes, those included that nobody made meanwhile; and those whose time is
+ * over, oldest first. Now is the database's, by which ids are made: one process whose clock is wrong must drop nothing.
  */
 export function planPartitions(
   { days, ahead, keptMs }: PartitionedTable,
   partitions: readonly Partition[],
-  { database, process }: Clocks,
+  now: number,
 ): { missing: Bounds[]; over: Partition[] } {
   const blockMs = days * dayMs;
   const blockOf = (ms: number) => Math.floor(ms / blockMs) * blockMs;
   const sorted = partitions.toSorted((a, b) => a.fromMs - b.fromMs);
   const missing: Bounds[] = [];
-  const until = blockOf(database + ahead * blockMs) + blockMs;
+  const until = blockOf(now + ahead * blockMs) + blockMs;
   // Never before the first there is: what was dropped would come back.
-  let fromMs = Math.max(blockOf(database - keptMs), sorted[0]?.fromMs ?? 0);
+  let fromMs = Math.max(blockOf(now - keptMs), sorted[0]?.fromMs ?? 0);
   while (fromMs < until) {
     const holder = sorted.find((one) => one.fromMs <= fromMs && fromMs < one.toMs);
     const next = sorted.find((one) => one.fromMs > fromMs);
@@ -55,7 +47,7 @@ export function planPartitions(
     if (!holder) missing.push({ fromMs, toMs });
     fromMs = toMs;
   }
-  const over = sorted.filter(({ toMs }) => toMs <= process - keptMs && toMs <= database);
+  const over = sorted.filter(({ toMs }) => toMs <= now - keptMs);
   return { missing, over };
 }
 
@@ -81,7 +73,6 @@ export class PartitionKeeper {
   readonly #sql: Database;
   readonly #tables: readonly PartitionedTable[];
   readonly #log: Logger;
-  readonly #clock: () => Date;
   /** Attempts in vain to drop a partition, by its name. */
   readonly #attempts = new Map<string, number>();
   readonly #seen = new Map<string, { endsAt: number; overdue: number }>();
@@ -89,11 +80,10 @@ export class PartitionKeeper {
   readonly #stopGauges: () => void;
   #loop: WakeLoop | undefined;
 
-  constructor(sql: Database, tables: readonly PartitionedTable[], { log, clock }: { log: Logger; clock: () => Date }) {
+  constructor(sql: Database, tables: readonly PartitionedTable[], log: Logger) {
     this.#sql = sql;
     this.#tables = tables;
     this.#log = log;
-    this.#clock = clock;
     this.#stopGauges = meter.observe(gauges, async (observe) => {
       for (const [table, { endsAt, overdue }] of this.#seen) {
         observe('partitions.ahead', (endsAt - Date.now()) / 1_000, { table });
@@ -146,18 +136,18 @@ export class PartitionKeeper {
 
   async #keepUp(table: PartitionedTable): Promise<boolean> {
     const state = await this.#read(table.table);
-    const { missing, over } = this.#plan(table, state);
+    const { missing, over } = planPartitions(table, state.partitions, state.now);
     for (const bounds of missing) await makePartition(this.#sql, table.table, bounds);
     const [oldest, ...others] = over;
     const endsAt = Math.max(...[...state.partitions, ...missing].map(({ toMs }) => toMs));
     this.#seen.set(table.table, { endsAt, overdue: over.length });
-    if (!oldest || !(await this.#drop(table, oldest))) return false;
+    if (!oldest || !(await this.#drop(table, oldest, state.now))) return false;
     this.#seen.set(table.table, { endsAt, overdue: others.length });
     return others.length > 0;
   }
 
   /** Drops a partition; returns whether it did. It gives way to whoever has it locked, and is tried again a minute later. */
-  async #drop({ table, keptMs }: PartitionedTable, partition: Partition): Promise<boolean> {
+  async #drop({ table, keptMs }: PartitionedTable, partition: Partition, now: number): Promise<boolean> {
     const { name, toMs } = partition;
     try {
       const isMine = await dropPartition(this.#sql, table, partition);
@@ -168,7 +158,7 @@ export class PartitionKeeper {
       if (!isTemporaryFailure(error)) throw error;
       const attempts = (this.#attempts.get(name) ?? 0) + 1;
       this.#attempts.set(name, attempts);
-      const overdueMs = this.#clock().getTime() - keptMs - toMs;
+      const overdueMs = now - keptMs - toMs;
       const said = { partition: name, attempts, overdue_hours: Math.round(overdueMs / 3_600_000) };
       const message = 'a partition cannot be dropped while somebody has its table locked; it is tried again';
       if (overdueMs >= dayMs && attempts % attemptsPerWarning === 0) this.#log.warn(said, message);
@@ -179,7 +169,8 @@ export class PartitionKeeper {
 
   async #makeAll(): Promise<void> {
     for (const table of this.#tables) {
-      const { missing } = this.#plan(table, await this.#read(table.table));
+      const { partitions, now } = await this.#read(table.table);
+      const { missing } = planPartitions(table, partitions, now);
       for (const bounds of missing) await makePartition(this.#sql, table.table, bounds);
     }
   }
@@ -202,9 +193,5 @@ export class PartitionKeeper {
       this.#log.error({ table, partition: name, bounds }, 'a partition must be bounded by two UUIDs; detach it');
     }
     return state;
-  }
-
-  #plan(table: PartitionedTable, { now, partitions }: PartitionsNow) {
-    return planPartitions(table, partitions, { database: now, process: this.#clock().getTime() });
   }
 }

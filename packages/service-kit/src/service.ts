@@ -112,7 +112,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
   if (isPooled) await checkSessionSettings(sql, name);
   observeProcess(sql);
-  const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], { log, clock });
+  const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], log);
   await keeper.start();
   const bus = await Bus.connect(config.NATS_URL, {
     prefix: config.BUS_PREFIX,
