@@ -34,7 +34,7 @@ const forGood = 'for good';
 export const scalingBench: Bench = {
   name: 'scaling',
   summary:
-    'rows, bytes and processor time of an account, a booking, a delivery and a message, and what an idle platform takes',
+    'rows, bytes and processor time of an account, a booking, a delivery, a read and a message, and what an idle platform takes',
   async measure() {
     const stops: (() => Promise<unknown>)[] = [];
     try {
@@ -73,11 +73,17 @@ async function measure(setting: Setting): Promise<Figure[]> {
   const announced = await costOf(setting, 'a booking that a webhook tells', times, (count) =>
     sent(calendar.url, book, count, 201),
   );
+  const { data } = await calendar.client.listAppointments({ query: { limit: 1 } });
+  const get = `GET /v1/calendar/appointments/${data[0]!.id}`;
+  const look = requestBytes(calendar.url, get, { authorization: `Bearer ${calendar.key}` });
+  const read = await costOf(setting, 'a read of a booking', times, (count) =>
+    sent(calendar.url, () => look, count, 200),
+  );
   const send = await senderOf(platform, provider);
   const message = await costOf(setting, 'a message', times, (count) =>
     sent(platform.gatewayUrl, () => send, count, 202),
   );
-  return [...idle, ...account, ...booking, ...announced, ...message];
+  return [...idle, ...account, ...booking, ...announced, ...read, ...message];
 }
 
 async function bookingType({ client, teammates }: CalendarAccount): Promise<number> {
@@ -130,17 +136,16 @@ async function costOf(
   const after = await useOf(setting);
   const each = (of: (use: Use) => number) => (of(after) - of(before)) / count;
   const kept = Object.keys(after.rows).filter((days) => each(({ rows }) => rows[days] ?? 0) > 0.05);
-  return [
+  const figures = [
     told(`CPU of ${name}, all processes and servers`, each(({ cpu }) => cpu) * 1e6, 'µs'),
     ...kept.map((days) => {
       const [rows, bytes] = [each((use) => use.rows[days] ?? 0), each((use) => use.bytes[days] ?? 0)];
       return told(`rows of ${name}, kept ${days}`, `${rows.toFixed(1)} with ${Math.round(bytes)} bytes`);
     }),
-    told(
-      `bytes of ${name} on the bus, kept 7 days`,
-      each(({ bus }) => bus),
-    ),
   ];
+  const onBus = each(({ bus }) => bus);
+  if (onBus >= 1) figures.push(told(`bytes of ${name} on the bus, kept 7 days`, onBus));
+  return figures;
 }
 
 async function useOf({ platform, sql }: Setting): Promise<Use> {

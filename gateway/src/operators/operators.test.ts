@@ -33,10 +33,16 @@ function admin(method: string, path: string, body?: unknown) {
   return rawRequest(platform.adminUrl, method, path, { key: anna, ...(body === undefined ? {} : { body }) });
 }
 
+/** Reads a list of what all services say, once all three reply in time. */
+const listed = (path: string) =>
+  waitFor('the services to reply', async () => {
+    const response = await admin('GET', `/admin/${path}`);
+    return response.body.gone?.length === 5 && response;
+  });
+
 const queue = async (path: string): Promise<Queue & { top: QueueShare[] }> =>
   (await admin('GET', `/admin/queues/${path}`)).body;
-const namesOf = async (query: string): Promise<string[]> =>
-  (await admin('GET', `/admin/queues?${query}`)).body.data.map(queueName);
+const namesOf = async (query: string): Promise<string[]> => (await listed(`queues?${query}`)).body.data.map(queueName);
 const queueName = ({ service, queue: name }: Queue) => `${service}/${name}`;
 const change = (path: string, verb: string, body: object) => admin('POST', `/admin/queues/${path}/${verb}`, body);
 
@@ -53,7 +59,7 @@ const createDeal = () => account.client.createDeal({ body: { title: 'a deal' } }
 
 describe('queues', () => {
   it('are listed for every service that replies; the others are gone', async () => {
-    const { status, body } = await admin('GET', '/admin/queues');
+    const { status, body } = await listed('queues');
     expect(status).toBe(200);
     expect(body.gone).toEqual(['calendar', 'agents', 'cdp', 'catalogue', 'messaging']);
     const names = (body.data as Queue[]).map((one) => `${one.service}/${one.queue}`);
@@ -278,7 +284,7 @@ it('names what does not exist in the words of operators, who are in no account',
 });
 
 it('lists the processes that live', async () => {
-  const { body } = await admin('GET', '/admin/services');
+  const { body } = await listed('services');
   expect(body.data.map(({ service }: { service: string }) => service)).toEqual(['gateway', 'crm', 'webhooks']);
   expect(body.gone).toEqual(['calendar', 'agents', 'cdp', 'catalogue', 'messaging']);
   expect(body.data[1]).toEqual({
