@@ -29,7 +29,15 @@ it('scheduled messages wait in the queue of messages, each of its account', asyn
   const { body } = await platform.admin('GET', '/admin/queues/messaging/messages');
   expect(body).toMatchObject({ ready: 0, waiting: 3, oldest_due_at: '2031-01-01T00:00:00+00:00', lag_seconds: 0 });
   expect(body.top).toEqual([
-    { account, ready: 0, running: 0, waiting: 3, dead: 0, oldest_due_at: '2031-01-01T00:00:00+00:00' },
+    {
+      account,
+      ready: 0,
+      running: 0,
+      waiting: 3,
+      failed_waiting: 0,
+      dead: 0,
+      oldest_due_at: '2031-01-01T00:00:00+00:00',
+    },
   ]);
 });
 
