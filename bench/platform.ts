@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type ProcessPlatform, startProcessPlatform } from '@customer-platform/testkit';
+import { type ProcessEnv, type ProcessPlatform, startProcessPlatform } from '@customer-platform/testkit';
 
 const running = new Set<ProcessPlatform>();
 
@@ -8,9 +8,11 @@ const running = new Set<ProcessPlatform>();
  * which costs about a quarter of the throughput. The compile cache is kept between runs, as in an installation: the first run on a
  * machine shows more memory.
  */
-export async function startPlatform(env: Record<string, string> = {}): Promise<ProcessPlatform> {
+export async function startPlatform(env: ProcessEnv = {}): Promise<ProcessPlatform> {
   const cache = join(import.meta.dirname, '../.platform/bench-compile-cache');
-  const platform = await startProcessPlatform({ NODE_COMPILE_CACHE: cache, OTEL_SDK_DISABLED: 'true', ...env });
+  const common = { NODE_COMPILE_CACHE: cache, OTEL_SDK_DISABLED: 'true' };
+  const own = typeof env === 'function' ? env : () => env;
+  const platform = await startProcessPlatform((name) => ({ ...common, ...own(name) }));
   running.add(platform);
   const stop = async () => {
     if (running.delete(platform)) await platform.stop();
