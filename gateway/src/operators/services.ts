@@ -55,8 +55,9 @@ export class Services {
    */
   place(service: ServiceName, cell: string | undefined): Place {
     const { all, isSingle, main } = this.#cells;
+    const named = cell === undefined ? undefined : this.#cells.named(cell);
     if (isSingle || service === 'gateway') return { cell: main.name, service };
-    if (cell !== undefined) return { cell: this.#cells.named(cell).name, service };
+    if (named) return { cell: named.name, service };
     const names = all.map(({ name }) => name).join(', ');
     throw new ApiError('invalid_request', `cell must say where: one of ${names}`, { field: 'cell' });
   }
