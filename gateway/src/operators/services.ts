@@ -82,10 +82,15 @@ export class Services {
   }
 
   /** Asks the service of each place; returns the replies, and the places where it is gone. */
-  async askEach<Key extends keyof Requests>(key: Key, input: InputOf<Requests[Key]>, places = this.places()) {
+  async askEach<Key extends keyof Requests>(
+    key: Key,
+    input: InputOf<Requests[Key]>,
+    places = this.places(),
+    isChange: 'change' | 'read' = 'read',
+  ) {
     const replies = await Promise.all(
       places.map(async (place) => {
-        const reply = await this.ask(place, key, input).catch(() => undefined);
+        const reply = await this.ask(place, key, input, isChange).catch(() => undefined);
         return { place, reply };
       }),
     );

@@ -135,13 +135,11 @@ export class PartitionKeeper {
   }
 
   async #keepUp(table: PartitionedTable): Promise<boolean> {
-    const state = await this.#read(table.table);
-    const { missing, over } = planPartitions(table, state.partitions, state.now);
-    for (const bounds of missing) await makePartition(this.#sql, table.table, bounds);
+    const { partitions, now, missing, over } = await this.#make(table);
     const [oldest, ...others] = over;
-    const endsAt = Math.max(...[...state.partitions, ...missing].map(({ toMs }) => toMs));
+    const endsAt = Math.max(...[...partitions, ...missing].map(({ toMs }) => toMs));
     this.#seen.set(table.table, { endsAt, overdue: over.length });
-    if (!oldest || !(await this.#drop(table, oldest, state.now))) return false;
+    if (!oldest || !(await this.#drop(table, oldest, now))) return false;
     this.#seen.set(table.table, { endsAt, overdue: others.length });
     return others.length > 0;
   }
@@ -168,11 +166,15 @@ export class PartitionKeeper {
   }
 
   async #makeAll(): Promise<void> {
-    for (const table of this.#tables) {
-      const { partitions, now } = await this.#read(table.table);
-      const { missing } = planPartitions(table, partitions, now);
-      for (const bounds of missing) await makePartition(this.#sql, table.table, bounds);
-    }
+    for (const table of this.#tables) await this.#make(table);
+  }
+
+  /** Makes what a table lacks; returns what there was, and the plan. */
+  async #make(table: PartitionedTable) {
+    const { partitions, now } = await this.#read(table.table);
+    const { missing, over } = planPartitions(table, partitions, now);
+    for (const bounds of missing) await makePartition(this.#sql, table.table, bounds);
+    return { partitions, now, missing, over };
   }
 
   /** Returns the tables that have no partition for the database's now. */
