@@ -15,6 +15,8 @@ export const contactConsumer: Consumer<unknown> = {
   filter: { service: 'cdp', kind: 'contact.*' },
   events: [contactCreated, contactUpdated, contactMerged, contactDeleted],
   batchSize: 100,
+  // A handler that meets a contact whose copy is not there yet asks its owner.
+  gatherMs: 60,
   async take({ tx }, events) {
     await keepContacts(tx, events.flatMap(changesIn));
   },

@@ -105,12 +105,17 @@ it('news is what was published as news: JetStream delivers events to any subject
 it('a consumer goes on at once after a large event among many small ones', async () => {
   const kind = `window.${Math.random().toString(36).slice(2)}`;
   const sizes: number[] = [];
-  const consuming = bus.consume(`sizes-${kind}`, { service: 'crm', kind }, 100, async (batch) => {
-    for (const message of batch) {
-      sizes.push(message.bytes.length);
-      message.acknowledge();
-    }
-  });
+  const consuming = bus.consume(
+    `sizes-${kind}`,
+    { service: 'crm', kind },
+    { size: 100, gatherMs: 0 },
+    async (batch) => {
+      for (const message of batch) {
+        sizes.push(message.bytes.length);
+        message.acknowledge();
+      }
+    },
+  );
   const publish = (sequence: number, envelope: string) =>
     bus.publish({ id: crypto.randomUUID(), kind, audience: 'public', sequence, envelope, trace: undefined });
   const expected: number[] = [];
@@ -124,3 +129,21 @@ it('a consumer goes on at once after a large event among many small ones', async
   expect((await consuming.pending()).count).toBe(0);
   await consuming.stop();
 }, 120_000);
+
+it('events are gathered into whole batches, and what is left is taken when the consumer stops', async () => {
+  const kind = `gathered.${Math.random().toString(36).slice(2)}`;
+  const batches: number[][] = [];
+  const gathered = { size: 3, gatherMs: 600_000 };
+  const consuming = bus.consume(`gathered-${kind}`, { service: 'crm', kind }, gathered, async (batch) => {
+    batches.push(batch.map(({ headers }) => Number(headers['Event-Sequence'])));
+    for (const message of batch) message.acknowledge();
+  });
+  const publish = (sequence: number) =>
+    bus.publish({ id: crypto.randomUUID(), kind, audience: 'public', sequence, envelope: '{}', trace: undefined });
+  for (const sequence of [1, 2, 3, 4]) await publish(sequence);
+  await waitFor('the whole batch', () => batches.length > 0);
+  await waitFor('the last event', async () => (await consuming.pending()).oldestAt !== undefined);
+  expect(batches).toEqual([[1, 2, 3]]);
+  await consuming.stop();
+  expect(batches).toEqual([[1, 2, 3], [4]]);
+}, 60_000);

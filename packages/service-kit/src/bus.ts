@@ -3,7 +3,7 @@ import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jets
 import { nanos, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
-import { ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
+import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import { EventStream, type StreamBounds } from './event-stream.ts';
 import type { Logger } from './logging.ts';
 import { PulledMessages } from './pulled-messages.ts';
@@ -123,18 +123,17 @@ export class Bus {
   }
 
   /**
-   * Gives every message that `filter` takes to `take`, in batches of at most `batchSize`, one batch at a time, until stopped.
-   * The durable consumer keeps its place through restarts; where stream or consumer are missing they are made.
+   * Gives every message that `filter` takes to `take`, in batches, one batch at a time, until stopped. The durable consumer keeps its place through restarts; where stream or consumer are missing they are made.
    */
   consume(
     durable: string,
     filter: EventFilter,
-    batchSize: number,
+    batches: Batches,
     take: (batch: ReceivedMessage[]) => Promise<void>,
   ): Consuming {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
     const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
-    const loop = new ConsumeLoop(batchSize, take, this.#log.child({ consumer: name }), async () => {
+    const loop = new ConsumeLoop(batches, take, this.#log.child({ consumer: name }), async () => {
       await this.#stream.ensure();
       const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
       await manager.consumers.add(this.#prefix, {
@@ -143,9 +142,9 @@ export class Bus {
         ack_policy: 'explicit',
         deliver_policy: 'all',
         ack_wait: nanos(ackWaitMs),
-        max_ack_pending: Math.max(1_000, batchSize * 4),
+        max_ack_pending: Math.max(1_000, batches.size * 4),
       });
-      const from = { stream: this.#prefix, consumer: name, batch: batchSize * 2, service: this.#service };
+      const from = { stream: this.#prefix, consumer: name, batch: batches.size * 2, service: this.#service };
       return new PulledMessages(this.#connection.current, from);
     });
     this.#connection.onBack(() => loop.restart());

@@ -42,9 +42,17 @@ export interface ReceivedMessage extends MessageContent {
   terminate(): void;
 }
 
+/** Bounds of a consumer's batches. */
+export interface Batches {
+  /** Events in one at most. */
+  size: number;
+  /** Time in milliseconds that a smaller one waits for more. */
+  gatherMs: number;
+}
+
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
 export class ConsumeLoop {
-  readonly #batchSize: number;
+  readonly #batches: Batches;
   readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
   readonly #log: Logger;
   readonly #open: () => Promise<PulledMessages>;
@@ -56,12 +64,12 @@ export class ConsumeLoop {
   #oldestAt: Date | undefined;
 
   constructor(
-    batchSize: number,
+    batches: Batches,
     take: (batch: ReceivedMessage[]) => Promise<void>,
     log: Logger,
     open: () => Promise<PulledMessages>,
   ) {
-    this.#batchSize = batchSize;
+    this.#batches = batches;
     this.#take = take;
     this.#log = log;
     this.#open = open;
@@ -124,14 +132,17 @@ export class ConsumeLoop {
   }
 
   async #drainInBatches(messages: PulledMessages): Promise<void> {
+    const { size, gatherMs } = this.#batches;
     const waiting: PulledMessage[] = [];
     let waitingBytes = 0;
     let taking: Promise<void> | undefined;
     const takeAll = async () => {
       while (waiting.length > 0) {
-        const sizes = waiting.map(({ data }) => data.length);
-        const count = countWithin(sizes, { items: this.#batchSize, bytes: batchBytes });
         this.#oldestAt = waiting[0]!.storedAt;
+        const isWhole = waiting.length >= size || waitingBytes >= batchBytes;
+        if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#pause(gatherMs);
+        const sizes = waiting.map(({ data }) => data.length);
+        const count = countWithin(sizes, { items: size, bytes: batchBytes });
         waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
         const batch = waiting.splice(0, count).map(receivedMessage);
         // What was not acknowledged comes again after the consumer's time to acknowledge.
@@ -145,7 +156,8 @@ export class ConsumeLoop {
     for await (const message of messages) {
       waiting.push(message);
       waitingBytes += message.data.length;
-      if (waiting.length >= this.#batchSize * 2 || waitingBytes >= batchBytes * 2) await taking;
+      if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
+      if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
       taking ??= Promise.resolve().then(takeAll);
     }
     await taking;

@@ -11,6 +11,8 @@ export const onDomainEvent: Consumer<unknown> = {
   name: 'domain-events',
   filter: { audience: 'public' },
   batchSize: 500,
+  // Audiences follow within a minute: nobody waits for these.
+  gatherMs: 60,
   async take({ tx }, received) {
     const events = received.map(toDomainEvent).filter((event) => event !== undefined);
     if (events.length === 0) return;
