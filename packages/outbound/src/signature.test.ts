@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { isSigned, signatureHeader, signingKeyOf } from './signature.ts';
@@ -11,7 +11,7 @@ describe('signatureHeader', () => {
   });
 
   it('carries one signature for each secret, newest first, over the exact bytes', () => {
-    const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => createSecretKey(key));
     const body = Buffer.from('{"name":"Zoë ☎"}');
     const expected = keys.map((key) => {
       const signed = Buffer.concat([Buffer.from('evt.1700000000.'), body]);

@@ -1,21 +1,26 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 /**
- * Returns the bytes of a signing secret, `whsec_` + base64. Throws a RangeError unless they are 24 to 64, the sizes that
+ * Returns the key of a signing secret, `whsec_` + base64, made once for any number of signatures. Throws a RangeError unless they are 24 to 64, the sizes that
  * Standard Webhooks allows.
  */
-export function signingKeyOf(secret: string): Buffer {
+export function signingKeyOf(secret: string): KeyObject {
   const text = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
   const key = Buffer.from(text, 'base64');
   if (key.length < 24 || key.length > 64) throw new RangeError('a secret must be whsec_ + base64 of 24 to 64 bytes');
-  return key;
+  return createSecretKey(key);
 }
 
 /**
  * Returns the webhook-signature header of Standard Webhooks v1: `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, one for
  * each key, space-separated. The timestamp is in Unix seconds; the body is signed byte for byte as it is sent.
  */
-export function signatureHeader(id: string, timestampSeconds: number, body: string | Buffer, keys: Buffer[]): string {
+export function signatureHeader(
+  id: string,
+  timestampSeconds: number,
+  body: string | Buffer,
+  keys: KeyObject[],
+): string {
   const signatures = keys.map((key) => {
     const mac = createHmac('sha256', key).update(`${id}.${timestampSeconds}.`).update(body);
     return `v1,${mac.digest('base64')}`;
@@ -33,7 +38,7 @@ const toleranceSeconds = 300;
 export function isSigned(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   body: string | Buffer,
-  keys: Buffer[],
+  keys: KeyObject[],
   now: Date,
 ): boolean {
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => headers[`webhook-${name}`]);

@@ -154,6 +154,8 @@ function connectionOptions(urls: string, files: BusFiles, service: string): Conn
     ignoreAuthErrorAbort: true,
     pingInterval: 5_000,
     maxPingOut: 2,
+    // Without it each publication makes an error with a stack, in case that it fails.
+    noAsyncTraces: true,
   };
 }
 

@@ -96,7 +96,8 @@ function field<Schema extends z.ZodType>(name: string, schema: Schema) {
 
 function isSigningSecret(secret: string): boolean {
   try {
-    return signingKeyOf(secret).length > 0;
+    signingKeyOf(secret);
+    return true;
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;

@@ -1,9 +1,10 @@
+import type { KeyObject } from 'node:crypto';
 import type { Paused, RunEnd } from '@customer-platform/service-kit';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
-export type SigningKey = { key: Buffer; until: Date | null };
+export type SigningKey = { key: KeyObject; until: Date | null };
 
 /** From here on of one endpoint, no further try of it begins: memory stays bounded while another transaction has its row. */
 const maxUnwritten = 200;
