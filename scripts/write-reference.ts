@@ -59,12 +59,12 @@ function operationsPage(): string {
 }
 
 function eventsPage(): string {
-  const rows = eventKinds().map(({ kind, schema }) => {
+  const rows = eventKinds().map(({ kind, sent, schema }) => {
     const { properties, required = [] } = (schema.properties as { data: DataSchema }).data;
     const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
-    return row([`\`${kind}\``, names.join(', ')]);
+    return row([`\`${kind}\``, sent, names.join(', ')]);
   });
-  return `# Events\n\n${note}\nThe schemas are in [openapi.json](openapi.json) under \`webhooks\`, and at GET /v1/events/kinds.\n\n${table(['Kind', 'Keys of data'], rows)}`;
+  return `# Events\n\n${note}\nThe schemas are in [openapi.json](openapi.json) under \`webhooks\`, and at GET /v1/events/kinds.\n\n${table(['Kind', 'Sent when', 'Keys of data'], rows)}`;
 }
 
 type DataSchema = { properties: Record<string, unknown>; required?: string[] };

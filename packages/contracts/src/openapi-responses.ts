@@ -69,12 +69,43 @@ function refusal(status: number, codes: readonly ErrorCode[], method: Method): Z
     id,
     description,
     headers: headersOf(status, method),
-    content: { 'application/json': { schema: ErrorEnvelope } },
+    content: { 'application/json': { schema: ErrorEnvelope, examples: examplesOf(status, codes) } },
   };
   // Two refusals under one id would both be described as the first.
   if (made.description !== description) throw new Error(`${id} is ${made.description} and ${description}`);
   known.set(id, made);
   return made;
+}
+
+/** Messages of refusals, with the field at fault if there is one. */
+const messages: Record<ErrorCode, readonly [message: string, field?: string]> = {
+  invalid_request: ['limit must be at most 100', 'limit'],
+  key_required: ['Send an API key: Authorization: Bearer cp_live_… (see /docs)'],
+  invalid_key: ['This API key is invalid: mistyped, revoked or expired'],
+  account_suspended: ['This account is suspended'],
+  plan_excludes_api: ["This account's plan does not include the API; change the plan"],
+  address_not_allowed: ["This key may not be used from 203.0.113.7; add it to the key's allowed_addresses"],
+  scope_missing: ['This key lacks the scope of the operation'],
+  not_found: ['There is no such resource in this account'],
+  module_off: ['The module of the operation is switched off for this account'],
+  slot_taken: ['The time is no longer free; see the free times of the booking type', 'starts_at'],
+  invalid_state: ['The state of the resource does not allow this'],
+  rate_limited: ['Too many requests with this key; try again in 3 s'],
+  internal_error: ['Something failed here; quote the Request-Id when you report it'],
+  service_unavailable: ['The module does not respond at present; try again in 5 s'],
+};
+
+function examplesOf(status: number, codes: readonly ErrorCode[]): Record<string, { value: ErrorEnvelope }> {
+  if (status === 413)
+    return {
+      invalid_request: { value: { error: { code: 'invalid_request', message: 'The body is larger than 1 MiB' } } },
+    };
+  return Object.fromEntries(
+    codes.map((code) => {
+      const [message, field] = messages[code];
+      return [code, { value: { error: { code, message, ...(field === undefined ? {} : { field }) } } }];
+    }),
+  );
 }
 
 function refusalName(status: number, codes: readonly ErrorCode[]): string {

@@ -56,8 +56,8 @@ interface Document {
 }
 
 /**
- * Returns an OpenAPI document that code generators understand: named enums as components, tuples as arrays of a fixed length. Throws
- * an Error if two named enums have the same values or a component has the name of one.
+ * Returns an OpenAPI document that code generators understand: named enums as components, tuples as arrays of a fixed length, and no
+ * rules that follow from others. Throws an Error if two named enums have the same values or a component has the name of one.
  */
 export function simplified(document: Document): ApiDocument {
   const names = new Map(Object.entries(namedEnums).map(([name, { options }]) => [JSON.stringify(options), name]));
@@ -68,6 +68,7 @@ export function simplified(document: Document): ApiDocument {
     if (value === null || typeof value !== 'object') return value;
     const schema = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, simple(each)]));
     if (Array.isArray(schema.prefixItems)) return arrayOf(schema, schema.prefixItems);
+    removeRedundant(schema);
     const name = Array.isArray(schema.enum) ? names.get(JSON.stringify(schema.enum)) : undefined;
     if (!name) return schema;
     used.set(name, { type: 'string', enum: schema.enum });
@@ -79,6 +80,15 @@ export function simplified(document: Document): ApiDocument {
   const taken = [...used.keys()].find((name) => Object.hasOwn(schemas, name));
   if (taken) throw new Error(`${taken} is the name of an enum and of another component`);
   return { ...whole, components: { ...whole.components, schemas: { ...schemas, ...Object.fromEntries(used) } } };
+}
+
+/** Removes what tells a reader of the document nothing: the pattern of a UUID, the bounds of exact integers, keys that are strings. */
+function removeRedundant(schema: Json): void {
+  if (schema.format === 'uuid' && schema.type === 'string') delete schema.pattern;
+  if (schema.type === 'integer' && schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.type === 'integer' && schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (schema.type === 'string' && schema.minLength === 0) delete schema.minLength;
+  if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
 }
 
 /** Returns a tuple as an array of its length whose items match any of the tuple's. */

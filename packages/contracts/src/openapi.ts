@@ -11,6 +11,8 @@ import { type ServiceName, serviceNames } from './core/modules.ts';
 import type { Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
 import { type ApiDocument, mergedDocuments } from './merged-documents.ts';
+import { addExamples } from './openapi-examples.ts';
+import { guides, tags } from './openapi-guides.ts';
 import { headers, headersOf, refusalsOf, takesKey } from './openapi-responses.ts';
 import { simplified } from './openapi-schemas.ts';
 
@@ -22,7 +24,8 @@ export function openApiDocument(): ApiDocument {
 /** Returns the part of the API that a service serves: its operations, its public events, and the components of both. */
 export function openApiPart(service: ServiceName): ApiDocument {
   const paths: ZodOpenApiPathsObject = {};
-  for (const operation of operations.filter((each) => each.service === service)) {
+  const own = operations.filter((each) => each.service === service);
+  for (const operation of own) {
     const method = operation.method.toLowerCase() as 'get';
     paths[operation.path] = { ...paths[operation.path], [method]: describe(operation) };
   }
@@ -34,10 +37,10 @@ export function openApiPart(service: ServiceName): ApiDocument {
         title: 'Customer Platform API',
         version: '1.0.0',
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
-        description:
-          'Appointments, AI agents, customer data, orders, pipelines, messages and webhooks behind one gateway. Every error is `{error: {code, message, field?}}`. Every POST, PATCH and DELETE accepts an Idempotency-Key; a PUT can be repeated without one. An unknown query parameter is refused with 400 invalid_request.',
+        description: guides(),
       },
       servers: [{ url: '/' }],
+      tags,
       paths,
       webhooks: Object.fromEntries(webhooks.map((event) => [event.kind, webhookOf(event)])),
       components: {
@@ -50,7 +53,9 @@ export function openApiPart(service: ServiceName): ApiDocument {
     },
     { override: openToNewKeys },
   );
-  return simplified({ ...document, webhooks: asRequests(document.webhooks ?? {}) });
+  const part = simplified({ ...document, webhooks: asRequests(document.webhooks ?? {}) });
+  addExamples(part, own);
+  return part;
 }
 
 /** Lets responses and events get new keys. Without it, a schema of both a body and a response would become two. */
@@ -58,11 +63,11 @@ function openToNewKeys({ jsonSchema, io }: { jsonSchema: { additionalProperties?
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 }
 
-/** Returns the public event kinds, each with the JSON Schema of its envelope. */
-export function eventKinds(): { kind: string; schema: Record<string, unknown> }[] {
+/** Returns the public event kinds, each with when it is sent and the JSON Schema of its envelope. */
+export function eventKinds(): { kind: string; sent: string; schema: Record<string, unknown> }[] {
   return publicEvents().map((event) => {
     const schema = z.toJSONSchema(envelopeOf(event.kind, event.data), { io: 'output', unrepresentable: 'any' });
-    return { kind: event.kind, schema: schema as Record<string, unknown> };
+    return { kind: event.kind, sent: event.sent ?? '', schema: schema as Record<string, unknown> };
   });
 }
 
@@ -136,6 +141,7 @@ function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
     post: {
       operationId: event.kind,
       summary: `Sent for ${event.kind}`,
+      ...(event.sent === undefined ? {} : { description: event.sent }),
       security: [],
       requestParams: { header: webhookHeaders },
       responses: {

@@ -50,6 +50,8 @@ export const getSource = operation('getSource', {
   path: '/v1/agents/knowledge/sources/{source_id}',
   scope: read,
   summary: 'Retrieve a knowledge source',
+  description:
+    'Ask for it until its `status` is no longer `processing`; `knowledge.ready` and `knowledge.failed` say the same.',
   params: sourcePath,
   status: 200,
   response: KnowledgeSource,
@@ -74,6 +76,7 @@ export const deleteSource = operation('deleteSource', {
   path: '/v1/agents/knowledge/sources/{source_id}',
   scope: write,
   summary: 'Delete a knowledge source',
+  description: 'Agents stop using it at once.',
   params: sourcePath,
   status: 204,
   errors: ['not_found'],

@@ -34,6 +34,7 @@ export const getPlan = operation('getPlan', {
   path: '/v1/agents/plans/{plan_id}',
   scope: read,
   summary: 'Retrieve a plan',
+  description: 'Its steps are in the order in which they run, each with its own status and result.',
   params: planPath,
   status: 200,
   response: Plan,

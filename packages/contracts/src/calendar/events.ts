@@ -5,13 +5,33 @@ import { AppointmentWithHistory, reminderChannel } from './resources.ts';
 const { publicEvent, internalEvent } = eventsOf('calendar');
 const changed = z.object({ appointment: AppointmentWithHistory, previous });
 
-export const appointmentBooked = publicEvent('appointment.booked', z.object({ appointment: AppointmentWithHistory }));
-export const appointmentRescheduled = publicEvent('appointment.rescheduled', changed);
-export const appointmentUpdated = publicEvent('appointment.updated', changed);
-export const appointmentConfirmed = publicEvent('appointment.confirmed', changed);
-export const appointmentCompleted = publicEvent('appointment.completed', changed);
-export const appointmentCancelled = publicEvent('appointment.cancelled', changed);
-export const appointmentNoShow = publicEvent('appointment.no_show', changed);
+export const appointmentBooked = publicEvent(
+  'appointment.booked',
+  z.object({ appointment: AppointmentWithHistory }),
+  'An appointment was booked.',
+);
+export const appointmentRescheduled = publicEvent(
+  'appointment.rescheduled',
+  changed,
+  'An appointment got another time or another teammate.',
+);
+export const appointmentUpdated = publicEvent(
+  'appointment.updated',
+  changed,
+  'Location, meeting link or mode of an appointment changed. Not sent for its notes alone.',
+);
+export const appointmentConfirmed = publicEvent(
+  'appointment.confirmed',
+  changed,
+  'A requested appointment was confirmed.',
+);
+export const appointmentCompleted = publicEvent('appointment.completed', changed, 'An appointment was completed.');
+export const appointmentCancelled = publicEvent(
+  'appointment.cancelled',
+  changed,
+  'An appointment was cancelled: its time is free again.',
+);
+export const appointmentNoShow = publicEvent('appointment.no_show', changed, 'The contact did not come.');
 
 /** A confirmation of a booking or a new time is due to the contact. */
 export const confirmationDue = internalEvent(

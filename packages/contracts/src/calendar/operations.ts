@@ -113,6 +113,8 @@ export const confirmAppointment = operation('confirmAppointment', {
   path: '/v1/calendar/appointments/{appointment_id}/confirm',
   scope: write,
   summary: 'Confirm a requested appointment',
+  description:
+    'Only an appointment with the status `requested` can be confirmed; one that is confirmed already stays as it is.',
   params: appointmentPath,
   body: z.object({}),
   status: 200,

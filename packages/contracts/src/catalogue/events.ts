@@ -5,8 +5,8 @@ import { Order } from './resources.ts';
 const { publicEvent } = eventsOf('catalogue');
 const changed = z.object({ order: Order, previous });
 
-export const orderCreated = publicEvent('order.created', z.object({ order: Order }));
-export const orderConfirmed = publicEvent('order.confirmed', changed);
-export const orderDeclined = publicEvent('order.declined', changed);
-export const orderFulfilled = publicEvent('order.fulfilled', changed);
-export const orderCancelled = publicEvent('order.cancelled', changed);
+export const orderCreated = publicEvent('order.created', z.object({ order: Order }), 'An order was placed.');
+export const orderConfirmed = publicEvent('order.confirmed', changed, 'A new order was confirmed.');
+export const orderDeclined = publicEvent('order.declined', changed, 'An order was declined.');
+export const orderFulfilled = publicEvent('order.fulfilled', changed, 'A confirmed order was fulfilled.');
+export const orderCancelled = publicEvent('order.cancelled', changed, 'An order was cancelled.');

@@ -8,20 +8,45 @@ import { Contact, ContactSummary } from './resources.ts';
 
 const { publicEvent, internalEvent } = eventsOf('cdp');
 
-export const contactCreated = publicEvent('contact.created', z.object({ contact: Contact }));
-export const contactUpdated = publicEvent('contact.updated', z.object({ contact: Contact, previous }));
+export const contactCreated = publicEvent(
+  'contact.created',
+  z.object({ contact: Contact }),
+  'A contact was created: through the API, or because an unknown person wrote.',
+);
+export const contactUpdated = publicEvent(
+  'contact.updated',
+  z.object({ contact: Contact, previous }),
+  'Fields of a contact changed.',
+);
 export const contactMerged = publicEvent(
   'contact.merged',
   z.object({ contact: Contact, merged: ContactSummary, previous }),
+  'Two contacts were merged into one: the id of `merged` refers to `contact` from now on.',
 );
 
 const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() }), contact: ContactSummary });
 
 /** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
-export const audienceReady = publicEvent('audience.ready', z.object({ audience: Audience }));
-export const audienceFailed = publicEvent('audience.failed', z.object({ audience: Audience }));
-export const audienceEntered = publicEvent('audience.entered', audience);
-export const audienceLeft = publicEvent('audience.left', audience);
+export const audienceReady = publicEvent(
+  'audience.ready',
+  z.object({ audience: Audience }),
+  "An audience's members were computed: after its creation, a change of its rules, or a refresh.",
+);
+export const audienceFailed = publicEvent(
+  'audience.failed',
+  z.object({ audience: Audience }),
+  "An audience's members could not be computed; `error` says why.",
+);
+export const audienceEntered = publicEvent(
+  'audience.entered',
+  audience,
+  'A contact became a member of an audience; also sent for each member that its first computation finds.',
+);
+export const audienceLeft = publicEvent(
+  'audience.left',
+  audience,
+  'A contact is no longer a member of an audience, also because it was deleted or merged.',
+);
 
 /** A contact was deleted; copies of it can no longer be named. */
 export const contactDeleted = internalEvent('contact.deleted', z.object({ contact: ContactSummary }));

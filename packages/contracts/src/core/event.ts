@@ -8,6 +8,8 @@ export interface EventDefinition<Kind extends string = string, Data extends z.Zo
   readonly service: ServiceName;
   readonly audience: 'public' | 'internal';
   readonly data: Data;
+  /** Sentences for the reference on when it is sent; public kinds have them. */
+  readonly sent?: string;
 }
 
 /** The service that publishes each family of public events: the first part of their kinds. */
@@ -37,8 +39,9 @@ export function eventsOf<const Service extends ServiceName>(service: Service) {
     publicEvent<const Kind extends `${FamilyOf<Service>}.${string}`, Data extends z.ZodObject>(
       kind: Kind,
       data: Data,
-    ): EventDefinition<Kind, Data> & { readonly audience: 'public' } {
-      return Object.freeze({ kind, service, audience: 'public', data });
+      sent: string,
+    ): EventDefinition<Kind, Data> & { readonly audience: 'public'; readonly sent: string } {
+      return Object.freeze({ kind, service, audience: 'public', data, sent });
     },
     internalEvent<const Kind extends string, Data extends z.ZodObject>(
       kind: Kind,

@@ -5,12 +5,24 @@ import { Deal } from './resources.ts';
 const { publicEvent, internalEvent } = eventsOf('crm');
 const changed = z.object({ deal: Deal, previous });
 
-export const dealCreated = publicEvent('deal.created', z.object({ deal: Deal }));
-export const dealUpdated = publicEvent('deal.updated', changed);
-export const dealStageChanged = publicEvent('deal.stage_changed', changed);
-export const dealWon = publicEvent('deal.won', changed);
-export const dealLost = publicEvent('deal.lost', changed.extend({ reason: z.string() }));
-export const dealReopened = publicEvent('deal.reopened', changed);
+export const dealCreated = publicEvent('deal.created', z.object({ deal: Deal }), 'A deal was created.');
+export const dealUpdated = publicEvent(
+  'deal.updated',
+  changed,
+  'Title, value, currency, contact or notes of a deal changed.',
+);
+export const dealStageChanged = publicEvent(
+  'deal.stage_changed',
+  changed,
+  'A deal moved to another stage of its pipeline.',
+);
+export const dealWon = publicEvent('deal.won', changed, 'An open deal was won.');
+export const dealLost = publicEvent(
+  'deal.lost',
+  changed.extend({ reason: z.string() }),
+  'An open deal was lost, with the reason that was given.',
+);
+export const dealReopened = publicEvent('deal.reopened', changed, 'A won or lost deal was opened again.');
 
 /** A deal was deleted; other modules drop their references to it. */
 export const dealDeleted = internalEvent('deal.deleted', z.object({ deal: z.object({ id: z.guid() }) }));

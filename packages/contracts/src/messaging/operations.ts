@@ -99,7 +99,7 @@ export const updateTemplates = operation('updateTemplates', {
   path: '/v1/messages/templates',
   scope: write,
   summary: 'Update the message templates',
-  description: 'null restores the default text.',
+  description: 'A text that is left out stays as it is; null restores its default.',
   body: TemplatesChange,
   status: 200,
   response: Templates,

@@ -6,10 +6,18 @@ import { deliveryStatus, Endpoint } from './resources.ts';
 const { publicEvent } = eventsOf('webhooks');
 
 /** Sent to one endpoint by the test operation, regardless of its filter. */
-export const webhookTest = publicEvent('webhook.test', z.object({ webhook: Endpoint }));
+export const webhookTest = publicEvent(
+  'webhook.test',
+  z.object({ webhook: Endpoint }),
+  'You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter.',
+);
 
 /** The platform switched an endpoint off: it responded with 410, or failed for five days. */
-export const webhookDisabled = publicEvent('webhook.disabled', z.object({ webhook: Endpoint, previous }));
+export const webhookDisabled = publicEvent(
+  'webhook.disabled',
+  z.object({ webhook: Endpoint, previous }),
+  'The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints.',
+);
 
 /** Returns the deliveries of these events, oldest first; at most 100. */
 export const findDeliveries = internalRequest(

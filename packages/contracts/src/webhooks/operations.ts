@@ -53,6 +53,7 @@ export const getEndpoint = operation('getEndpoint', {
   path: '/v1/webhooks/{endpoint_id}',
   scope: read,
   summary: 'Retrieve a webhook endpoint',
+  description: 'Its secret is not shown again. `disabled_reason` says why the platform switched it off.',
   params: endpointPath,
   status: 200,
   response: Endpoint,
@@ -134,6 +135,8 @@ export const getDelivery = operation('getDelivery', {
   path: '/v1/webhooks/{endpoint_id}/deliveries/{delivery_id}',
   scope: read,
   summary: 'Retrieve a webhook delivery',
+  description:
+    'Shows what was sent, the latest response and every try, for 30 days or as long as the installation keeps them.',
   params: deliveryPath,
   status: 200,
   response: Delivery,
