@@ -68,6 +68,28 @@ describe('without a key', () => {
     expect((await get('/')).body.error.message).toMatch(/see \/docs/);
   });
 
+  it('a browser is led from the root to the documentation', async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    for (const sent of [accept, 'application/json, Text/HTML;level=1']) {
+      const led = await get('/', { accept: sent });
+      expect([led.status, led.headers.get('location'), led.text]).toEqual([302, '/docs', '']);
+      expect(led.headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    const head = await rawRequest(platform.gatewayUrl, 'HEAD', '/?utm_source=x', { headers: { accept } });
+    expect([head.status, head.headers.get('location')]).toEqual([302, '/docs']);
+  });
+
+  it('the root is an unknown path to anything else', async () => {
+    const { key } = await platform.account();
+    for (const accept of ['*/*', 'application/json', 'text/*', 'x/text/html', 'text/htmlx', '']) {
+      const refused = await rawRequest(platform.gatewayUrl, 'GET', '/', { key, headers: { accept } });
+      expect([accept, refused.status, refused.body.error.code]).toEqual([accept, 404, 'not_found']);
+    }
+    const posted = await rawRequest(platform.gatewayUrl, 'POST', '/', { key, headers: { accept: 'text/html' } });
+    expect([posted.status, posted.body.error.code]).toEqual([404, 'not_found']);
+    expect((await get('/v1', { accept: 'text/html' })).status).toBe(401);
+  });
+
   it('a path can be read and nothing else, whether a key is sent or not', async () => {
     const { key } = await platform.account();
     const asset = '/docs/start.js';

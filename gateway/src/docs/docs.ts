@@ -52,7 +52,10 @@ const documentPath = '/v1/openapi.json';
 
 const made = new Map<string, Served>();
 
-/** Returns what serves the OpenAPI document and its page: it returns whether the path was one of theirs, and throws 405. */
+/**
+ * Returns what serves the OpenAPI document and its page, and leads browsers from the root to the page: it returns whether the request
+ * was one of theirs, and throws 405.
+ */
 export function docsServer(api: CurrentApiDocument, log: Logger) {
   let document: { text: string; served: Served } | undefined;
   const current = async () => {
@@ -62,6 +65,10 @@ export function docsServer(api: CurrentApiDocument, log: Logger) {
   };
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const url = request.url!;
+    if (isBrowserAtRoot(request)) {
+      response.writeHead(302, { Location: '/docs', 'Content-Length': 0 }).end();
+      return true;
+    }
     if (!(url.startsWith('/docs') || url.startsWith(documentPath))) return false;
     const path = pathOf(request);
     if (path !== documentPath && !Object.hasOwn(makers, path)) return false;
@@ -75,6 +82,14 @@ export function docsServer(api: CurrentApiDocument, log: Logger) {
     }
     return true;
   };
+}
+
+/** Returns whether a browser asks for the root, where no operation is: only a browser names HTML among what it accepts. */
+function isBrowserAtRoot({ method, url, headers }: IncomingMessage): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  if (url !== '/' && !url!.startsWith('/?')) return false;
+  const accepted = headers.accept?.split(',') ?? [];
+  return accepted.some((range) => range.split(';', 1)[0]!.trim().toLowerCase() === 'text/html');
 }
 
 function sendFile(request: IncomingMessage, response: ServerResponse, { type, body, etag }: Served): void {
