@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type Demo, nextFreeTime, openDemo } from './demo.ts';
 import { describeProcess, gateway, isUp, type Platform, readyFile, services } from './deployables.ts';
 import { portIsFree } from './local-port.ts';
@@ -12,45 +11,13 @@ import { postgresServer } from './postgres.ts';
 import { databaseUrl, provision } from './provision.ts';
 import { redisServer } from './redis.ts';
 import { describeSimulated, simulatedUrl } from './simulated.ts';
+import { type Options, readOptions, UsageError, usage } from './start-options.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import { waitUntil } from './wait-until.ts';
 
 const database = 'platform';
 const names = services.map(({ name }) => name);
 const say = (line: string) => process.stdout.write(`${line}\n`);
-
-interface Options {
-  fresh: boolean;
-  demo: boolean;
-  gatewayPort: number;
-  adminPort: number;
-}
-
-function readOptions(): Options {
-  const values = parsedArguments();
-  return {
-    fresh: values.fresh ?? false,
-    demo: !values['no-demo'],
-    gatewayPort: readPort('GATEWAY_PORT', 8080),
-    adminPort: readPort('ADMIN_PORT', 8081),
-  };
-}
-
-function parsedArguments(): { fresh?: boolean; 'no-demo'?: boolean } {
-  try {
-    return parseArgs({ options: { fresh: { type: 'boolean' }, 'no-demo': { type: 'boolean' } } }).values;
-  } catch (cause) {
-    const given = process.argv.slice(2).join(' ');
-    const known = '--fresh (begin with empty data) and --no-demo (make no demo account)';
-    throw new Error(`"${given}" is not understood; the options are ${known}`, { cause });
-  }
-}
-
-function readPort(variable: string, fallback: number): number {
-  const port = Number(process.env[variable] || fallback);
-  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
-  throw new Error(`${variable} is "${process.env[variable]}": it must be a port from 1 to 65535`);
-}
 
 /** Starts servers, provision, services, gateway and demo, in this order; returns the demo account, if any. */
 async function bringUp(supervisor: Supervisor, directory: string, options: Options): Promise<Demo | null> {
@@ -180,7 +147,11 @@ function stopOnSignals(stop: (force: boolean) => void): void {
 }
 
 async function main(): Promise<void> {
-  const options = readOptions();
+  const options = readOptions(process.argv.slice(2), process.env);
+  if (options === 'help') {
+    say(usage());
+    return;
+  }
   const directory = platformDirectory.openDirectory(resolve(import.meta.dirname, '../../.platform'));
   const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
   const supervisor = createSupervisor({ write: say, colour });
@@ -210,5 +181,5 @@ try {
   await main();
 } catch (error) {
   say(`Could not start: ${(error as Error).message}`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof UsageError ? 2 : 1;
 }

@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util';
+
+/** Options of a start, from the command line and the environment. */
+export interface Options {
+  /** Begin with empty data. */
+  fresh: boolean;
+  /** Make a demo account. */
+  demo: boolean;
+  gatewayPort: number;
+  adminPort: number;
+}
+
+/** Wrong usage: nothing was started, and the exit code is 2. */
+export class UsageError extends Error {}
+
+const flags = {
+  fresh: 'begin with empty data',
+  'no-demo': 'make no demo account',
+  help: 'print this and start nothing',
+};
+
+const ports = { GATEWAY_PORT: 8080, ADMIN_PORT: 8081 };
+
+const settings = [
+  ['GATEWAY_PORT', String(ports.GATEWAY_PORT), 'port of the API and its documentation'],
+  ['ADMIN_PORT', String(ports.ADMIN_PORT), "port of the control plane and the operators' console"],
+  ['DATABASE_URL', 'its own server', 'PostgreSQL 18; its user may create roles'],
+  ['NATS_URL', 'its own server', 'NATS with JetStream'],
+  ['REDIS_URL', 'its own server', 'Redis, or what speaks its protocol'],
+  ['BUS_PREFIX', 'platform', 'separates installations on one NATS'],
+  ['LOG_LEVEL', 'warn', 'least severe level that processes log: debug, info, warn, error'],
+  ['WEBHOOKS_ALLOWED_RANGES', '127.0.0.0/8,::1/128', 'private ranges that webhooks may be sent to'],
+  ['WEBHOOKS_RETRY_SCHEDULE', '0,5s,5m,…', 'times between the tries of a delivery'],
+] as const;
+
+/** Returns what a start is asked for, or 'help'. Throws UsageError where a flag is unknown or a port is none. */
+export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options | 'help' {
+  const values = parsed(args);
+  if (values.help) return 'help';
+  return {
+    fresh: values.fresh ?? false,
+    demo: !values['no-demo'],
+    gatewayPort: readPort(env, 'GATEWAY_PORT'),
+    adminPort: readPort(env, 'ADMIN_PORT'),
+  };
+}
+
+/** Returns the usage of `npm start`: its flags, and the settings that matter with their defaults. */
+export function usage(): string {
+  return [
+    'npm start [-- --flag …]',
+    '',
+    'Starts the platform on this machine: PostgreSQL, NATS, Redis, the gateway and every service, each as a process of its own.',
+    'Data, logs of the servers, secrets and the keys of the demo account are in .platform/. Ctrl-C stops everything.',
+    '',
+    'Flags:',
+    ...Object.entries(flags).map(([name, meaning]) => `  ${`--${name}`.padEnd(24)} ${meaning}`),
+    '',
+    'Settings, from the environment:',
+    ...settings.map(([name, value, meaning]) => `  ${name.padEnd(24)} ${value.padEnd(20)} ${meaning}`),
+    '',
+    'All settings of all processes: docs/reference/config.md. Exit codes: 0 stopped, 1 could not start, 2 used wrongly.',
+  ].join('\n');
+}
+
+function parsed(args: string[]): { fresh?: boolean; 'no-demo'?: boolean; help?: boolean } {
+  const boolean = { type: 'boolean' } as const;
+  try {
+    return parseArgs({ args, options: { fresh: boolean, 'no-demo': boolean, help: { ...boolean, short: 'h' } } })
+      .values;
+  } catch (cause) {
+    const known = Object.entries(flags).map(([name, meaning]) => `--${name} (${meaning})`);
+    const message = `"${args.join(' ')}" is not understood; the flags are ${known.join(', ')}`;
+    throw new UsageError(message, { cause });
+  }
+}
+
+function readPort(env: NodeJS.ProcessEnv, variable: keyof typeof ports): number {
+  const port = Number(env[variable] || ports[variable]);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new UsageError(`${variable} is "${env[variable]}": it must be a port from 1 to 65535`);
+}
