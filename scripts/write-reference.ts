@@ -52,9 +52,10 @@ function authorizationFile(): string {
 }
 
 function operationsPage(): string {
-  const rows = operations.map(({ key, method, path, scope, service, errors, summary }) =>
-    row([`\`${key}\``, `${method} ${path}`, scope ?? 'any key', service, errors.join(', '), summary]),
-  );
+  const rows = operations.map(({ key, method, path, scope, service, errors, summary, deprecated }) => {
+    const end = deprecated ? ` (deprecated, ends ${deprecated.sunset}: use \`${deprecated.instead.key}\`)` : '';
+    return row([`\`${key}\``, `${method} ${path}`, scope ?? 'any key', service, errors.join(', '), summary + end]);
+  });
   return `# Operations\n\n${note}\n${table(['Name', 'Request', 'Scope', 'Service', 'Own errors', 'Summary'], rows)}`;
 }
 

@@ -29,10 +29,23 @@ const getDealScore = operationsOf('crm', 'crm')('getDealScore', {
   response: z.object({ deal_id: z.guid(), score: z.int() }),
   errors: [],
 });
+/** The operation that it replaces, which will end. */
+const getDealGrade = operationsOf('crm', 'crm')('getDealGrade', {
+  method: 'GET',
+  path: '/v1/crm/deals/{deal_id}/grade',
+  scope: 'crm.deals:read',
+  summary: 'Retrieve a grade',
+  params: z.object({ deal_id: z.guid() }),
+  status: 200,
+  response: z.object({ grade: z.string() }),
+  errors: [],
+  deprecated: { since: '2026-11-01', sunset: '2027-11-01', instead: getDealScore },
+});
 const newOperations = {
   getDealScore: implementer()(getDealScore, {
     handle: async ({ params }) => ({ deal_id: params.deal_id, score: 7 }),
   }),
+  getDealGrade: implementer()(getDealGrade, { handle: async () => ({ grade: 'A' }) }),
 };
 const path = '/v1/crm/deals/00000000-0000-4000-8000-000000000001/score';
 
@@ -122,6 +135,28 @@ describe('a service of the next release', () => {
     expect(await get(gateway.url, path)).toMatchObject({ status: 503 });
     const restarted = await startOtherGateway({ CRM_URL: next.url });
     expect(await get(restarted.url, path)).toMatchObject({ status: 503 });
+  }, 60_000);
+
+  it('marks each response of an operation that will end, with the path of its successor', async () => {
+    const next = await startNextCrm();
+    const gateway = await startOtherGateway({ CRM_URL: next.url });
+    const marksAt = async (at: string) => {
+      const { status, headers } = await get(gateway.url, at);
+      return { status, marks: ['deprecation', 'sunset', 'link'].map((name) => headers.get(name)) };
+    };
+    const days = ['@1793491200', 'Mon, 01 Nov 2027 00:00:00 GMT'];
+    const grade = path.replace('/score', '/grade');
+    await waitFor('the gateway to know', async () => (await marksAt(grade)).status === 200);
+    const link = `<${path}>; rel="successor-version"`;
+    expect(await marksAt(grade)).toEqual({ status: 200, marks: [...days, link] });
+    // Refusals too, and what a path has is never more than a path.
+    expect(await marksAt(`${grade}?x=1`)).toEqual({ status: 400, marks: [...days, link] });
+    expect(await marksAt('/v1/crm/deals/a%3E%0D%0Ab/grade')).toEqual({
+      status: 404,
+      marks: [...days, '</v1/crm/deals/a%3E%0D%0Ab/score>; rel="successor-version"'],
+    });
+    expect(await marksAt(path)).toEqual({ status: 200, marks: [null, null, null] });
+    await next.stop();
   }, 60_000);
 
   it('has the older processes of its roll announce in vain', async () => {

@@ -8,7 +8,7 @@ import {
 import { ContactEventInput } from './cdp/contact-events.ts';
 import { type EventDefinition, envelopeOf } from './core/event.ts';
 import { type ServiceName, serviceNames } from './core/modules.ts';
-import type { Operation } from './core/operation.ts';
+import type { Deprecation, Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
 import { type ApiDocument, mergedDocuments } from './merged-documents.ts';
 import { addExamples } from './openapi-examples.ts';
@@ -27,7 +27,7 @@ export function openApiPart(service: ServiceName): ApiDocument {
   const own = operations.filter((each) => each.service === service);
   for (const operation of own) {
     const method = operation.method.toLowerCase() as 'get';
-    paths[operation.path] = { ...paths[operation.path], [method]: describe(operation) };
+    paths[operation.path] = { ...paths[operation.path], [method]: describeOperation(operation) };
   }
   const webhooks = publicEvents().filter((event) => event.service === service);
   const document = createDocument(
@@ -88,14 +88,17 @@ const keyHeader = z.object({
     }),
 });
 
-function describe(operation: Operation): ZodOpenApiOperationObject {
-  const { key, method, summary, description, scope, params, query, body, status, response, gate } = operation;
+/** Returns an operation as the document has it. Throws an Error if it ends sooner than twelve months after that was announced. */
+export function describeOperation(operation: Operation): ZodOpenApiOperationObject {
+  const { key, method, summary, scope, params, query, body, status, response, gate, deprecated } = operation;
   const bodyType = operation.bodyType === 'multipart' ? 'multipart/form-data' : 'application/json';
   const requestParams = {
     ...(params ? { path: params } : {}),
     ...(query ? { query } : {}),
     ...(takesKey(method) ? { header: keyHeader } : {}),
   };
+  const end = deprecated ? describeEnd(key, deprecated) : undefined;
+  const description = [operation.description, end?.sentence].filter(Boolean).join(' ');
   return {
     operationId: key,
     tags: [operation.path.split('/')[2]!],
@@ -104,17 +107,38 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     security: [{ bearer: scope ? [scope] : [] }],
     'x-scope': scope,
     ...(gate ? { 'x-module': gate } : {}),
+    ...end?.fields,
     ...(Object.keys(requestParams).length > 0 ? { requestParams } : {}),
     ...(body ? { requestBody: { required: isRequired(body), content: { [bodyType]: { schema: body } } } } : {}),
     responses: {
       [status]: {
         description: 'Success.',
-        headers: headersOf(status, method),
+        headers: { ...headersOf(status, method), ...end?.headers },
         ...(response ? { content: { 'application/json': { schema: response } } } : {}),
       },
       ...refusalsOf(operation),
     },
   } as ZodOpenApiOperationObject;
+}
+
+const day = z.iso.date();
+
+/** Describes the end of an operation. Throws an Error unless its days are days, twelve months or more apart. */
+function describeEnd(key: string, { since, sunset, instead }: Deprecation) {
+  const [from, until] = [day.parse(since), day.parse(sunset)].map((each) => new Date(each)) as [Date, Date];
+  if (until.getTime() < from.setUTCFullYear(from.getUTCFullYear() + 1)) {
+    throw new Error(`${key}: deprecated.sunset must be twelve months after since, ${since}, or later; it is ${sunset}`);
+  }
+  const header = (description: string) => ({ description, schema: { type: 'string' as const } });
+  return {
+    sentence: `Deprecated since ${since}; may be gone from ${sunset} on. Use \`${instead.key}\` instead.`,
+    fields: { deprecated: true, 'x-deprecated-since': since, 'x-sunset': sunset, 'x-successor': instead.key },
+    headers: {
+      Deprecation: header('Time since which the operation is deprecated: @ and Unix seconds (RFC 9745).'),
+      Sunset: header('Time from which it may be gone, as an HTTP date (RFC 8594).'),
+      Link: header('Path of the operation to call instead, with rel="successor-version".'),
+    },
+  };
 }
 
 /** Returns whether a body is required: an empty one is invalid. */

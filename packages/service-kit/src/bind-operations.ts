@@ -5,6 +5,7 @@ import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';
+import { markDeprecated } from './mark-deprecated.ts';
 import { noAccount } from './no-account.ts';
 import type { BoundOperation } from './operation.ts';
 import { read } from './read.ts';
@@ -50,8 +51,9 @@ export function bindOperations<Resources>(
     const route = app.route(path);
     const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
     methods.set(path, [...(methods.get(path) ?? []), ...served]);
-    if (operation.method === 'GET') route.get(handle);
-    else route[operation.method.toLowerCase() as 'post'](bodyReader(operation, ownerOf), handle);
+    const marks = operation.deprecated ? [markDeprecated(operation.deprecated)] : [];
+    if (operation.method === 'GET') route.get(...marks, handle);
+    else route[operation.method.toLowerCase() as 'post'](...marks, bodyReader(operation, ownerOf), handle);
   }
   for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
 }

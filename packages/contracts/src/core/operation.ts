@@ -32,6 +32,18 @@ export interface OperationSpec {
   readonly errors: readonly DomainErrorCode[];
   /** The events that it can emit. */
   readonly emits?: readonly EventDefinition[];
+  /** Left out unless the operation will end. */
+  readonly deprecated?: Deprecation;
+}
+
+/** The announced end of an operation. Days such as 2026-11-01 begin at 00:00 UTC. */
+export interface Deprecation {
+  /** Day since which new code should not call it. */
+  readonly since: string;
+  /** Day from which it may be gone, twelve months after `since` or later. */
+  readonly sunset: string;
+  /** The operation to call instead. */
+  readonly instead: Pick<Operation, 'key' | 'path'>;
 }
 
 export interface Operation extends OperationSpec {
