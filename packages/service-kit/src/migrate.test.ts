@@ -103,3 +103,39 @@ it('an index that an ended process left unfinished is built anew', async () => {
   const [index] = await sql`select indisvalid, indisunique from pg_index where indexrelid = 'long_read_id'::regclass`;
   expect(index).toEqual({ indisvalid: true, indisunique: false });
 }, 60_000);
+
+it('an index of a partitioned table is built beside writers, partition by partition, and goes on where an attempt ended', async () => {
+  await sql.unsafe(`
+    create table parted (id int not null) partition by range (id);
+    create table parted_low partition of parted for values from (0) to (10);
+    create table parted_high partition of parted for values from (10) to (20);
+    insert into parted values (1), (11)`);
+  try {
+    await sql.unsafe('create index parted_desc on only parted (id desc)');
+    await sql.unsafe('create index parted_low_desc on parted_low (id desc)');
+    await sql.unsafe('alter index parted_desc attach partition parted_low_desc');
+    const end = await readForLong();
+    await write('9004_index.sql', 'create index concurrently if not exists parted_desc on parted (id desc);');
+    const migrated = migrateAll();
+    await waitFor('the first index to wait for the backup', async () => {
+      return (
+        (await sql`select from pg_stat_activity where query like 'create index concurrently%parted_high%'`).length === 1
+      );
+    });
+    await sql`insert into parted values (2), (12)`;
+    await end();
+    await migrated;
+    await sql.unsafe('create table parted_later partition of parted for values from (20) to (30)');
+    const indexes = await sql`
+      select indexrelid::regclass::text as name, indisvalid from pg_index where indrelid::regclass::text like 'parted%' order by 1`;
+    expect([...indexes].every(({ indisvalid }) => indisvalid)).toBe(true);
+    expect(indexes.map(({ name }) => name)).toEqual([
+      'parted_desc',
+      'parted_high_desc',
+      'parted_later_id_idx',
+      'parted_low_desc',
+    ]);
+  } finally {
+    await sql`drop table parted`;
+  }
+}, 60_000);

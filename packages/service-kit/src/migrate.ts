@@ -9,6 +9,9 @@ const lockTimeoutMs = 2_000;
 /** Pause in which others get through before its next attempt. */
 const lockRetryMs = 1_000;
 
+/** A statement that builds an index: of which table, and the rest of it. */
+const createsIndex = /^create index concurrently if not exists \w+ on (?<table>\w+) (?<columns>[\s\S]+)$/;
+
 /** A statement that builds or drops an index beside the table's other work; it runs in no transaction. */
 const concurrently = /^(?:create (?:unique )?index concurrently if not exists|drop index concurrently if exists) (\w+)/;
 
@@ -62,7 +65,7 @@ export async function migrate(
       }
       const indexes = indexChangesOf(statements);
       if (indexes) {
-        for (const index of indexes) await changeConcurrently(sql, index);
+        for (const index of indexes) await changeConcurrently(sql, index, (work) => patiently(name, work));
         await insertMigration(sql, name, checksum);
         continue;
       }
@@ -119,14 +122,47 @@ function indexChangesOf(migration: string): IndexChange[] | undefined {
 
 /**
  * Builds or drops an index; one that an attempt has left unfinished is built again. It waits for as long as others' transactions last: they
- * do not notice.
+ * do not notice. `patiently` does what needs a lock that others wait behind.
  */
-async function changeConcurrently(sql: postgres.Sql, { name, statement }: IndexChange): Promise<void> {
+async function changeConcurrently(
+  sql: postgres.Sql,
+  { name, statement }: IndexChange,
+  patiently: (work: () => Promise<unknown>) => Promise<unknown>,
+): Promise<void> {
+  const onTable = createsIndex.exec(statement)?.groups;
+  const isPartitioned = onTable
+    ? (await sql`select from pg_partitioned_table where partrelid = to_regclass(${onTable.table!})`).length === 1
+    : false;
+  if (isPartitioned)
+    return await indexPartitions(sql, { name, table: onTable!.table!, columns: onTable!.columns! }, patiently);
   await sql`set lock_timeout = 0`;
   const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;
   if (unfinished.length > 0) await sql`drop index concurrently ${sql(name)}`;
   await sql.unsafe(statement).simple();
   await sql`set lock_timeout = ${sql.unsafe(String(lockTimeoutMs))}`;
+}
+
+/**
+ * Builds an index of a partitioned table, which PostgreSQL cannot do concurrently at once: the table's own, which is empty, and then each
+ * partition's, which is attached to it. A partition that comes meanwhile has one already.
+ */
+async function indexPartitions(
+  sql: postgres.Sql,
+  { name, table, columns }: { name: string; table: string; columns: string },
+  patiently: (work: () => Promise<unknown>) => Promise<unknown>,
+): Promise<void> {
+  await patiently(() => sql.unsafe(`create index if not exists ${name} on only ${table} ${columns}`).simple());
+  const partitions = await sql<{ partition: string }[]>`
+    select inhrelid::regclass::text as partition from pg_inherits part where inhparent = ${table}::text::regclass and not exists (
+      select from pg_index i join pg_inherits own on own.inhrelid = i.indexrelid
+      where i.indrelid = part.inhrelid and own.inhparent = ${name}::text::regclass)
+    order by 1`;
+  for (const { partition } of partitions) {
+    const own = `${partition}_${name.replace(`${table}_`, '')}`;
+    const statement = `create index concurrently if not exists ${own} on ${partition} ${columns}`;
+    await changeConcurrently(sql, { name: own, statement }, patiently);
+    await patiently(() => sql.unsafe(`alter index ${name} attach partition ${own}`).simple());
+  }
 }
 
 async function migrationFiles(directories: URL[]): Promise<{ name: string; file: URL }[]> {
