@@ -149,6 +149,10 @@ function isRequired(body: z.ZodType): boolean {
 /** Headers of every delivery, from Standard Webhooks. */
 const webhookHeaders = z.object({
   'webhook-id': z.string().meta({ description: 'Id of the event, the same on every try.', param: { id: 'WebhookId' } }),
+  'webhook-sequence': z.string().meta({
+    description: "The event's number in its account, by which a gap is noticed.",
+    param: { id: 'WebhookSequence' },
+  }),
   'webhook-timestamp': z
     .string()
     .meta({ description: 'Time of this try, in Unix seconds.', param: { id: 'WebhookTimestamp' } }),

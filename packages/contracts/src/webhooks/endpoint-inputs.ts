@@ -25,4 +25,5 @@ export const EndpointChange = z.object({
   description: description.optional(),
   events: events.optional(),
   active: z.boolean().optional(),
+  paused: z.boolean().optional(),
 });

@@ -5,17 +5,20 @@ import { deliveryStatus, Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
 
+/** An endpoint in an event. Processes of the release before publish it without `paused`. */
+const EndpointOfEvent = Endpoint.extend({ paused: Endpoint.shape.paused.optional() });
+
 /** Sent to one endpoint by the test operation, regardless of its filter. */
 export const webhookTest = publicEvent(
   'webhook.test',
-  z.object({ webhook: Endpoint }),
+  z.object({ webhook: EndpointOfEvent }),
   'You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter.',
 );
 
 /** The platform switched an endpoint off: it responded with 410, or failed for five days. */
 export const webhookDisabled = publicEvent(
   'webhook.disabled',
-  z.object({ webhook: Endpoint, previous }),
+  z.object({ webhook: EndpointOfEvent, previous }),
   'The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints.',
 );
 

@@ -6,7 +6,6 @@ import { EndpointChange, EndpointInput } from './endpoint-inputs.ts';
 import { publicKind } from './event-kinds.ts';
 import { webhookTest } from './events.ts';
 import {
-  AnyEnvelope,
   Delivery,
   deliveryPath,
   deliveryStatus,
@@ -14,11 +13,16 @@ import {
   EndpointWithSecret,
   endpointPath,
   eventPath,
+  RecordedEvent,
   Replay,
   replayPath,
 } from './resources.ts';
 
 const operation = operationsOf('webhooks', null);
+const sequence = z
+  .string()
+  .regex(/^\d{1,100}$/, 'must be the sequence of an event: a decimal integer of 0 or more, such as 5');
+const afterSequence = sequence.meta({ description: 'Only events with a greater `sequence`.', example: '5' });
 const read = 'webhooks:read';
 const write = 'webhooks:write';
 
@@ -65,7 +69,8 @@ export const updateEndpoint = operation('updateEndpoint', {
   path: '/v1/webhooks/{endpoint_id}',
   scope: write,
   summary: 'Update a webhook endpoint',
-  description: 'Switching it on again clears `disabled_reason`.',
+  description:
+    'Switching it on again clears `disabled_reason`. While it is `paused`, deliveries are created and stay pending; resumed, they go out oldest first. Switching it off ends them.',
   params: endpointPath,
   body: EndpointChange,
   status: 200,
@@ -194,13 +199,14 @@ export const listEvents = operation('listEvents', {
   scope: read,
   summary: 'List events',
   description:
-    "The account's events of the last 30 days, or as many as the installation keeps, as they are sent, newest first.",
+    "The account's events of the last 30 days, or as many as the installation keeps, as they are sent, with their `sequence`, newest first. With `after_sequence`, those with greater numbers in ascending order: `next` is then the next `after_sequence`.",
   query: z.object({
     type: publicKind.optional().meta({ description: 'Only events of this kind.' }),
+    after_sequence: afterSequence.optional(),
     ...pageQuery,
   }),
   status: 200,
-  response: z.object({ data: z.array(AnyEnvelope), has_more: z.boolean(), next: z.string().nullable() }),
+  response: pageOf(RecordedEvent),
   errors: [],
 });
 
@@ -220,9 +226,9 @@ export const getEvent = operation('getEvent', {
   path: '/v1/events/{event_id}',
   scope: read,
   summary: 'Retrieve an event',
-  description: 'Returns the event as it is sent.',
+  description: 'Returns the event as it is sent, with its `sequence`.',
   params: eventPath,
   status: 200,
-  response: AnyEnvelope,
+  response: RecordedEvent,
   errors: ['not_found'],
 });

@@ -9,6 +9,7 @@ export const Endpoint = z
     events: z.array(z.string()),
     active: z.boolean(),
     disabled_reason: z.string().nullable().meta({ description: 'Why the platform switched the endpoint off.' }),
+    paused: z.boolean().meta({ description: 'Deliveries are created and stay pending; none is tried.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -47,6 +48,14 @@ export const AnyEnvelope = z
     data: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'Event' });
+
+export const RecordedEvent = AnyEnvelope.extend({
+  sequence: z.int().meta({
+    description:
+      "The event's number in its account: from 1, without gaps, in the order in which the platform recorded events.",
+  }),
+}).meta({ id: 'RecordedEvent' });
+export type RecordedEvent = z.infer<typeof RecordedEvent>;
 
 export const Delivery = z
   .object({

@@ -77,7 +77,8 @@ async function goOn(replay: ReplayRow, { tx, now, resources }: WorkCall<WebhookR
   const { account_id: accountId, endpoint_id: endpointId } = replay;
   const endpoint = await findEndpoint(tx, accountId, endpointId);
   if (!endpoint?.active) return await updateReplay(tx, replay, { ...replay, status: 'failed' }, now);
-  if ((await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
+  // Paused, it tries nothing: the replay's `done` stays behind what is tried.
+  if (endpoint.paused || (await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
     return await rest(tx, replay, now, longestRestMs.busy);
   }
   const deliveries = await nextOfReplay(tx, replay, oldestShown(now, resources.retention), batch);

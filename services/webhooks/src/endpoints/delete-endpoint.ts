@@ -11,7 +11,7 @@ export const deleteEndpoint = implement(contract.deleteEndpoint, {
   async handle({ account, found, tx, now }) {
     const key = { accountId: account.id, endpointId: found.id };
     await deleteEndpointRow(tx, account.id, found.id);
-    await noteEndpointChanged(tx, key, now);
+    await noteEndpointChanged(tx, { ...key, isPaused: false }, now);
     await endPending(tx, key, 'endpoint_deleted', endedAtOnce);
     return undefined;
   },

@@ -5,8 +5,8 @@ import type { EndpointRow } from './endpoints.sql.ts';
 
 /** An endpoint as the API shows it. */
 export function toEndpoint(row: EndpointRow, account: Pick<AccountContext, 'timezone'>): Endpoint {
-  const { id, url, description, events, active, disabled_reason } = row;
+  const { id, url, description, events, active, disabled_reason, paused } = row;
   const created_at = formatInstant(row.created_at, account.timezone);
   const updated_at = formatInstant(row.updated_at, account.timezone);
-  return { id, url, description, events, active, disabled_reason, created_at, updated_at };
+  return { id, url, description, events, active, disabled_reason, paused, created_at, updated_at };
 }

@@ -8,9 +8,10 @@ export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'>
 }
 
 /** Values that a caller sets. */
-export type EndpointValues = Pick<EndpointRow, 'url' | 'description' | 'events' | 'active'>;
+export type EndpointValues = Pick<EndpointRow, 'url' | 'description' | 'events' | 'active' | 'paused'>;
 
-const columns = (sql: Sql) => sql`id, url, description, events, active, disabled_reason, created_at, updated_at`;
+const columns = (sql: Sql) =>
+  sql`id, url, description, events, active, disabled_reason, paused, created_at, updated_at`;
 
 /** Keeps other registrations of the account out until the transaction ends, counts its endpoints and names the next one. */
 export async function prepareEndpoint(tx: Sql, accountId: string) {
@@ -24,7 +25,7 @@ export async function prepareEndpoint(tx: Sql, accountId: string) {
 export async function insertEndpoint(
   tx: Sql,
   accountId: string,
-  endpoint: EndpointValues & { id: string; secret: Buffer },
+  endpoint: Omit<EndpointValues, 'paused'> & { id: string; secret: Buffer },
   now: Date,
 ) {
   const [row] = await tx<EndpointRow[]>`
@@ -58,7 +59,7 @@ export async function updateEndpointRow(
 ) {
   const [row] = await tx<EndpointRow[]>`
     update endpoints e set url = ${values.url}, description = ${values.description}, events = ${values.events}::text[],
-      active = ${values.active}, updated_at = ${now},
+      active = ${values.active}, paused = ${values.paused}, updated_at = ${now},
       disabled_reason = case when e.active = ${values.active} then e.disabled_reason end,
       failing_since = case when e.active = ${values.active} and e.url = ${values.url} then e.failing_since end
     where account_id = ${accountId} and id = ${id}
@@ -97,7 +98,7 @@ type Announcement = EndpointRow & { account_id: string; announcement: string; di
 export async function lockAnnouncements(tx: Sql, limit: number) {
   return await tx<Announcement[]>`
     select account_id, id as announcement, endpoint_id as id, url, description, events, false as active, disabled_reason,
-      created_at, updated_at
+      paused, created_at, updated_at
     from announcements order by announcements.id limit ${limit} for update skip locked`;
 }
 

@@ -15,7 +15,8 @@ export const rotateEndpointSecret = implement(contract.rotateEndpointSecret, {
     const former = await readSecrets(tx, account.id, found.id);
     const previous = previousSecrets(former, body.overlap_seconds, now);
     await replaceSecret(tx, account.id, { id: found.id, secret: stored, previous }, now);
-    await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id }, now);
+    const isPaused = found.active && found.paused;
+    await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id, isPaused }, now);
     return { secret };
   },
   committed: (resources) => resources.dispatcher.wake(),

@@ -7,20 +7,24 @@ import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { toEndpoint } from './endpoint.ts';
 import { type EndpointValues, findEndpoint, updateEndpointRow } from './endpoints.sql.ts';
 
-/** Switching an endpoint off ends its pending deliveries as failed, endpoint_disabled: the dispatcher does it in sets. */
+/**
+ * Switching an endpoint off ends its pending deliveries as failed, endpoint_disabled: the dispatcher does it in sets. Pausing one keeps them
+ * pending; `paused` survives being switched off and on, and goes behind that.
+ */
 export const updateEndpoint = implement(contract.updateEndpoint, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),
   async handle(call) {
     const { account, body, found, tx, now } = call;
-    const { url, description, events, active } = found;
-    const before: EndpointValues = { url, description, events, active };
+    const { url, description, events, active, paused } = found;
+    const before: EndpointValues = { url, description, events, active, paused };
     const values = withGiven(before, body);
     if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
     if (values.url !== url)
       refusePrivateTarget(values.url, 'url', { guard: call.resources.guard, prefetch: call.prefetch });
     const row = await updateEndpointRow(tx, account.id, { ...values, id: found.id }, now);
-    if (row.url !== url || row.active !== active) {
-      await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id }, now);
+    if (row.url !== url || row.active !== active || row.paused !== paused) {
+      const isPaused = row.active && row.paused;
+      await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id, isPaused }, now);
     }
     return toEndpoint(row, account);
   },

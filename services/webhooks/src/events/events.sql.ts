@@ -3,9 +3,11 @@ import {
   type JsonValue,
   type OutboxRow,
   type ReceivedEvent,
+  readUnderLock,
   type Sql,
   withinPageBytes,
 } from '@customer-platform/service-kit';
+import { firstOf } from '../deliveries/deliveries.sql.ts';
 
 /** The filters that take an event of a type: the type itself, its family, and all. */
 const filtersOf = (sql: Sql, type: string) => {
@@ -14,23 +16,47 @@ const filtersOf = (sql: Sql, type: string) => {
 };
 
 /**
- * Takes events in one statement: those not known yet, a delivery of each for every endpoint of its account whose filter
- * takes it (skipped where the endpoint is off), and the queues of those endpoints. An event that is known changes nothing.
+ * Takes events: those not known yet with their numbers, a delivery of each for every endpoint of its account whose filter
+ * takes it (skipped where the endpoint is off), and the queues of those endpoints. An event that is known changes nothing. Events of an
+ * account are numbered in the order in which they are given. Two statements in one round trip: the first has the counters raised and
+ * locked, so that the second sees all that others of these accounts have recorded, and none is recorded beside it until the commit.
  */
 export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
+  const accounts = events.map((event) => event.account);
+  const ids = events.map((event) => event.id);
+  const raised = tx`
+    insert into event_counters as c (account_id, last)
+    select account_id, count(distinct id) from unnest(${accounts}::uuid[], ${ids}::uuid[]) as i (account_id, id)
+    group by account_id order by account_id
+    on conflict (account_id) do update set last = c.last + excluded.last`;
+  await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
+}
+
+/** Inserts what is new of events by whose number the counters of their accounts were raised, and gives back the numbers of what is not. */
+async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
   await tx`
-    with incoming as (
-      select * from unnest(
+    with incoming as materialized (
+      select distinct on (i.account_id, i.id) i.*, (
+        select true from events e where e.account_id = i.account_id and e.id = i.id) as is_known
+      from unnest(
         ${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[],
         ${events.map((event) => event.type)}::text[], ${events.map((event) => event.text)}::text[],
         ${events.map((event) => (event.trace ? JSON.stringify(event.trace) : null))}::text[]::jsonb[]
-      ) as i (account_id, id, type, envelope, trace)
+      ) with ordinality as i (account_id, id, type, envelope, trace, place)
+      order by i.account_id, i.id, i.place
+    ), counted as materialized (
+      select c.account_id, c.last - i.given as before, i.known from event_counters c join (
+        select account_id, count(*) as given, count(is_known) as known from incoming group by account_id
+      ) as i using (account_id)
+    ), given_back as (
+      update event_counters c set last = c.last - n.known from counted n where c.account_id = n.account_id and n.known > 0
     ), taken as (
-      insert into events (account_id, id, type, envelope, trace, matched, taken_at)
-      select i.account_id, i.id, i.type, i.envelope, i.trace, (
-        select count(*) from endpoints e where e.account_id = i.account_id and e.events && ${filtersOf(tx, 'i.type')}
-      ), ${now} from incoming i
-      on conflict do nothing returning account_id, id, type
+      insert into events (account_id, id, sequence, type, envelope, trace, matched, taken_at)
+      select i.account_id, i.id, n.before + row_number() over (partition by i.account_id order by i.place),
+        i.type, i.envelope, i.trace, (
+          select count(*) from endpoints e where e.account_id = i.account_id and e.events && ${filtersOf(tx, 'i.type')}
+        ), ${now} from incoming i join counted n using (account_id) where i.is_known is null
+      returning account_id, id, type
     ), made as (
       insert into deliveries (account_id, endpoint_id, event_id, event, url, status, reason, next_try_at, created_at)
       select t.account_id, e.id, t.id, t.type, e.url, case when e.active then 'pending' else 'skipped' end,
@@ -45,40 +71,84 @@ export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: D
       set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;
 }
 
-/** Adds one event that has `matched` deliveries. */
+/** Adds one event that has `matched` deliveries, under its account's next number: others of the account wait until the commit. */
 export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, now: Date) {
   const trace = event.trace && tx.json(event.trace as JsonValue);
   await tx`
-    insert into events (account_id, id, type, envelope, trace, matched, taken_at)
-    values (${event.account_id}, ${event.id}, ${event.kind}, ${event.envelope}, ${trace}, ${matched}, ${now})`;
+    with raised as (
+      insert into event_counters as c (account_id, last) values (${event.account_id}, 1)
+      on conflict (account_id) do update set last = c.last + 1 returning last
+    )
+    insert into events (account_id, id, sequence, type, envelope, trace, matched, taken_at)
+    select ${event.account_id}, ${event.id}, last, ${event.kind}, ${event.envelope}, ${trace}::jsonb, ${matched}, ${now} from raised`;
 }
 
-type EventRow = { id: string; envelope: string };
+/** An event as it is shown: the envelope that is sent, and its number in its account. */
+export type EventRow = { id: string; sequence: number; envelope: string };
+
+/** The same with about how many bytes it takes. */
+export type SizedEventRow = EventRow & { bytes: number };
 
 /** Reads an event that is not older than `oldest`. */
 export async function findEvent(sql: Sql, accountId: string, id: string, oldest: Date) {
   const [row] = await sql<EventRow[]>`
-    select id, envelope from events where account_id = ${accountId} and id = ${id} and taken_at > ${oldest}`;
+    select id, sequence, envelope from events where account_id = ${accountId} and id = ${id} and taken_at > ${oldest}`;
   return row;
 }
 
+/** Events of a list: of a kind, taken after `oldest`. */
+interface Listed {
+  type: string | undefined;
+  oldest: Date;
+}
+
 /**
- * Reads events that are not older than `oldest` with their size, newest first, after the one named: ids grow with time. No more than a
- * page has room for.
+ * Reads events with their size in the order of their numbers: newest first, those `before` one, or oldest first, those `after` one. No more
+ * than a page has room for.
  */
 export async function selectEvents(
   sql: Sql,
   accountId: string,
-  filter: { type: string | undefined; after: string | undefined; oldest: Date },
+  { type, oldest, ...from }: Listed & ({ before: number | undefined } | { after: number }),
   limit: number,
 ) {
-  const { type, after, oldest } = filter;
+  const isAscending = 'after' in from;
+  const order = isAscending ? sql`sequence` : sql`sequence desc`;
+  const place = isAscending
+    ? sql`sequence > ${from.after}`
+    : sql`sequence > 0 ${from.before === undefined ? sql`` : sql`and sequence < ${from.before}`}`;
   const page: Fragment = sql`
-    select id, envelope, octet_length(envelope) as bytes from events
-    where account_id = ${accountId} and taken_at > ${oldest}
-      ${type === undefined ? sql`` : sql`and type = ${type}`} ${after === undefined ? sql`` : sql`and id < ${after}`}
-    order by id desc limit ${limit}`;
-  return await sql<(EventRow & { bytes: number })[]>`${withinPageBytes(sql, page, sql`id desc`)}`;
+    select id, sequence, envelope, octet_length(envelope) as bytes from events
+    where account_id = ${accountId} and ${place} ${type === undefined ? sql`` : sql`and type = ${type}`} and taken_at > ${oldest}
+    order by ${order} limit ${firstOf(sql, limit)}`;
+  return await sql<SizedEventRow[]>`${withinPageBytes(sql, page, order)}`;
+}
+
+/** Returns the number of an account's last event; 0 where there is none. */
+export async function lastSequence(sql: Sql, accountId: string): Promise<number> {
+  const [row] = await sql<{ last: number }[]>`select last from event_counters where account_id = ${accountId}`;
+  return row?.last ?? 0;
+}
+
+/**
+ * Returns the number after which events are read that were asked for after `after`: that one, or the last of those that are older than
+ * `oldest`, whose rows may still be there by the million. Looks at about as many rows as the account's last number has bits.
+ */
+export async function firstShown(sql: Sql, accountId: string, after: number, oldest: Date): Promise<number> {
+  const isOverAfter = async (sequence: number) => {
+    const [row] = await sql<{ is_over: boolean }[]>`
+      select taken_at <= ${oldest} as is_over from events where account_id = ${accountId} and sequence > ${sequence}
+      order by sequence limit ${firstOf(sql, 1)}`;
+    return row?.is_over ?? false;
+  };
+  if (!(await isOverAfter(after))) return after;
+  let [low, high] = [after, await lastSequence(sql, accountId)];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isOverAfter(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 /**

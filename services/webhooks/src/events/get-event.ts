@@ -1,11 +1,11 @@
-import type { Envelope } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { implement } from '../implement.ts';
 import { oldestShown } from '../retention/retention.ts';
 import { findEvent } from './events.sql.ts';
+import { toEvent } from './recorded-event.ts';
 
 export const getEvent = implement(contract.getEvent, {
   find: ({ account, params, tx, now, resources }) =>
     findEvent(tx, account.id, params.event_id, oldestShown(now, resources.retention)),
-  handle: async ({ found }) => JSON.parse(found.envelope) as Envelope<Record<string, unknown>>,
+  handle: async ({ found }) => toEvent(found),
 });

@@ -1,20 +1,38 @@
-import type { Envelope } from '@customer-platform/contracts/core';
 import * as contract from '@customer-platform/contracts/webhooks';
-import { readPage, uuidPosition } from '@customer-platform/service-kit';
+import { readPage, uuidCursor } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { oldestShown } from '../retention/retention.ts';
-import { findEvent, selectEvents } from './events.sql.ts';
+import { findEvent, firstShown, type SizedEventRow, selectEvents } from './events.sql.ts';
+import { sequenceOf, toEvent } from './recorded-event.ts';
 
+const shown = { bytes: (row: SizedEventRow) => row.bytes, item: toEvent };
+
+/** Newest first, or in the order of their numbers after the one named. */
 export const listEvents = implement(contract.listEvents, {
-  async handle({ account, query, tx, now, resources }) {
-    const { type } = query;
+  async handle({ account, query, tx, now, resources, fail }) {
+    const { type, limit, starting_after, after_sequence } = query;
     const oldest = oldestShown(now, resources.retention);
-    return await readPage(query, {
-      position: uuidPosition((id) => findEvent(tx, account.id, id, oldest)),
-      rows: (after, limit) => selectEvents(tx, account.id, { type, after, oldest }, limit),
-      bytes: (row) => row.bytes,
-      item: (row) => JSON.parse(row.envelope) as Envelope<Record<string, unknown>>,
-      cursor: 'id',
-    });
+    if (after_sequence === undefined) {
+      return await readPage(query, {
+        ...shown,
+        position: async (cursor) => (await findEvent(tx, account.id, uuidCursor(cursor), oldest))?.sequence,
+        rows: (before, most) => selectEvents(tx, account.id, { type, before, oldest }, most),
+        cursor: 'id',
+      });
+    }
+    if (starting_after !== undefined) {
+      const message = 'after_sequence must be left out where starting_after is given: they list in different orders';
+      fail('invalid_request', message, 'after_sequence');
+    }
+    const after = await firstShown(tx, account.id, sequenceOf(after_sequence), oldest);
+    return await readPage(
+      { limit },
+      {
+        ...shown,
+        position: async () => undefined,
+        rows: (_none, most) => selectEvents(tx, account.id, { type, after, oldest }, most),
+        cursor: 'sequence',
+      },
+    );
   },
 });

@@ -39,13 +39,14 @@ afterAll(async () => {
 
 /** Returns all that customers and processes see. */
 async function seen() {
-  const filter = { type: undefined, after: undefined, oldest };
   const [counts] = await sql`
     select (select count(*)::int from inbox) as inbox, (select count(*)::int from tries) as tries,
       (select count(*)::int from deliveries where status = 'pending') as pending`;
   return {
     counts,
-    events: (await selectEvents(sql, account, filter, 100)).map(({ id }) => id),
+    events: (await sql<{ id: string }[]>`select id from events where account_id = ${account} order by id desc`).map(
+      ({ id }) => id,
+    ),
     deliveries: (await selectDeliveries(sql, key, { oldest }, { after: undefined, limit: 100 })).map((row) => [
       row.id,
       row.event_id,
@@ -53,6 +54,14 @@ async function seen() {
       row.tries.length,
     ]),
   };
+}
+
+/** Returns the numbers of what is listed, in the order in which it was taken. */
+async function sequences(): Promise<number[]> {
+  const rows = await selectEvents(sql, account, { type: undefined, after: 0, oldest }, 100);
+  const taken = await sql<{ id: string }[]>`select id from events where account_id = ${account} order by taken_at, id`;
+  expect(rows.map(({ id }) => id)).toEqual(taken.map(({ id }) => id));
+  return rows.map(({ sequence }) => sequence);
 }
 
 /** Takes an event, reads it as due and writes that it was delivered, as processes of the release before do. */
@@ -80,6 +89,7 @@ it('a schema with rows keeps each of them, and processes of the release before w
   const after = await seen();
   expect([after.events.length, after.counts]).toEqual([34, { inbox: 16, tries: 16, pending: 18 }]);
   expect((await countUnaccounted(sql, oldest, new Date(Date.now() + 60_000))).unaccounted).toBe(0);
+  expect(await sequences()).toEqual(Array.from({ length: 34 }, (_, index) => index + 1));
   // Ids of the weeks to come too, in the partitions that were made for them.
   const later = (days: number) => sql<{ id: string }[]>`select uuidv7(make_interval(days => ${days})) as id`;
   for (const days of [9, 13]) await takeEventBefore(sql, account, (await later(days))[0]!.id);
@@ -94,7 +104,7 @@ it('what was there was neither read nor indexed again: the first partition has t
   const suffixes = rows.map(({ table, names }) => [table, names.map((name) => name.replace(`${table}_`, '')).sort()]);
   expect(Object.fromEntries(suffixes)).toEqual({
     deliveries_before: ['by_event', 'by_status', 'newest', 'of_event', 'pending', 'pkey'],
-    events_before: ['by_type', 'pkey', 'taken_at'],
+    events_before: ['by_sequence', 'by_type_and_sequence', 'pkey', 'taken_at'],
     inbox_before: ['pkey', 'taken_at'],
     tries_before: ['pkey'],
   });
@@ -129,7 +139,13 @@ it('statements that name an id read one partition, and lists merge the newest of
       events: await plan(
         'listed',
         'uuid, int',
-        'select * from events where account_id = $1 order by id desc limit $2',
+        'select * from events where account_id = $1 and sequence > 3 order by sequence limit (select $2)',
+        `'${account}', 5`,
+      ),
+      kind: await plan(
+        'listed_by_type',
+        'uuid, int',
+        "select * from events where account_id = $1 and type = 'deal.won' and sequence < 30 order by sequence desc limit (select $2)",
         `'${account}', 5`,
       ),
     };
@@ -138,7 +154,11 @@ it('statements that name an id read one partition, and lists merge the newest of
     plan.split('\n').filter((line) => /Scan/.test(line) && !/never executed|Function Scan/.test(line)).length;
   expect([read(plans.change), read(plans.tries)]).toEqual([1, 1]);
   expect(plans.tries).toContain('Subplans Removed');
-  expect(plans.events).not.toContain('Sort');
-  // The weeks to come are empty, and the first that has enough is the last that is read.
-  expect(plans.events).toMatch(/Append/);
+  // The first of each partition, in the order of the index.
+  for (const plan of [plans.events, plans.kind]) {
+    expect(plan).toContain('Merge Append');
+    expect(plan).not.toMatch(/Sort Method|Seq Scan/);
+    const most = [...plan.matchAll(/Index Scan.*actual rows=(\d+)/g)].map(([, rows]) => Number(rows));
+    expect(Math.max(...most)).toBeLessThanOrEqual(6);
+  }
 });

@@ -83,7 +83,7 @@ describe('what is as old as events are kept', () => {
     const period = { account_id: account.id, endpoint_id: endpoint.id, since: new Date(0), until: now };
     const replay = await insertReplay(sql, { ...period, includes_delivered: true, matched: 0 }, now);
     const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
-    const filter = { type: undefined, after: undefined, oldest };
+    const filter = { type: undefined, before: undefined, oldest };
     expect({
       event: await found(events, (id) => findEvent(sql, account.id, id, oldest)),
       events: idsOf(await selectEvents(sql, account.id, filter, 10)),

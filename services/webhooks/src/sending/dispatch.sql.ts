@@ -35,14 +35,14 @@ export async function takeDueQueues(
       select account_id, endpoint_id, due_at, row_number() over (partition by account_id order by due_at) as turn
       from (
         (select account_id, endpoint_id, due_at from queues
-         where owner is null and due_at <= ${now} and ${isTaken} order by due_at limit ${maxCandidates})
+         where owner is null and not paused and due_at <= ${now} and ${isTaken} order by due_at limit ${maxCandidates})
         union all
         (select account_id, endpoint_id, due_at from queues
-         where owner is not null and leased_until <= now() and ${isTaken} order by leased_until limit ${maxCandidates})
+         where owner is not null and not paused and leased_until <= now() and ${isTaken} order by leased_until limit ${maxCandidates})
       ) as free
     ), free as (
       select q.account_id, q.endpoint_id from queues q join candidate c using (account_id, endpoint_id)
-      where q.owner is null or q.leased_until <= now()
+      where (q.owner is null or q.leased_until <= now()) and not q.paused
       order by c.turn, c.due_at limit ${limit} for update of q skip locked
     ), taken as (
       update queues q set owner = ${owner}, leased_until = now() + make_interval(secs => ${leaseSeconds})
@@ -59,7 +59,13 @@ type StoredSecret = { stored: Uint8Array; until: Date | null };
 
 /** A queue as it is at one moment: its endpoint, what is due, and when something else will be. */
 export type QueueState = DueQueue & {
-  endpoint: { url: string; isActive: boolean; secrets: StoredSecret[]; failingSince: Date | null } | null;
+  endpoint: {
+    url: string;
+    isActive: boolean;
+    isPaused: boolean;
+    secrets: StoredSecret[];
+    failingSince: Date | null;
+  } | null;
   due: DueDelivery[];
   /** Due deliveries up to the limit asked for: more than `due` has where those are large. */
   found: number;
@@ -76,6 +82,7 @@ type StateRow = DueQueue &
     id: string | null;
     url: string | null;
     isActive: boolean;
+    isPaused: boolean;
     secret: Uint8Array;
     previousSecrets: PreviousSecret[];
     failingSince: Date | null;
@@ -99,9 +106,9 @@ export async function readQueues(
 ): Promise<QueueState[]> {
   const rows = await sql<StateRow[]>`
     select w.account_id as "accountId", w.endpoint_id as "endpointId", q.version, q.endpoint_version as "endpointVersion",
-      e.url, e.active as "isActive", e.secret, e.previous_secrets as "previousSecrets", e.failing_since as "failingSince",
+      e.url, e.active as "isActive", e.paused as "isPaused", e.secret, e.previous_secrets as "previousSecrets", e.failing_since as "failingSince",
       later.next_try_at as "laterAt", due.found, due.id, due.event_id as "eventId", due.run, due.step,
-      due.is_manual as "isManual", due.envelope, due.trace
+      due.is_manual as "isManual", due.envelope, due.sequence, due.trace
     from unnest(${accountsOf(wanted)}::uuid[], ${endpointsOf(wanted)}::uuid[], ${wanted.map((one) => one.limit)}::int[])
       as w (account_id, endpoint_id, most)
     join queues q on q.account_id = w.account_id and q.endpoint_id = w.endpoint_id
@@ -115,7 +122,7 @@ export async function readQueues(
       select first.*, count(*) over ()::int as found,
         sum(octet_length(first.envelope)) over (order by first.next_try_at, first.id) - octet_length(first.envelope) as bytes_before
       from (
-        select d.id, d.event_id, d.run, d.step, d.is_manual, v.envelope, v.trace, d.next_try_at
+        select d.id, d.event_id, d.run, d.step, d.is_manual, v.envelope, v.sequence, v.trace, d.next_try_at
         from (
           select * from deliveries
           where account_id = w.account_id and endpoint_id = w.endpoint_id and status = 'pending' and next_try_at <= ${now}
@@ -136,8 +143,9 @@ export async function readQueues(
 }
 
 function newState(row: StateRow): QueueState {
-  const { accountId, endpointId, version, endpointVersion, url, isActive, failingSince, laterAt, found } = row;
-  const endpoint = url === null ? null : { url, isActive, secrets: secretsOf(row), failingSince };
+  const { accountId, endpointId, version, endpointVersion, url, isActive, isPaused, failingSince, laterAt, found } =
+    row;
+  const endpoint = url === null ? null : { url, isActive, isPaused, secrets: secretsOf(row), failingSince };
   return { accountId, endpointId, version, endpointVersion, endpoint, due: [], found: found ?? 0, laterAt };
 }
 
@@ -149,8 +157,8 @@ function secretsOf({ secret, previousSecrets }: StateRow): StoredSecret[] {
 }
 
 function dueDelivery(row: StateRow, id: string): DueDelivery {
-  const { eventId, run, step, isManual, envelope, trace } = row;
-  return { id, eventId, run, step, isManual, envelope, trace };
+  const { eventId, run, step, isManual, envelope, sequence, trace } = row;
+  return { id, eventId, run, step, isManual, envelope, sequence, trace };
 }
 
 /** Writes when a queue is next worth a look, unless something became due since it was read. */
@@ -212,15 +220,16 @@ export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date) {
 }
 
 /**
- * Says that an endpoint itself changed: its address, its secret, whether it is on or there at all. What any process has
- * fetched for it is dropped and read again, 100 ms later at most. Goes with the change, in one transaction.
+ * Says that an endpoint itself changed: its address, its secret, whether it is on, paused or there at all. What any process has
+ * fetched for it is dropped and read again, 100 ms later at most; while `isPaused`, which only one that is on can be, nobody
+ * takes its queue. Goes with the change, in one transaction.
  */
-export async function noteEndpointChanged(tx: Sql, key: QueueKey, now: Date) {
+export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKey & { isPaused: boolean }, now: Date) {
   await tx`
-    insert into queues (account_id, endpoint_id, due_at, endpoint_version)
-    values (${key.accountId}, ${key.endpointId}, ${now}, 1)
+    insert into queues (account_id, endpoint_id, due_at, endpoint_version, paused)
+    values (${key.accountId}, ${key.endpointId}, ${now}, 1, ${isPaused})
     on conflict (account_id, endpoint_id) do update set due_at = least(queues.due_at, excluded.due_at),
-      version = queues.version + 1, endpoint_version = queues.endpoint_version + 1`;
+      version = queues.version + 1, endpoint_version = queues.endpoint_version + 1, paused = excluded.paused`;
 }
 
 /** Ends at most `limit` pending deliveries of an endpoint that is off or gone; returns how many. */

@@ -164,11 +164,7 @@ export class Dispatcher {
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
     const { sql, clock, eventsKeptMs, maxPerEndpoint } = this.#options;
-    const wanted = wanting.map((held) => ({
-      accountId: held.accountId,
-      endpointId: held.endpointId,
-      limit: held.wanted(maxPerEndpoint),
-    }));
+    const wanted = wanting.map((held) => ({ ...held.key, limit: held.wanted(maxPerEndpoint) }));
     const busyIds = wanting.flatMap((held) => [...held.busy, ...held.ready.map((delivery) => delivery.id)]);
     // What becomes due during the read raises the version again and is noticed at the next look.
     // Until it is taken in nobody knows whether a queue has run dry: what was seen before is not written, nor the queue given back.
@@ -202,6 +198,10 @@ export class Dispatcher {
       held.endReason = state.endpoint ? 'endpoint_disabled' : 'endpoint_deleted';
       if (held.inFlight > 0) this.#options.poster.abort(held.endpointId);
       return false;
+    }
+    if (state.endpoint.isPaused) {
+      held.giveUp(0);
+      return true;
     }
     if (this.#learn(held, state.endpoint)) {
       held.ready.push(...state.due);

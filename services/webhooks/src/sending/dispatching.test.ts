@@ -9,7 +9,16 @@ import { newsOf } from './outcome-writer.ts';
 const dayMs = 86_400_000;
 const at = new Date('2026-11-21T03:00:00Z');
 const endedAt = new Date('2026-11-21T03:00:01Z');
-const due: DueDelivery = { id: 'd', eventId: 'e', run: 0, step: 0, isManual: false, envelope: '{}', trace: null };
+const due: DueDelivery = {
+  id: 'd',
+  eventId: 'e',
+  run: 0,
+  step: 0,
+  isManual: false,
+  envelope: '{}',
+  sequence: 1,
+  trace: null,
+};
 
 type Change = { step?: number; failingSince?: Date | null; isFormer?: boolean; endReason?: EndReason };
 

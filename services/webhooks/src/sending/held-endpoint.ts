@@ -46,6 +46,10 @@ export class HeldEndpoint implements QueueKey {
     this.cap = cap;
   }
 
+  get key(): QueueKey {
+    return { accountId: this.accountId, endpointId: this.endpointId };
+  }
+
   canStart(): boolean {
     const unwritten = this.busy.size - this.inFlight;
     return this.ready.length > 0 && this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;

@@ -10,6 +10,8 @@ export type DueDelivery = {
   step: number;
   isManual: boolean;
   envelope: string;
+  /** The event's number in its account. */
+  sequence: number;
   trace: Record<string, string> | null;
 };
 

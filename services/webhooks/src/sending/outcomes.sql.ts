@@ -7,7 +7,7 @@ export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; 
 
 /**
  * Writes since when endpoints have only failed, and switches off those that are to be, noting what is to be told of it. What
- * an address responded says nothing of the one that an endpoint has been given since. Waits for nobody: nothing is written of endpoints
+ * an address responded says nothing of the one that an endpoint has been given since. Being off goes before being paused: what is pending ends. Waits for nobody: nothing is written of endpoints
  * that another transaction has locked, and their ids are returned.
  */
 export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date): Promise<string[]> {
@@ -29,9 +29,12 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date
       where e.account_id = n.account_id and e.id = n.endpoint_id and e.url = n.url
       returning old.active as was_active, e.*
     ), announced as (
-      insert into announcements (account_id, endpoint_id, url, description, events, disabled_reason, created_at, updated_at)
-      select account_id, id, url, description, events, disabled_reason, created_at, updated_at
+      insert into announcements (account_id, endpoint_id, url, description, events, disabled_reason, paused, created_at, updated_at)
+      select account_id, id, url, description, events, disabled_reason, paused, created_at, updated_at
       from changed where was_active and not active
+    ), resumed as (
+      update queues q set paused = false from changed c
+      where q.account_id = c.account_id and q.endpoint_id = c.id and q.paused and not c.active
     )
     select e.id from endpoints e where (e.account_id, e.id) in (
       select account_id, endpoint_id from news except select account_id, id from locked)`;

@@ -40,6 +40,7 @@ function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at:
     'content-type': 'application/json',
     'user-agent': 'customer-platform-webhooks/1.0',
     'webhook-id': delivery.eventId,
+    'webhook-sequence': String(delivery.sequence),
     'webhook-timestamp': String(timestamp),
     'webhook-signature': signatureHeader(delivery.eventId, timestamp, delivery.envelope, keys),
   };

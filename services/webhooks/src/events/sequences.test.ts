@@ -1,0 +1,210 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomUUIDv7 } from 'node:crypto';
+import type { RecordedEvent } from '@customer-platform/contracts/webhooks';
+import { inTransaction, type ReceivedEvent, type Sql } from '@customer-platform/service-kit';
+import {
+  type Platform,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSecondProcess } from '../../test/second-process.ts';
+import { emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
+import { takeEvents } from './events.sql.ts';
+
+let platform: Platform;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await Promise.all([platform?.stop(), receiver?.stop()]);
+});
+
+/** Reads all events of an account by `after_sequence`, page by page. */
+async function readAll(account: TestAccount, limit = 100): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = [];
+  for (let after: string | null = '0'; after !== null; ) {
+    const page = await account.client.listEvents({ query: { after_sequence: after, limit } });
+    events.push(...page.data);
+    after = page.next;
+  }
+  return events;
+}
+
+/** Waits until an account has so many events, and returns them in their order. */
+const eventsOf = (account: TestAccount, count: number) =>
+  waitFor(
+    `${count} events`,
+    async () => {
+      const events = await readAll(account);
+      return events.length === count ? events : undefined;
+    },
+    30_000,
+  );
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+const sequencesOf = (events: readonly RecordedEvent[]) => events.map(({ sequence }) => sequence);
+
+/** Returns an event of an account as it comes from the bus. */
+function received(account: string, id: string = randomUUIDv7()): ReceivedEvent {
+  const content = { id, type: 'deal.won', timestamp: '2026-11-21T03:00:00Z', account, mode: 'live', data: {} } as const;
+  return { ...content, sequence: 0, text: JSON.stringify(content), trace: undefined };
+}
+
+const take = (tx: Sql, events: ReceivedEvent[]) => takeEvents(tx, events, new Date(), new Date());
+
+describe('the sequence of an account', () => {
+  it('counts its events from 1 in the order of their changes, in lists, in one event and in deliveries', async () => {
+    const [account, other] = [await platform.account(), await platform.account()];
+    await register(account, receiver.url);
+    const { id } = await emitContactCreated(account, 'Name 0');
+    for (let index = 1; index < 6; index++) {
+      await account.client.updateContact({ params: { contact_id: id }, body: { name: `Name ${index}` } });
+      await emitContactCreated(other);
+    }
+    const events = await eventsOf(account, 6);
+    expect(sequencesOf(events)).toEqual(upTo(6));
+    const names = events.map(({ data }) => (data as { contact: { name: string } }).contact.name);
+    expect(names).toEqual(upTo(6).map((number) => `Name ${number - 1}`));
+    const newestFirst = await account.client.listEvents({ query: { limit: 4 } });
+    expect(sequencesOf(newestFirst.data)).toEqual([6, 5, 4, 3]);
+    expect(await account.client.getEvent({ params: { event_id: events[2]!.id } })).toEqual(events[2]);
+    expect(sequencesOf(await eventsOf(other, 5))).toEqual(upTo(5));
+
+    const deliveries = await waitFor('the deliveries', () => {
+      const own = receiver.received.filter(({ body }) => JSON.parse(body).account === account.id);
+      return own.length === 6 ? own : undefined;
+    });
+    const sent = deliveries.map(({ headers, body }) => [JSON.parse(body).id, headers['webhook-sequence']]);
+    expect(sent.sort()).toEqual(events.map(({ id, sequence }) => [id, String(sequence)]).sort());
+    // A delivery's body is the envelope alone.
+    for (const { body } of deliveries) expect(Object.keys(JSON.parse(body))).toHaveLength(6);
+  });
+
+  it('has webhook.test, once, and nothing twice that comes again', async () => {
+    const account = await platform.account();
+    const { id } = await register(account, receiver.url);
+    await emitContactCreated(account);
+    await eventsOf(account, 1);
+    await account.client.testEndpoint({ params: { endpoint_id: id }, body: {} });
+    await emitContactCreated(account);
+    const events = await eventsOf(account, 3);
+    expect(events.map(({ type }) => type)).toEqual(['contact.created', 'webhook.test', 'contact.created']);
+    const sql = platform.database('webhooks');
+    const again = events.map(({ id }) => received(account.id, id));
+    await inTransaction(sql, (tx) => take(tx, [again[0]!, received(account.id), again[1]!, again[2]!, again[2]!]));
+    expect(sequencesOf(await eventsOf(account, 4))).toEqual(upTo(4));
+    await emitContactCreated(account);
+    expect(sequencesOf(await eventsOf(account, 5))).toEqual(upTo(5));
+  });
+
+  it('has no gap where a transaction is rolled back, and shows no event before those with lower numbers', async () => {
+    const account = await platform.account();
+    const sql = platform.database('webhooks');
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    const rolledBack = inTransaction(sql, async (tx) => {
+      await take(tx, [received(account.id), received(account.id)]);
+      await mayEnd;
+      throw new Error('rolled back');
+    }).catch((error: Error) => error.message);
+    await emitContactCreated(account);
+    await waitFor('the event to wait for the one before it', async () => {
+      const waiting = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and query like '%event_counters%' and datname = current_database()`;
+      return waiting.length > 0;
+    });
+    expect((await account.client.listEvents()).data).toEqual([]);
+    end();
+    expect(await rolledBack).toBe('rolled back');
+    expect(sequencesOf(await eventsOf(account, 1))).toEqual([1]);
+  });
+});
+
+describe('GET /v1/events with after_sequence', () => {
+  it('lists what follows in ascending order, page by page, all kinds and one', async () => {
+    const account = await platform.account();
+    const { id } = await emitContactCreated(account);
+    for (let index = 0; index < 4; index++) {
+      await account.client.updateContact({ params: { contact_id: id }, body: { name: `Name ${index}` } });
+    }
+    await emitContactCreated(account);
+    await eventsOf(account, 6);
+    const list = async (query: object) => {
+      const { data, has_more, next } = await account.client.listEvents({ query });
+      return [sequencesOf(data), has_more, next];
+    };
+    expect(await list({ after_sequence: '2', limit: 2 })).toEqual([[3, 4], true, '4']);
+    expect(await list({ after_sequence: '4', limit: 2 })).toEqual([[5, 6], false, null]);
+    expect(await list({ after_sequence: '0', type: 'contact.created' })).toEqual([[1, 6], false, null]);
+    expect(await list({ after_sequence: '1', type: 'contact.created' })).toEqual([[6], false, null]);
+    for (const beyond of ['6', '7', '9007199254740993', '9'.repeat(40)]) {
+      expect(await list({ after_sequence: beyond })).toEqual([[], false, null]);
+    }
+  });
+
+  it('ends pages of large events early, and the pages have them all', async () => {
+    const account = await platform.account();
+    await emitLarge(account, 30);
+    expect(sequencesOf(await eventsOf(account, 30))).toEqual(upTo(30));
+    const first = await account.client.listEvents({ query: { after_sequence: '0', limit: 100 } });
+    expect([first.data.length < 30, first.next]).toEqual([true, String(first.data.length)]);
+  });
+
+  it('begins with the first event that is still shown', async () => {
+    const account = await platform.account();
+    const sql = platform.database('webhooks');
+    await inTransaction(sql, (tx) =>
+      take(
+        tx,
+        Array.from({ length: 40 }, () => received(account.id)),
+      ),
+    );
+    await sql`update events set taken_at = taken_at - interval '31 days' where account_id = ${account.id} and sequence <= 33`;
+    for (const after of ['0', '5', '32', '33']) {
+      const { data } = await account.client.listEvents({ query: { after_sequence: after, limit: 3 } });
+      expect(sequencesOf(data)).toEqual([34, 35, 36]);
+    }
+    await sql`update events set taken_at = taken_at - interval '31 days' where account_id = ${account.id}`;
+    expect((await account.client.listEvents({ query: { after_sequence: '0' } })).data).toEqual([]);
+  });
+
+  it('is refused by its field where it is no number, or given with starting_after', async () => {
+    const account = await platform.account();
+    await emitContactCreated(account);
+    const [event] = await eventsOf(account, 1);
+    for (const query of ['-1', '1.5', 'x', '', '1e3', '0x1', '%201', `0&starting_after=${event!.id}`]) {
+      const { status, body } = await account.request('GET', `/v1/events?after_sequence=${query}`);
+      expect([status, body.error.code, body.error.field]).toEqual([400, 'invalid_request', 'after_sequence']);
+    }
+  });
+});
+
+describe('two processes', () => {
+  let second: ChildProcess;
+  beforeAll(async () => {
+    second = await startSecondProcess(platform);
+  }, 60_000);
+  afterAll(() => void second?.kill('SIGKILL'));
+
+  it('number the events of one account without gaps, also when one is killed', async () => {
+    const account = await platform.account();
+    const contacts = await Promise.all(upTo(4).map(() => emitContactCreated(account, 'Name 0')));
+    const change = async (contact: string, from: number, to: number) => {
+      for (let index = from; index < to; index++) {
+        const params = { contact_id: contact };
+        await account.client.updateContact({ params, body: { name: `Name ${index}` } });
+      }
+    };
+    await Promise.all(contacts.map(({ id }) => change(id, 1, 30)));
+    second.kill('SIGKILL');
+    await Promise.all(contacts.map(({ id }) => change(id, 30, 60)));
+    const events = await eventsOf(account, 4 * 60);
+    expect(sequencesOf(events)).toEqual(upTo(4 * 60));
+  }, 60_000);
+});
