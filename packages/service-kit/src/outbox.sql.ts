@@ -22,6 +22,14 @@ export interface StoredRow extends OutboxRow {
   created_at: Date;
 }
 
+/**
+ * Keeps other processes of the service from carrying events until the transaction ends: of two that carried an account's at once, the later
+ * change could be in the stream before the earlier one.
+ */
+export async function lockRelay(tx: Sql): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema(), 0))`;
+}
+
 /** Locks the oldest events that are due, at most `rows` and about `bytes` of them, until the transaction ends. */
 export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<StoredRow[]> {
   return await lockedRows(

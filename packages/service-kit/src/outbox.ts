@@ -17,6 +17,7 @@ import {
   buryEvent,
   lockOutbox,
   lockOutboxOf,
+  lockRelay,
   movePublished,
   nextAccounts,
   type OutboxRow,
@@ -195,6 +196,7 @@ export class OutboxRelay {
       this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
     }
     return await inTransaction(this.#sql, async (tx) => {
+      await lockRelay(tx);
       const leftOut = [...waiting, ...paused];
       const isByAccount = leftOut.length > 0 || this.#wasFull;
       const { rows, hasMore } = isByAccount ? await this.#lockByAccount(tx, leftOut) : await lockOldest(tx);
