@@ -16,6 +16,7 @@ const endpoint: Endpoint = {
   events: ['appointment.*', 'order.created'],
   active: true,
   disabled_reason: null,
+  paused: false,
   created_at: '2026-09-14T15:30:00+02:00',
   updated_at: '2026-09-14T15:30:00+02:00',
 };
@@ -97,7 +98,7 @@ export const webhookExamples: ExamplesOf<typeof operations> = {
     response: { id: replay.id, matched: replay.matched },
   },
   getReplay: { response: replay },
-  listEvents: { response: onePage(event) },
+  listEvents: { response: onePage({ ...event, sequence: 4_211 }) },
   listEventKinds: {
     response: {
       data: [
@@ -112,7 +113,7 @@ export const webhookExamples: ExamplesOf<typeof operations> = {
       ],
     },
   },
-  getEvent: { response: event },
+  getEvent: { response: { ...event, sequence: 4_211 } },
 };
 
 export const webhookEventExamples: EventExamplesOf<typeof events> = {
