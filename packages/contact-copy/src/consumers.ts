@@ -3,37 +3,56 @@ import {
   contactCreated,
   contactDeleted,
   contactMerged,
+  contactUnmerged,
   contactUpdated,
 } from '@customer-platform/contracts/cdp';
 import type { EventData } from '@customer-platform/contracts/core';
-import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
+import type { Consumer, ReceivedEvent, Sql } from '@customer-platform/service-kit';
 import { type ContactChange, keepContacts } from './contacts.sql.ts';
 
 /** Consumer that keeps a service's copy of contacts up to date, in whatever order events arrive. */
 export const contactConsumer: Consumer<unknown> = {
   name: 'contacts',
   filter: { service: 'cdp', kind: 'contact.*' },
-  events: [contactCreated, contactUpdated, contactMerged, contactDeleted],
+  events: [contactCreated, contactUpdated, contactMerged, contactUnmerged, contactDeleted],
   batchSize: 100,
   // A handler that meets a contact whose copy is not there yet asks its owner.
   gatherMs: 60,
-  async take({ tx }, events) {
-    await keepContacts(tx, events.flatMap(changesIn));
-  },
+  take: ({ tx }, events) => keepContactsOf(tx, events),
 };
 
-/** Returns the contacts that an event changes; a merge changes both. */
+/**
+ * Consumer of undone merges, with a place in the stream of its own: processes of a release that did not know them pass them over in
+ * `contacts`. Whichever of the two comes second changes nothing.
+ */
+export const unmergedContactConsumer: Consumer<unknown> = {
+  name: 'unmerged-contacts',
+  filter: { audience: 'public', service: 'cdp', kind: contactUnmerged.kind },
+  events: [contactUnmerged],
+  batchSize: 100,
+  take: ({ tx }, events) => keepContactsOf(tx, events),
+};
+
+/** Brings the copy up to date with events of contacts: for a consumer that needs it to be so before it goes on. */
+export async function keepContactsOf(tx: Sql, events: readonly ReceivedEvent[]): Promise<void> {
+  await keepContacts(tx, events.flatMap(changesIn));
+}
+
+/** Returns the contacts that an event changes; a merge changes both, and so does undoing it. */
 function changesIn({ account, type, sequence, data }: ReceivedEvent): ContactChange[] {
   const change = ({ id, name, phone }: Pick<Contact, 'id' | 'name' | 'phone'>): ContactChange => {
-    return { account_id: account, id, name, phone: phone ?? '', merged_into: null, deleted: false, sequence };
+    return { account_id: account, id, name, phone: phone ?? '', merged_into: undefined, deleted: false, sequence };
   };
   const { contact, merged } = data as EventData<typeof contactMerged>;
+  const { restored } = data as EventData<typeof contactUnmerged>;
   switch (type) {
     case contactCreated.kind:
     case contactUpdated.kind:
       return [change(contact)];
     case contactMerged.kind:
       return [change(contact), { ...change(merged), merged_into: contact.id }];
+    case contactUnmerged.kind:
+      return [change(contact), { ...change(restored), merged_into: null }];
     case contactDeleted.kind:
       return [{ ...change(contact), deleted: true }];
     default:

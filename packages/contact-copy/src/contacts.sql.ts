@@ -36,66 +36,95 @@ export const joinContact = (sql: Sql, alias: string) => sql`
 export const idsOfContact = (sql: Sql, accountId: string, id: string) => sql`
   select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
 
-/** State of a contact in an event; of two states of one contact, the one with the greater sequence is newer. */
+/**
+ * State of a contact in an event; of two states of one contact, the one with the greater sequence is newer. `merged_into` is the contact
+ * that it is merged into itself, null if its merge was undone, undefined if the event says neither.
+ */
 export interface ContactChange extends ContactSummary {
   account_id: string;
-  merged_into: string | null;
+  merged_into: string | null | undefined;
   deleted: boolean;
   sequence: number;
 }
 
 /**
- * Upserts contacts that are newer than the copy, in one statement. From then on a merged contact, and all that were merged into
- * it before, resolve to the last survivor; a deleted contact cannot be named any more, and rows that name it go on to show it.
+ * Upserts contacts that are newer than the copy. From then on a merged contact, and all that were merged into it before, resolve to the
+ * last survivor, and no longer once the merge is undone; a deleted contact cannot be named any more, and rows that name it go on to show
+ * it. Merges and the rest are newer each for itself: they come in any order.
  */
 export async function keepContacts(tx: Sql, changes: readonly ContactChange[]) {
   const texts = (name: keyof ContactChange) =>
-    changes.map(({ [name]: value }) => (value === null ? null : String(value)));
+    changes.map(({ [name]: value }) => (value == null ? null : String(value)));
+  const ofMerges = changes.map(({ merged_into, sequence }) => (merged_into === undefined ? 0 : sequence));
   await lockCopies(tx, changes);
   await tx`
-    insert into contacts as known (account_id, id, name, phone, merged_into, deleted, sequence)
-    select distinct on (account_id, id) * from unnest(${texts('account_id')}::uuid[], ${texts('id')}::uuid[],
-      ${texts('name')}::text[], ${texts('phone')}::text[], ${texts('merged_into')}::uuid[],
-      ${texts('deleted')}::text[]::boolean[], ${texts('sequence')}::text[]::bigint[])
-      as said (account_id, id, name, phone, merged_into, deleted, sequence)
-    order by account_id, id, sequence desc
+    insert into contacts as known (account_id, id, name, phone, deleted, sequence, merged_into, direct_survivor, merge_sequence)
+    select account_id, id, (array_agg(name order by sequence desc))[1], (array_agg(phone order by sequence desc))[1], bool_or(deleted),
+      max(sequence), (array_agg(merged_into order by merge_sequence desc))[1], (array_agg(merged_into order by merge_sequence desc))[1],
+      max(merge_sequence)
+    from unnest(${texts('account_id')}::uuid[], ${texts('id')}::uuid[], ${texts('name')}::text[], ${texts('phone')}::text[],
+      ${texts('merged_into')}::uuid[], ${texts('deleted')}::text[]::boolean[], ${texts('sequence')}::text[]::bigint[],
+      ${ofMerges.map(String)}::text[]::bigint[])
+      as said (account_id, id, name, phone, merged_into, deleted, sequence, merge_sequence)
+    group by account_id, id order by account_id, id
     on conflict (account_id, id) do update
-      set name = excluded.name, phone = excluded.phone, merged_into = coalesce(excluded.merged_into, known.merged_into),
-        deleted = known.deleted or excluded.deleted, sequence = excluded.sequence
-      where known.sequence < excluded.sequence`;
-  const merged = changes.filter(({ merged_into }) => merged_into !== null);
+      set name = case when known.sequence < excluded.sequence then excluded.name else known.name end,
+        phone = case when known.sequence < excluded.sequence then excluded.phone else known.phone end,
+        deleted = known.deleted or excluded.deleted, sequence = greatest(known.sequence, excluded.sequence),
+        merged_into = case when known.merge_sequence < excluded.merge_sequence then excluded.merged_into else known.merged_into end,
+        direct_survivor = case when known.merge_sequence < excluded.merge_sequence then excluded.direct_survivor
+          else known.direct_survivor end,
+        merge_sequence = greatest(known.merge_sequence, excluded.merge_sequence)
+      where known.sequence < excluded.sequence or known.merge_sequence < excluded.merge_sequence`;
+  const merged = changes.filter(({ merged_into }) => merged_into !== undefined);
   if (merged.length > 0) await followSurvivors(tx, merged);
 }
 
-/** Points merged contacts to the last survivor: theirs may have been merged itself, before or in the same batch. */
-async function followSurvivors(tx: Sql, merged: readonly ContactChange[]) {
-  const accounts = merged.map(({ account_id }) => account_id);
-  const ids = merged.map(({ id }) => id);
+/**
+ * Points contacts whose survivor changed, and all below them, to the last survivor: theirs may have been merged itself, before or in the
+ * same batch. Survivors that events out of order put in a circle stay as they are until the missing event comes.
+ */
+async function followSurvivors(tx: Sql, changed: readonly Pick<ContactChange, 'account_id' | 'id'>[]) {
+  const accounts = changed.map(({ account_id }) => account_id);
+  const ids = changed.map(({ id }) => id);
   await tx`
-    with recursive steps (account_id, id, survivor) as (
-      select account_id, id, merged_into from contacts
-      where account_id = any(${accounts}::uuid[]) and (id = any(${ids}::uuid[]) or merged_into = any(${ids}::uuid[]))
+    with recursive changed as (
+      select distinct account_id, id from unnest(${accounts}::uuid[], ${ids}::uuid[]) as given (account_id, id)
+    ), below (account_id, origin, id) as (
+      select account_id, id, id from changed
       union
-      select steps.account_id, steps.id, next.merged_into
-      from steps join contacts next on next.account_id = steps.account_id and next.id = steps.survivor
+      select c.account_id, below.origin, c.id
+      from below join contacts c on c.account_id = below.account_id and c.merged_into is not null
+        and coalesce(c.direct_survivor, c.merged_into) = below.id
+    ), above (account_id, origin, id) as (
+      select account_id, id, id from changed
+      union
+      select c.account_id, above.origin, coalesce(c.direct_survivor, c.merged_into)
+      from above join contacts c on c.account_id = above.account_id and c.id = above.id and c.merged_into is not null
+    ), last as materialized (
+      select account_id, origin, id from above where not exists (
+        select from contacts c where c.account_id = above.account_id and c.id = above.id and c.merged_into is not null)
+    ), found as (
+      select distinct on (account_id, below.id) account_id, below.id, nullif(last.id, below.id) as survivor
+      from below join last using (account_id, origin) order by account_id, below.id
     )
-    update contacts c set merged_into = steps.survivor
-    from steps left join contacts last on last.account_id = steps.account_id and last.id = steps.survivor
-    where c.account_id = steps.account_id and c.id = steps.id and c.merged_into <> steps.survivor and last.merged_into is null`;
+    update contacts c set merged_into = found.survivor, direct_survivor = coalesce(c.direct_survivor, c.merged_into)
+    from found where c.account_id = found.account_id and c.id = found.id and c.merged_into is distinct from found.survivor`;
 }
 
 /**
- * Inserts the owner's reply about an id; rows that events wrote already are newer and stay. The contact in the reply may have
- * been merged since.
+ * Inserts the owner's reply about an id: the surviving contact, and those from the id on that were merged into one another. Rows that
+ * events wrote already are newer and stay. The contact in the reply may have been merged since.
  */
-export async function insertAskedContact(tx: Sql, accountId: string, id: string, reply: ContactSummary) {
+export async function insertAskedContact(tx: Sql, accountId: string, asked: readonly string[], reply: ContactSummary) {
+  const ids = [...asked.filter((id) => id !== reply.id), reply.id];
   await lockCopies(tx, [{ account_id: accountId }]);
-  await tx`
-    insert into contacts (account_id, id, name, phone, merged_into, sequence)
-    select ${accountId}::uuid, asked.id, ${reply.name}, ${reply.phone}, nullif(coalesce(
-      (select merged_into from contacts where account_id = ${accountId} and id = ${reply.id}), ${reply.id}), asked.id), 0
-    from (select ${reply.id}::uuid union select ${id}::uuid) as asked (id)
-    on conflict do nothing`;
+  const inserted = await tx<{ account_id: string; id: string }[]>`
+    insert into contacts (account_id, id, name, phone, merged_into, direct_survivor, sequence)
+    select ${accountId}::uuid, asked.id, ${reply.name}, ${reply.phone}, asked.next, asked.next, 0
+    from unnest(${ids}::uuid[], ${[...ids.slice(1), null]}::uuid[]) as asked (id, next)
+    on conflict do nothing returning account_id, id`;
+  if (inserted.length > 0) await followSurvivors(tx, inserted);
 }
 
 /** Inserts contacts from another service's event if the copy does not have them: its own rows are newer, or will be. */

@@ -15,11 +15,21 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 const change = (account_id: string, id: string, sequence: number, values: Partial<ContactChange> = {}) => {
-  const said = { name: `after ${sequence}`, phone: '', merged_into: null, deleted: false };
+  const said = { name: `after ${sequence}`, phone: '', merged_into: undefined, deleted: false };
   return { account_id, id, sequence, ...said, ...values };
 };
 const keep = (...changes: ContactChange[]) => inTransaction(sql, (tx) => keepContacts(tx, changes));
 const ids = (count: number) => Array.from({ length: count }, () => randomUUID() as string);
+
+/** Orders and batches in which changes may come. */
+const tellings: ((told: ContactChange[]) => ContactChange[][])[] = [
+  (told) => [told],
+  (told) => [told.toReversed()],
+  (told) => told.map((one) => [one]),
+  (told) => told.toReversed().map((one) => [one]),
+  (told) => [told.filter((_, index) => index % 2 === 1), told.filter((_, index) => index % 2 === 0)],
+  (told) => [...told, ...told].map((one) => [one]),
+];
 
 describe('the copy', () => {
   it('ends the same in whatever order changes come, and however they are cut into batches', async () => {
@@ -37,14 +47,6 @@ describe('the copy', () => {
       change(account, d, 6),
       change(account, d, 7, { deleted: true }),
     ];
-    const tellings: ((told: ContactChange[]) => ContactChange[][])[] = [
-      (told) => [told],
-      (told) => [told.toReversed()],
-      (told) => told.map((one) => [one]),
-      (told) => told.toReversed().map((one) => [one]),
-      (told) => [told.filter((_, index) => index % 2 === 1), told.filter((_, index) => index % 2 === 0)],
-      (told) => [...told, ...told].map((one) => [one]),
-    ];
     for (const tell of tellings) {
       const account = randomUUID();
       for (const batch of tell(story(account))) await keep(...batch);
@@ -53,18 +55,86 @@ describe('the copy', () => {
     }
   });
 
+  it('ends with what belonged to each before, in whatever order merges, their undoing and later changes come', async () => {
+    const [a, b, c, d] = ids(4) as [string, string, string, string];
+    const story = (account: string) => [
+      ...[a, b, c, d].map((id, index) => change(account, id, index + 1)),
+      change(account, a, 5, { merged_into: b }),
+      change(account, b, 6, { merged_into: c }),
+      change(account, c, 7, { merged_into: d }),
+      change(account, c, 8, { merged_into: null }),
+      change(account, d, 8),
+      change(account, b, 9, { merged_into: null }),
+      change(account, b, 10, { name: 'renamed' }),
+      change(account, c, 11, { merged_into: b }),
+    ];
+    for (const tell of tellings) {
+      const account = randomUUID();
+      for (const batch of tell(story(account))) await keep(...batch);
+      for (const id of [a, b, c])
+        expect(await knownContact(sql, account, id)).toMatchObject({ id: b, name: 'renamed' });
+      expect(await knownContact(sql, account, d)).toMatchObject({ id: d, name: 'after 8' });
+    }
+  });
+
+  it('ends the same in every order of the changes of a chain that is merged, undone and merged the other way round', async () => {
+    const [a, b, c] = ids(3) as [string, string, string];
+    const story = (account: string) => [
+      change(account, a, 1, { merged_into: b }),
+      change(account, b, 2, { merged_into: c }),
+      change(account, b, 3, { merged_into: null }),
+      change(account, a, 4, { merged_into: null }),
+      change(account, b, 5, { merged_into: a }),
+    ];
+    for (const order of permutations([0, 1, 2, 3, 4])) {
+      const account = randomUUID();
+      for (const index of order) await keep(story(account)[index]!);
+      const seen = [];
+      for (const id of [a, b]) seen.push((await knownContact(sql, account, id))!.id);
+      expect([order, seen]).toEqual([order, [a, a]]);
+    }
+  });
+
+  it('of contacts merged before it kept who was merged into whom gives back each that a later undo restores', async () => {
+    const [a, b, c, d] = ids(4) as [string, string, string, string];
+    const account = randomUUID();
+    await keep(...[a, b, c, d].map((id) => change(account, id, 1)));
+    await sql`update contacts set merged_into = ${b} where account_id = ${account} and id = ${a}`;
+    await keep(change(account, b, 5, { merged_into: c }));
+    await keep(change(account, c, 6, { merged_into: d }));
+    expect(await knownContact(sql, account, a)).toMatchObject({ id: d });
+    await keep(change(account, c, 7, { merged_into: null }));
+    for (const id of [a, b]) expect(await knownContact(sql, account, id)).toMatchObject({ id: c });
+    await keep(change(account, b, 8, { merged_into: null }));
+    expect(await knownContact(sql, account, a)).toMatchObject({ id: b });
+  });
+
+  it('of an asked contact knows who it was merged into on the way, so that their undoing reaches it', async () => {
+    const account = randomUUID();
+    const [asked, between, survivor] = ids(3) as [string, string, string];
+    const reply = { id: survivor, name: 'Survivor', phone: '' };
+    await inTransaction(sql, (tx) => insertAskedContact(tx, account, [asked, between], reply));
+    expect(await knownContact(sql, account, asked)).toMatchObject({ id: survivor });
+    await keep(change(account, between, 9, { merged_into: null }), change(account, survivor, 9));
+    expect(await knownContact(sql, account, asked)).toMatchObject({ id: between, name: 'after 9' });
+    // A reply from before the undoing that comes after it.
+    const late = randomUUID();
+    await inTransaction(sql, (tx) => insertAskedContact(tx, account, [late, between], reply));
+    expect(await knownContact(sql, account, late)).toMatchObject({ id: between });
+  });
+
   it('is written by many at once, each with the contacts in another order, without one of them failing', async () => {
     const account = randomUUID();
     const people = ids(40);
     const batches = Array.from({ length: 40 }, (_, round) => {
       const told = people.map((id, index) => {
-        return change(account, id, round + 1, { merged_into: index < round ? people[index + 1]! : null });
+        return change(account, id, round + 1, { merged_into: index < round ? people[index + 1]! : undefined });
       });
       return round % 2 ? told : told.reverse();
     });
     const asked = people.map((id, index) =>
       inTransaction(sql, (tx) =>
-        insertAskedContact(tx, account, id, { id: people[Math.min(index + 3, 39)]!, name: '', phone: '' }),
+        insertAskedContact(tx, account, [id], { id: people[Math.min(index + 3, 39)]!, name: '', phone: '' }),
       ),
     );
     await Promise.all([...batches.map((batch) => keep(...batch)), ...asked]);
@@ -76,17 +146,29 @@ describe('the copy', () => {
     const account = randomUUID();
     const [old, replied, survivor] = ids(3) as [string, string, string];
     await keep(change(account, survivor, 9), change(account, replied, 9, { merged_into: survivor }));
-    await inTransaction(sql, (tx) => insertAskedContact(tx, account, old, { id: replied, name: 'Then', phone: '' }));
+    await inTransaction(sql, (tx) => insertAskedContact(tx, account, [old], { id: replied, name: 'Then', phone: '' }));
     expect(await knownContact(sql, account, old)).toMatchObject({ id: survivor, name: 'after 9' });
   });
 });
 
+/** Returns all orders of the items. */
+function permutations<Item>(items: readonly Item[]): Item[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, index) => permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
+}
+
 it('is the same table in every service that has it: the one that the README shows', () => {
-  const [, table] = /```sql\n([^`]+)```/.exec(readFileSync(join(import.meta.dirname, '../README.md'), 'utf8'))!;
+  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+  const blocks = [...readme.matchAll(/```sql\n([^`]+)```/g)].map(([, block]) => block!);
+  expect(blocks).toHaveLength(3);
   const services = join(import.meta.dirname, '../../../services');
-  const migrations = globSync('*/migrations/*.sql', { cwd: services })
-    .map((file) => [file, readFileSync(join(services, file), 'utf8')] as const)
-    .filter(([file, text]) => /create table contacts\b/.test(text) && !file.startsWith('cdp/'));
-  expect(migrations.length).toBeGreaterThanOrEqual(5);
-  for (const [file, text] of migrations) expect([file, text]).toEqual([file, expect.stringContaining(table!)]);
+  const texts = new Map<string, string>();
+  for (const file of globSync('*/migrations/*.sql', { cwd: services })) {
+    const service = file.slice(0, file.indexOf('/'));
+    texts.set(service, `${texts.get(service) ?? ''}${readFileSync(join(services, file), 'utf8')}`);
+  }
+  const copies = [...texts].filter(([service, text]) => /create table contacts\b/.test(text) && service !== 'cdp');
+  expect(copies.length).toBeGreaterThanOrEqual(5);
+  for (const [service, text] of copies)
+    for (const block of blocks) expect([service, text]).toEqual([service, expect.stringContaining(block)]);
 });

@@ -20,7 +20,7 @@ export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id
 /** Returns prefetch work that requests a missing contact from customer data and stores the reply. */
 export function learnContact(id: string): (call: Account & Pick<PrefetchCall, 'sql' | 'ask'>) => Promise<void> {
   return async ({ account, sql, ask }) => {
-    const { contact } = await ask(getContactSummary, { contact: id });
-    if (contact) await inTransaction(sql, (tx) => insertAskedContact(tx, account.id, id, contact));
+    const { contact, merged = [id] } = await ask(getContactSummary, { contact: id });
+    if (contact) await inTransaction(sql, (tx) => insertAskedContact(tx, account.id, merged, contact));
   };
 }

@@ -1,4 +1,4 @@
-import { contactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/agents';
 import { createNameResolver, createPoster } from '@customer-platform/outbound';
 import { type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
@@ -31,7 +31,7 @@ import { cancelPlan } from './plans/cancel-plan.ts';
 import { expirePlans } from './plans/expire-plans.ts';
 import { getPlan } from './plans/get-plan.ts';
 import { listPlans } from './plans/list-plans.ts';
-import { onContactMerged } from './plans/on-contact-merged.ts';
+import { onContactMerged, onContactUnmerged } from './plans/on-contact-merged.ts';
 import { rejectPlan } from './plans/reject-plan.ts';
 import { rejectPlanStep } from './plans/reject-plan-step.ts';
 import { stepRunning } from './plans/step-runner.ts';
@@ -93,7 +93,7 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
     rollBackWorkflow,
   },
   requests: {},
-  consumers: [contactConsumer, onContactMerged, onMessageReceived],
+  consumers: [contactConsumer, unmergedContactConsumer, onContactMerged, onContactUnmerged, onMessageReceived],
   jobs: [expirePlans, settleLostCalls],
   resources: makeResources,
 };

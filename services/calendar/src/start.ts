@@ -1,4 +1,4 @@
-import { contactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/calendar';
 import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
 import { bookAppointment } from './appointments/book-appointment.ts';
@@ -64,6 +64,6 @@ export const calendar: ServiceDefinition<typeof contract> = {
     updateSettings,
   },
   requests: {},
-  consumers: [contactConsumer, onMemberAdded, onMemberRemoved, onDealDeleted],
+  consumers: [contactConsumer, unmergedContactConsumer, onMemberAdded, onMemberRemoved, onDealDeleted],
   jobs: [emitDueReminders],
 };

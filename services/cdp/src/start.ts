@@ -28,9 +28,11 @@ import { putContactByExternalId } from './contacts/put-contact-by-external-id.ts
 import { updateContact } from './contacts/update-contact.ts';
 import { dismissDuplicate } from './duplicates/dismiss-duplicate.ts';
 import { findDuplicates } from './duplicates/find-duplicates.ts';
+import { forgetMerges } from './duplicates/forget-merges.ts';
 import { listDuplicates } from './duplicates/list-duplicates.ts';
 import { lookForDuplicates } from './duplicates/look-for-duplicates.ts';
 import { mergeDuplicate } from './duplicates/merge-duplicate.ts';
+import { undoDuplicate } from './duplicates/undo-duplicate.ts';
 import { forgetLeavers } from './leavers/forget-leavers.ts';
 
 /** Customer data: contacts, their consents and events, duplicates, and audiences. */
@@ -51,6 +53,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     listDuplicates,
     findDuplicates,
     mergeDuplicate,
+    undoDuplicate,
     dismissDuplicate,
     createAudience,
     listAudiences,
@@ -73,6 +76,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     lookForDuplicates(),
     retryStuckAudiences,
     forgetLeavers,
+    forgetMerges,
     refreshWhole(1),
     refreshWhole(2),
     refreshChangedContacts(1),

@@ -1,4 +1,4 @@
-import { contactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/messaging';
 import { createNameResolver, createPoster } from '@customer-platform/outbound';
 import { askAs, type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
@@ -47,7 +47,7 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     getConversation: handleGetConversation,
   },
   hooks: [takeHook],
-  consumers: [contactConsumer, onConfirmationDue, onReminderDue],
+  consumers: [contactConsumer, unmergedContactConsumer, onConfirmationDue, onReminderDue],
   jobs: [releaseScheduledMessages, fallBack, endLostTries, endSuspendedMessages, applyReceipts],
   resources: makeResources,
 };

@@ -3,7 +3,7 @@ import { uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { DuplicatePair, duplicatePath, duplicateReason } from './duplicates.ts';
-import { contactMerged } from './events.ts';
+import { contactMerged, contactUnmerged } from './events.ts';
 import { Contact } from './resources.ts';
 
 const operation = operationsOf('cdp', 'cdp');
@@ -40,13 +40,30 @@ export const mergeDuplicate = operation('mergeDuplicate', {
   scope: write,
   summary: 'Merge a duplicate pair',
   description:
-    "Merges the pair into the contact in `keep` and returns it. Missing values of the kept contact are filled in, tags and fields are combined, a withdrawn consent wins, and events move to it. The other contact's id then refers to the kept contact.",
+    "Merges the pair into the contact in `keep` and returns it. Missing values of the kept contact are filled in, tags and fields are combined, a withdrawn consent wins, and events move to it. The other contact's id then refers to the kept contact. A merge can be undone for 30 days.",
   params: duplicatePath,
   body: z.object({ keep: uuid.meta({ description: 'Id of the contact to keep, one of the pair.' }) }),
   status: 200,
   response: Contact,
   errors: ['not_found', 'invalid_state'],
   emits: [contactMerged],
+});
+
+export const undoDuplicate = operation('undoDuplicate', {
+  method: 'POST',
+  path: '/v1/cdp/duplicates/{duplicate_id}/undo',
+  scope: write,
+  summary: 'Undo a merge',
+  description:
+    'Undoes the merge of the pair, within 30 days, and returns the surviving and the restored contact. The restored contact has its fields, tags, consents and events again, and in every module what belonged to it before the merge; what came later stays with the surviving contact, which gives back what the merge gave it unless it was changed since. The pair counts as dismissed. Merges that share a contact are undone latest first.',
+  params: duplicatePath,
+  body: z.object({}),
+  status: 200,
+  response: z.object({
+    data: z.tuple([Contact, Contact]).meta({ description: 'The surviving contact, then the restored one.' }),
+  }),
+  errors: ['not_found', 'invalid_state'],
+  emits: [contactUnmerged],
 });
 
 export const dismissDuplicate = operation('dismissDuplicate', {

@@ -24,6 +24,9 @@ export const contactMerged = publicEvent(
   'Two contacts were merged into one: the id of `merged` refers to `contact` from now on.',
 );
 
+/** A merge was undone: `contact` is the survivor without what the merge gave it, `restored` a contact of its own again. */
+export const contactUnmerged = publicEvent('contact.unmerged', z.object({ contact: Contact, restored: Contact }));
+
 const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() }), contact: ContactSummary });
 
 /** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
@@ -51,12 +54,15 @@ export const audienceLeft = publicEvent(
 /** A contact was deleted; copies of it can no longer be named. */
 export const contactDeleted = internalEvent('contact.deleted', z.object({ contact: ContactSummary }));
 
-/** Returns a contact by id, or the surviving contact if merged; null if there is none. */
+/**
+ * Returns a contact by id, or the surviving contact if merged; null if there is none. `merged` is there if merged: the ids from the
+ * given one on, each of which was merged into the next, the last into the surviving contact or, after 1,000, into one before it.
+ */
 export const getContactSummary = internalRequest(
   'getContactSummary',
   'cdp',
   z.object({ contact: z.guid() }),
-  z.object({ contact: ContactSummary.nullable() }),
+  z.object({ contact: ContactSummary.nullable(), merged: z.array(z.guid()).optional() }),
 );
 
 /** Returns a whole contact, with its times in UTC, or the surviving contact if merged; null if there is none. */

@@ -238,24 +238,6 @@ export async function updateStepParams(tx: Sql, accountId: string, { id, params,
     update plan_steps set params = ${json(tx, params)}, detail = ${detail} where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Sets the contact number of a merged contact's plans, and of those merged into it before, to the surviving contact's. */
-export async function renumberContact(
-  tx: Sql,
-  accountId: string,
-  mergedId: string,
-  survivor: { id: string; number: number },
-): Promise<void> {
-  const ids = await tx<{ id: string }[]>`
-    select id from contacts where account_id = ${accountId} and (id = ${mergedId} or merged_into in (${mergedId}, ${survivor.id}))
-    union select ${mergedId}::uuid`;
-  const named = ids.map(({ id }) => id);
-  // In id order, like every bulk update, to avoid deadlocks.
-  await tx`
-    update plans p set contact_number = ${survivor.number} from (
-      select id from plans where account_id = ${accountId} and contact_id = any(${named}::uuid[]) order by id for update) as locked
-    where p.account_id = ${accountId} and p.id = locked.id`;
-}
-
 function json(tx: Sql, value: object) {
   return tx.json(value as unknown as JsonValue);
 }

@@ -25,8 +25,8 @@ const valuesOf = (sql: Sql, events: readonly EventValues[]) => sql`
  */
 const record = (sql: Sql) => sql`
   recorded as (
-    insert into contact_events (account_id, id, contact_id, name, at, properties)
-    select account_id, id, contact_id, name, at, properties from resolved where contact_id is not null
+    insert into contact_events (account_id, id, contact_id, name, at, properties, original_contact_id)
+    select account_id, id, contact_id, name, at, properties, original_contact_id from resolved where contact_id is not null
     order by account_id, id, position
     on conflict do nothing returning account_id, contact_id, name
   ), marked as (${markChanged(
@@ -45,7 +45,7 @@ export async function insertEvents(tx: Sql, accountId: string, events: readonly 
     with resolved as materialized (
       select ${accountId}::uuid as account_id, given.*, coalesce(
         (select coalesce(c.merged_into, c.id) from contacts c where c.account_id = ${accountId} and c.id = given.contact),
-        ${oldestByExternalId(tx, tx`${accountId}`, tx`given.external_id`)}) as contact_id
+        ${oldestByExternalId(tx, tx`${accountId}`, tx`given.external_id`)}) as contact_id, null::uuid as original_contact_id
       from unnest(${valuesOf(tx, events)}, ${events.map(({ contact }) => contact ?? null)}::uuid[],
         ${events.map(({ external_id }) => external_id ?? null)}::text[]
       ) with ordinality as given (id, name, at, properties, contact, external_id, position)
@@ -61,19 +61,27 @@ export interface DomainEvent extends EventValues {
   contact: string | number;
 }
 
-/** Records the platform's events of existing contacts, in one statement. */
+/**
+ * Records the platform's events of existing contacts, in one statement. One that happened before its contact was merged, and comes after,
+ * is recorded like those that the merge moved.
+ */
 export async function insertDomainEvents(tx: Sql, events: readonly DomainEvent[]) {
   const ids = events.map(({ contact }) => (typeof contact === 'string' ? contact : null));
   const numbers = events.map(({ contact }) => (typeof contact === 'number' ? contact : null));
   await tx`
     with resolved as materialized (
-      select given.*, coalesce(
-        (select coalesce(c.merged_into, c.id) from contacts c where c.account_id = given.account_id and c.id = given.contact),
-        (select coalesce(c.merged_into, c.id) from contacts c
-           where c.account_id = given.account_id and c.number = given.contact_number)) as contact_id
+      select given.*, coalesce(named.merged_into, named.id) as contact_id,
+        case when given.at < named.merged_at then named.id end as original_contact_id
       from unnest(${events.map(({ account }) => account)}::uuid[], ${valuesOf(tx, events)}, ${ids}::uuid[],
         ${numbers}::bigint[]
       ) with ordinality as given (account_id, id, name, at, properties, contact, contact_number, position)
+      left join lateral (
+        (select c.id, c.merged_into, c.merged_at from contacts c where c.account_id = given.account_id and c.id = given.contact)
+        union all
+        (select c.id, c.merged_into, c.merged_at from contacts c
+         where c.account_id = given.account_id and c.number = given.contact_number)
+        limit 1
+      ) as named on true
     ), ${record(tx)}
     select 1`;
 }

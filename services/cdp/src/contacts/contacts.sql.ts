@@ -62,6 +62,23 @@ export async function findContact(
   return row?.merged_into ? await findContact(sql, accountId, row.merged_into, lock) : row;
 }
 
+/** Most ids that `selectMerged` returns. */
+const mostMerged = 1_000;
+
+/** Returns the ids from a merged contact's on, each of which was merged into the next: all but the survivor's, at most 1,000. */
+export async function selectMerged(sql: Sql, accountId: string, id: string): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    with recursive above (id, next, position) as (
+      select c.id, coalesce(c.direct_survivor, c.merged_into), 1 from contacts c where c.account_id = ${accountId} and c.id = ${id}
+      union all
+      select c.id, coalesce(c.direct_survivor, c.merged_into), above.position + 1
+      from above join contacts c on c.account_id = ${accountId} and c.id = above.next
+      where above.position < ${mostMerged}
+    )
+    select id from above where next is not null order by position`;
+  return rows.map((row) => row.id);
+}
+
 /**
  * Returns the contact for an external id, locked. Until the transaction ends no other one can look up the same id, so
  * that two writers never both create it.
@@ -130,7 +147,11 @@ export async function deleteContactRow(sql: Sql, accountId: string, id: string) 
       did as (delete from contact_events where account_id = ${accountId} and contact_id = ${id}),
       pairs as (
         delete from duplicates where account_id = ${accountId}
-          and (older_id = any(array(${ids})) or newer_id = any(array(${ids}))))
+          and (older_id = any(array(${ids})) or newer_id = any(array(${ids})))),
+      merges as (
+        delete from merges where account_id = ${accountId}
+          and (survivor_id = any(array(${ids})) or merged_id = any(array(${ids}))) returning id),
+      kept_pairs as (delete from merge_pairs where account_id = ${accountId} and merge_id in (select id from merges))
     delete from contacts where account_id = ${accountId} and id = any(array(${ids}))`;
 }
 

@@ -6,6 +6,7 @@ import { lockIdentities } from '../contacts/identities.sql.ts';
 import { implement } from '../implement.ts';
 import { decidedAlready } from './duplicate.ts';
 import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
+import { givenValues } from './given-values.ts';
 import { lockContacts, moveToSurvivor } from './merge.sql.ts';
 
 export const mergeDuplicate = implement(contract.mergeDuplicate, {
@@ -27,7 +28,8 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const previous = changedContact(kept, values);
     const survivor = await updateContactRow(tx, account.id, kept.id, values, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
-    await moveToSurvivor(tx, { accountId: account.id, mergedId: merged.id, survivorId: kept.id, now });
+    const ids = { accountId: account.id, duplicateId: found.id, mergedId: merged.id, survivorId: kept.id };
+    await moveToSurvivor(tx, { ...ids, given: givenValues(kept, values), now });
     const contact = toContact(survivor, account);
     emit(contract.contactMerged, { contact, merged: toSummary(merged), ...(previous && { previous }) });
     return contact;

@@ -1,12 +1,15 @@
-import type { Sql } from '@customer-platform/service-kit';
+import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
+import type { GivenValues } from './given-values.ts';
 
-/** A merge of one contact into another. */
+/** A merge of one contact into another, and what it gives the survivor. */
 interface Merge {
   accountId: string;
+  duplicateId: number;
   mergedId: string;
   survivorId: string;
+  given: GivenValues;
   now: Date;
 }
 
@@ -19,17 +22,21 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
 
 /**
  * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
- * that were merged into it before. Call it under `lockIdentities`, with their own pair decided.
+ * that were merged into it before; and records whose it was. Call it under `lockIdentities`, with their own pair decided.
  */
 export async function moveToSurvivor(tx: Sql, merge: Merge) {
-  const { accountId, mergedId, survivorId } = merge;
+  const { accountId, mergedId, survivorId, now } = merge;
+  const moved = tx`
+    contact_id = ${survivorId}, original_contact_id = coalesce(original_contact_id, contact_id)
+    where account_id = ${accountId} and contact_id = ${mergedId}`;
   const statements = [
     tx`
-      update contacts set merged_into = ${survivorId}
+      update contacts set merged_into = ${survivorId}, direct_survivor = coalesce(direct_survivor, merged_into, ${survivorId}),
+        merged_at = case when id = ${mergedId} then ${now} else merged_at end
       where account_id = ${accountId} and (id = ${mergedId} or merged_into = ${mergedId})`,
-    tx`update consents set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
+    tx`update consents set ${moved}`,
     uniteConsentStates(tx, merge),
-    tx`update contact_events set contact_id = ${survivorId} where account_id = ${accountId} and contact_id = ${mergedId}`,
+    tx`update contact_events set ${moved}`,
     lockAudiences(tx, accountId),
     moveMemberships(tx, merge),
     tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${mergedId}`,
@@ -51,8 +58,8 @@ const uniteConsentStates = (tx: Sql, { accountId, mergedId, survivorId, now }: M
       and k.channel = m.channel and k.purpose = m.purpose
     where m.state <> k.state and case when m.state = 'granted' then m.at > k.at else k.at > m.at end
   ), recorded as (
-    insert into consents (account_id, contact_id, channel, purpose, state, source, at, created_at)
-    select ${accountId}, ${survivorId}, channel, purpose, 'withdrawn', 'merge', at, ${now} from overruled
+    insert into consents (account_id, contact_id, channel, purpose, state, source, at, created_at, merge_of)
+    select ${accountId}, ${survivorId}, channel, purpose, 'withdrawn', 'merge', at, ${now}, ${mergedId} from overruled
   )
   insert into consent_states as known (account_id, contact_id, channel, purpose, state, at)
   select m.account_id, ${survivorId}, m.channel, m.purpose, m.state, coalesce(o.at, m.at)
@@ -81,9 +88,15 @@ const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merg
   update audiences set members = members - 1
   where account_id = ${accountId} and id in (select audience_id from held except select audience_id from moved)`;
 
-/** Moves the merged contact's other pairs to the survivor; of two about the same contacts the survivor's own stays. */
-const movePairs = (tx: Sql, { accountId, mergedId, survivorId }: Merge) => tx`
-  with moving as (
+/**
+ * Records the merge and moves the merged contact's other pairs to the survivor, as they were recorded; of two about the same contacts the
+ * survivor's own stays.
+ */
+const movePairs = (tx: Sql, { accountId, duplicateId, mergedId, survivorId, given, now }: Merge) => tx`
+  with merge as (
+    insert into merges (account_id, duplicate_id, survivor_id, merged_id, given, merged_at)
+    values (${accountId}, ${duplicateId}, ${survivorId}, ${mergedId}, ${tx.json(given as unknown as JsonValue)}, ${now}) returning id
+  ), moving as (
     select d.id, least(other.id, ${survivorId}::uuid) as older_id, greatest(other.id, ${survivorId}::uuid) as newer_id,
       exists (select from duplicates known where known.account_id = ${accountId}
         and known.older_id = least(other.id, ${survivorId}::uuid)
@@ -91,6 +104,10 @@ const movePairs = (tx: Sql, { accountId, mergedId, survivorId }: Merge) => tx`
     from duplicates d
     cross join lateral (select case when d.older_id = ${mergedId} then d.newer_id else d.older_id end as id) as other
     where d.account_id = ${accountId} and d.status <> 'merged' and (d.older_id = ${mergedId} or d.newer_id = ${mergedId})
+  ), kept as (
+    insert into merge_pairs (account_id, merge_id, id, older_id, newer_id, reason, detail, score, status)
+    select d.account_id, merge.id, d.id, d.older_id, d.newer_id, d.reason, d.detail, d.score, d.status
+    from merge, moving join duplicates d on d.account_id = ${accountId} and d.id = moving.id
   ), removed as (
     delete from duplicates where account_id = ${accountId} and id in (select id from moving where is_known)
   )

@@ -17,6 +17,7 @@ export const createDeal = implement(contract.createDeal, {
       value_minor: body.value_minor,
       currency: body.currency ?? account.currency,
       contact_id: contact?.id ?? null,
+      own_contact_id: contact?.id ?? null,
       contact_name: contact?.name ?? null,
       contact_phone: contact?.phone ?? null,
       notes: body.notes,

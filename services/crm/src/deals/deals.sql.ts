@@ -10,6 +10,8 @@ export interface DealRow
   /** Sequential within the account, from 1. */
   number: number;
   contact_id: string | null;
+  /** Contact that the deal was given, merged or not: it stays with the deal, which is its own again once the merge is undone. */
+  own_contact_id: string | null;
   contact_name: string | null;
   contact_phone: string | null;
   stage_entered_at: Date;
@@ -20,7 +22,8 @@ export interface DealRow
 
 const columns = (tx: Sql) => tx`
   d.id, d.number, d.title, d.pipeline_id, p.name as pipeline_name, d.stage_id, s.name as stage_name, d.status, d.value_minor,
-  d.currency, d.notes, d.stage_entered_at, d.closed_at, d.created_at, d.updated_at, ${contactColumns(tx)}`;
+  d.currency, d.notes, d.stage_entered_at, d.closed_at, d.created_at, d.updated_at, d.contact_id as own_contact_id,
+  ${contactColumns(tx)}`;
 
 const joins = (tx: Sql) => tx`
   join pipelines p on p.account_id = d.account_id and p.id = d.pipeline_id
@@ -115,7 +118,7 @@ export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 
     insert into deals (account_id, number, title, pipeline_id, stage_id, status, value_minor, currency, contact_id, notes,
       stage_entered_at, closed_at, created_at, updated_at)
     select ${accountId}, last, ${row.title}, ${row.pipeline_id}, ${row.stage_id}, ${row.status}, ${row.value_minor},
-      ${row.currency}, ${row.contact_id}, ${row.notes}, ${row.stage_entered_at}, ${row.closed_at}, ${row.created_at},
+      ${row.currency}, ${row.own_contact_id}, ${row.notes}, ${row.stage_entered_at}, ${row.closed_at}, ${row.created_at},
       ${row.updated_at}
     from next returning id, number`;
   return added!;
@@ -125,7 +128,7 @@ export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 
 export async function updateDealRow(tx: Sql, accountId: string, row: DealRow) {
   await tx`
     update deals set title = ${row.title}, stage_id = ${row.stage_id}, status = ${row.status},
-      value_minor = ${row.value_minor}, currency = ${row.currency}, contact_id = ${row.contact_id}, notes = ${row.notes},
+      value_minor = ${row.value_minor}, currency = ${row.currency}, contact_id = ${row.own_contact_id}, notes = ${row.notes},
       stage_entered_at = ${row.stage_entered_at}, closed_at = ${row.closed_at}, updated_at = ${row.updated_at}
     where account_id = ${accountId} and id = ${row.id}`;
 }

@@ -22,7 +22,9 @@ async function contactAfter(
 ): Promise<Partial<DealRow>> {
   const { body, found } = call;
   if (body.contact === undefined || body.contact === found.contact_id) return {};
-  if (body.contact === '') return { contact_id: null, contact_name: null, contact_phone: null };
+  if (body.contact === '') return { contact_id: null, own_contact_id: null, contact_name: null, contact_phone: null };
   const { id, name, phone } = await contactOfAccount(call, body.contact);
-  return { contact_id: id, contact_name: name, contact_phone: phone };
+  // Another id of the contact it has.
+  if (id === found.contact_id) return {};
+  return { contact_id: id, own_contact_id: id, contact_name: name, contact_phone: phone };
 }

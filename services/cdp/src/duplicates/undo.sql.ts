@@ -1,0 +1,144 @@
+import type { Sql } from '@customer-platform/service-kit';
+import { markChanged } from '../contacts/changed-contacts.sql.ts';
+import type { GivenValues } from './given-values.ts';
+
+/** Recorded merge of a pair; `later` is the pair of the last merge after it that one of its contacts took part in. */
+export interface MergeRow {
+  id: number;
+  survivor_id: string;
+  merged_id: string;
+  given: GivenValues;
+  merged_at: Date;
+  later: number | null;
+}
+
+/** Returns the merge of a pair; undefined if it was not recorded, or is recorded no longer. */
+export async function selectMerge(tx: Sql, accountId: string, duplicateId: number) {
+  const [row] = await tx<MergeRow[]>`
+    select m.id, m.survivor_id, m.merged_id, m.given, m.merged_at, (
+      select l.duplicate_id from merges l
+      where l.account_id = m.account_id and l.id > m.id
+        and (l.survivor_id in (m.survivor_id, m.merged_id) or l.merged_id in (m.survivor_id, m.merged_id))
+      order by l.id desc limit 1) as later
+    from merges m where m.account_id = ${accountId} and m.duplicate_id = ${duplicateId}`;
+  return row;
+}
+
+interface Undo {
+  accountId: string;
+  mergeId: number;
+  survivorId: string;
+  restoredId: string;
+}
+
+/**
+ * Moves back to the restored contact what was moved from it: consents, events, pairs, and the contacts that were merged into it before.
+ * What came since stays with the survivor. Both are evaluated by audiences again. Call it under `lockIdentities`, with their own pair
+ * decided.
+ */
+export async function moveBack(tx: Sql, undo: Undo) {
+  const { accountId, survivorId, restoredId } = undo;
+  const ids = await idsMergedInto(tx, accountId, restoredId);
+  const returned = tx`
+    contact_id = ${restoredId}, original_contact_id = nullif(original_contact_id, ${restoredId})
+    where account_id = ${accountId} and contact_id = ${survivorId} and original_contact_id = any(${ids}::uuid[])`;
+  const statements = [
+    tx`
+      with marked as (${markChanged(
+        tx,
+        tx`select ${accountId}::uuid as account_id, unnest(array[${survivorId}, ${restoredId}]::uuid[]) as contact_id`,
+      )})
+      update contacts set merged_into = nullif(${restoredId}::uuid, id),
+        direct_survivor = case when id <> ${restoredId} then direct_survivor end,
+        merged_at = case when id <> ${restoredId} then merged_at end
+      where account_id = ${accountId} and id = any(${ids}::uuid[])`,
+    tx`update contact_events set ${returned}`,
+    tx`update consents set ${returned}`,
+    tx`delete from consents where account_id = ${accountId} and contact_id = ${survivorId} and merge_of = ${restoredId}`,
+    separateConsentStates(tx, undo),
+    returnPairs(tx, undo),
+    tx`delete from merges where account_id = ${accountId} and id = ${undo.mergeId}`,
+  ];
+  await Promise.all(statements.map((statement) => statement.execute()));
+}
+
+/** Returns the ids of a contact and of all that were merged into it, directly or not. */
+async function idsMergedInto(tx: Sql, accountId: string, id: string): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
+    with recursive below (id) as (
+      select ${id}::uuid
+      union
+      select c.id from below join contacts c on c.account_id = ${accountId} and c.merged_into is not null
+        and coalesce(c.direct_survivor, c.merged_into) = below.id
+    )
+    select id from below`;
+  return rows.map((row) => row.id);
+}
+
+/** Determines again which consents count of the two, where the restored one has any: of each its latest, of two at one instant the withdrawal. */
+const separateConsentStates = (tx: Sql, { accountId, survivorId, restoredId }: Undo) => tx`
+  with touched as (
+    select distinct channel, purpose from consents where account_id = ${accountId} and contact_id = ${restoredId}
+  ), latest as (
+    select distinct on (contact_id, channel, purpose)
+      contact_id, channel, purpose, state, least(at, created_at) as at
+    from consents join touched using (channel, purpose)
+    where account_id = ${accountId} and contact_id in (${survivorId}, ${restoredId})
+    order by contact_id, channel, purpose, least(at, created_at) desc, state = 'withdrawn' desc
+  ), over as (
+    delete from consent_states s using touched t
+    where s.account_id = ${accountId} and s.contact_id = ${survivorId} and s.channel = t.channel and s.purpose = t.purpose
+      and not exists (select from latest l where l.contact_id = s.contact_id and l.channel = s.channel and l.purpose = s.purpose)
+  )
+  insert into consent_states (account_id, contact_id, channel, purpose, state, at)
+  select ${accountId}, contact_id, channel, purpose, state, at from latest
+  on conflict (account_id, contact_id, channel, purpose) do update set state = excluded.state, at = excluded.at`;
+
+/**
+ * Makes the pairs that the restored contact had pairs of it again, with decisions made since; one that was merged since, or whose other
+ * contact is gone, is not touched. The other contact may have been merged itself.
+ */
+const returnPairs = (tx: Sql, { accountId, mergeId, survivorId, restoredId }: Undo) => tx`
+  with kept as (
+    delete from merge_pairs where account_id = ${accountId} and merge_id = ${mergeId} returning *
+  ), returning_pairs as (
+    select distinct on (other.id) kept.id, least(other.id, ${restoredId}::uuid) as older_id,
+      greatest(other.id, ${restoredId}::uuid) as newer_id, kept.reason, kept.detail, kept.score, kept.status, d.id is not null as is_there,
+      d.id is null or d.status <> 'merged' and ${survivorId} in (d.older_id, d.newer_id) as can_return
+    from kept
+    join contacts c on c.account_id = ${accountId}
+      and c.id = case when kept.older_id = ${restoredId} then kept.newer_id else kept.older_id end
+    cross join lateral (select coalesce(c.merged_into, c.id) as id) as other
+    left join duplicates d on d.account_id = ${accountId} and d.id = kept.id
+    where other.id not in (${survivorId}, ${restoredId}) and not exists (
+      select from duplicates known where known.account_id = ${accountId}
+        and known.older_id = least(other.id, ${restoredId}::uuid) and known.newer_id = greatest(other.id, ${restoredId}::uuid))
+    order by other.id, d.id nulls last
+  ), moved as (
+    update duplicates d set older_id = r.older_id, newer_id = r.newer_id
+    from returning_pairs r where d.account_id = ${accountId} and d.id = r.id and r.can_return
+  )
+  insert into duplicates (account_id, id, older_id, newer_id, reason, detail, score, status) overriding system value
+  select ${accountId}, id, older_id, newer_id, reason, detail, score, status from returning_pairs where not is_there`;
+
+/** Deletes at most `limit` recorded pairs of merges made before an instant; returns their number. */
+export async function deleteMergePairs(tx: Sql, before: Date, limit: number): Promise<number> {
+  const result = await tx`
+    delete from merge_pairs where (account_id, merge_id, id) in (
+      select p.account_id, p.merge_id, p.id
+      from (select * from merges where merged_at < ${before} order by merged_at limit ${limit}) as m
+      join merge_pairs p on p.account_id = m.account_id and p.merge_id = m.id
+      limit ${limit})`;
+  return result.count;
+}
+
+/** Deletes at most `limit` merges made before an instant that have no recorded pairs left; returns their number. */
+export async function deleteMerges(tx: Sql, before: Date, limit: number): Promise<number> {
+  const result = await tx`
+    delete from merges where (account_id, id) in (
+      select account_id, id from merges m
+      where merged_at < ${before} and not exists (
+        select from merge_pairs p where p.account_id = m.account_id and p.merge_id = m.id)
+      order by merged_at limit ${limit} for update skip locked)`;
+  return result.count;
+}
