@@ -49,6 +49,8 @@ export const vocabulary: Word[] = [
     word: 'undone',
     pattern: /\bundone\b/g,
     parts: ['names', ...prose],
+    // Elsewhere it is the API's word: merges are undone.
+    files: /^packages\/service-kit\//,
     instead: 'retried after a deadlock or serialization failure',
   },
   { word: 'merged one', pattern: /\bmerged one\b/g, parts: prose, instead: 'the surviving contact, if merged' },

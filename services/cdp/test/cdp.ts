@@ -21,16 +21,20 @@ export async function lookForDuplicates(platform: Platform, sql: Database, accou
   });
 }
 
+type Parts = { platform: Platform; sql: Database; account: TestAccount };
+
 /** Merges the second contact into the first, which share what makes them a pair. */
-export async function mergeInto(
-  { platform, sql, account }: { platform: Platform; sql: Database; account: TestAccount },
-  kept: string,
-  merged: string,
-) {
+export async function mergeInto(parts: Parts, kept: string, merged: string) {
+  return (await mergePair(parts, kept, merged)).survivor;
+}
+
+/** The same; returns the survivor and the pair's path parameters. */
+export async function mergePair({ platform, sql, account }: Parts, kept: string, merged: string) {
   await lookForDuplicates(platform, sql, account);
   const { data } = await account.client.listDuplicates({ query: { limit: 100 } });
   const pair = data.find(({ contacts }) => contacts.every(({ id }) => [kept, merged].includes(id)))!;
-  return await account.client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: kept } });
+  const params = { duplicate_id: pair.id };
+  return { params, survivor: await account.client.mergeDuplicate({ params, body: { keep: kept } }) };
 }
 
 /** Copies changed contacts from now on, for `takeChanged`: the refresh deletes the originals. */

@@ -1,16 +1,15 @@
 import type { Job } from '@customer-platform/service-kit';
 import { deleteMergePairs, deleteMerges } from './undo.sql.ts';
+import { recordedSince } from './undo-period.ts';
 
 const batchSize = 5_000;
-/** A day longer than merges can be undone, so that a merge that is refused for its age is still known to be one. */
-const keptMs = 31 * 24 * 3_600_000;
 
 /** Deletes what was recorded of merges that can be undone no longer: their pairs first, which may be many. */
 export const forgetMerges: Job<unknown> = {
   name: 'forget-merges',
   everyMs: 60_000,
   async run({ tx, now }) {
-    const before = new Date(now.getTime() - keptMs);
+    const before = recordedSince(now);
     if ((await deleteMergePairs(tx, before, batchSize)) > 0) return true;
     return (await deleteMerges(tx, before, batchSize)) === batchSize;
   },

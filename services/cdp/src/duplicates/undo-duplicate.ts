@@ -7,9 +7,8 @@ import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { withoutGiven } from './given-values.ts';
 import { lockContacts } from './merge.sql.ts';
 import { type MergeRow, moveBack, selectMerge } from './undo.sql.ts';
+import { isTooOld, undoableDays } from './undo-period.ts';
 
-const dayMs = 24 * 3_600_000;
-const undoableDays = 30;
 const bound = `a merge can be undone for ${undoableDays} days`;
 const unrecorded = `The merge of the pair is too old to be undone, or was made before merges were recorded; ${bound}`;
 
@@ -24,7 +23,7 @@ export const undoDuplicate = implement(contract.undoDuplicate, {
     }
     const merge = await selectMerge(tx, account.id, found.id);
     if (!merge) return fail('invalid_state', unrecorded);
-    if (isOver(merge, now))
+    if (isTooOld(merge.merged_at, now))
       return fail('invalid_state', `The pair was merged ${undoableDays} days ago or earlier; ${bound}`);
     const { id: mergeId, survivor_id: survivorId, merged_id: restoredId } = merge;
     const contacts = await lockContacts(tx, account.id, [survivorId, restoredId]);
@@ -41,11 +40,6 @@ export const undoDuplicate = implement(contract.undoDuplicate, {
     return { data: [contact!, restored!] as [contract.Contact, contract.Contact] };
   },
 });
-
-/** Returns whether the time to undo a merge has passed. */
-function isOver({ merged_at }: MergeRow, now: Date): boolean {
-  return now.getTime() - merged_at.getTime() >= undoableDays * dayMs;
-}
 
 function laterFirst({ later }: MergeRow): string {
   return later === null
