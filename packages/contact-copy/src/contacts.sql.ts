@@ -32,9 +32,20 @@ export const joinContact = (sql: Sql, alias: string) => sql`
   left join contacts c on c.account_id = ${sql(`${alias}.account_id`)} and c.id = ${sql(`${alias}.contact_id`)}
   ${joinSurvivor(sql)}`;
 
-/** Selects every id that resolves to a contact: its own and those merged into it. For `contact_id = any(array(…))`. */
-export const idsOfContact = (sql: Sql, accountId: string, id: string) => sql`
-  select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
+/**
+ * Selects every id that resolves to the same contact as `id`: the contact's own and those merged into it. For `contact_id = any(array(…))`.
+ */
+export const idsOfContact = (sql: Sql, accountId: string, id: string) => {
+  const contact = storedContact(sql, sql`${accountId}`, sql`${id}`);
+  return sql`select id from contacts where account_id = ${accountId} and (id = ${contact} or merged_into = ${contact})`;
+};
+
+/**
+ * Expression for the id under which a new row of a contact is stored: the surviving contact's, if merged. `accountId` and `id` are
+ * expressions.
+ */
+export const storedContact = (sql: Sql, accountId: Fragment, id: Fragment) => sql`
+  coalesce((select c.merged_into from contacts c where c.account_id = ${accountId} and c.id = ${id}), ${id})`;
 
 /**
  * State of a contact in an event; of two states of one contact, the one with the greater sequence is newer. `merged_into` is the contact

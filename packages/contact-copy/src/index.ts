@@ -7,5 +7,6 @@ export {
   type KnownContact,
   keepGivenContacts,
   knownContact,
+  storedContact,
 } from './contacts.sql.ts';
 export { contactOfAccount, learnContact } from './name-contact.ts';

@@ -6,6 +6,7 @@ export {
   startServices,
   type TestedService,
 } from './environment.ts';
+export * from './merge-contacts.ts';
 export * from './pages-of.ts';
 export * from './platform.ts';
 export * from './process-platform.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '@customer-platform/service-kit';
-import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { mergeContacts, type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, invalid, openAgency } from '../../test/plans.ts';
 
@@ -95,6 +95,25 @@ describe('the list of plans', () => {
     });
     expect(shown).toMatchObject({ name: 'Survivor', msisdn: '+4930901801' });
     for (const contact of [survivor.id, agency.contact.id]) expect(await ids({ contact })).toEqual([plan.id]);
+  });
+
+  it('shows those of a contact whose merge is undone with its own number again, and those made since with the survivor', async () => {
+    const { client, contact } = agency;
+    const keep = await client.createContact({ body: { name: 'Keep' } });
+    const { number } = await client.getContact({ params: { contact_id: contact.id } });
+    const plan = await agency.plan();
+    const shown = async (id: number, as: { id: string; number: number }) => {
+      const { contact: named } = await agency.get(id);
+      return named.uuid === as.id && named.id === as.number;
+    };
+    const params = await mergeContacts(client, { keep: keep.id, merged: contact.id });
+    await waitFor('the survivor', () => shown(plan.id, keep));
+    const since = await agency.plan({ more: { contact_id: keep.id, contact_number: keep.number } });
+    await client.undoDuplicate({ params, body: {} });
+    await waitFor('the restored contact', () => shown(plan.id, { id: contact.id, number }));
+    expect(await shown(since.id, keep)).toBe(true);
+    expect(await ids({ contact: contact.id })).toEqual([plan.id]);
+    expect(await ids({ contact: keep.id })).toEqual([since.id]);
   });
 
   it('leaves out what no agent was found for yet', async () => {

@@ -1,3 +1,4 @@
+import { storedContact } from '@customer-platform/contact-copy';
 import type { PlanTrigger } from '@customer-platform/contracts/agents';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-kit';
@@ -52,7 +53,7 @@ export async function insertInboundRequests(tx: Sql, requests: readonly InboundR
   await tx`
     insert into plans (account_id, contact_id, trigger, trigger_text, trigger_channel, trigger_id, goal, status, created_at,
       planning_due_at, trace)
-    select account_id, contact_id, 'inbound_message', text, channel, message_id, '', 'running', ${now}, ${now}, trace
+    select account_id, ${storedContact(tx, tx`asked.account_id`, tx`asked.contact_id`)}, 'inbound_message', text, channel, message_id, '', 'running', ${now}, ${now}, trace
     from jsonb_to_recordset(${tx.json(requests as unknown as JsonValue)}) as asked (
       account_id uuid, contact_id uuid, text text, channel text, message_id uuid, trace jsonb)
     where exists (

@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { mergeContacts, type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Desk, openDesk } from '../../test/calendar.ts';
 
@@ -71,6 +71,32 @@ describe('a merged contact', () => {
     for (const id of [desk.contact.id, second, third]) {
       const { data } = await desk.get(`/v1/calendar/appointments?contact=${id}`);
       expect(data.map(({ contact }: { contact: { name: string } }) => contact.name)).toEqual(['Third', 'Third']);
+    }
+  });
+});
+
+describe('an undone merge', () => {
+  it('gives the restored contact its appointments again, also those that were moved and confirmed meanwhile', async () => {
+    const desk = await openDesk(platform);
+    const { client } = desk.account;
+    const { body: own } = await desk.book(startsAt);
+    const { id: keep } = await client.createContact({ body: { name: 'Keep' } });
+    const params = await mergeContacts(client, { keep, merged: desk.contact.id });
+    await waitFor('the merge', async () => (await contactOf(desk, own.id)).id === keep);
+    const { body: since } = await desk.book('2026-06-02T10:00:00+02:00');
+    const appointment = { appointment_id: own.id as string };
+    await client.rescheduleAppointment({ params: appointment, body: { starts_at: '2026-06-02T12:00:00+02:00' } });
+    await client.updateAppointment({ params: appointment, body: { notes: 'Moved' } });
+    await client.undoDuplicate({ params, body: {} });
+    await waitFor('the undoing', async () => (await contactOf(desk, own.id)).id === desk.contact.id);
+    expect(await contactOf(desk, own.id)).toMatchObject({ name: 'Carla Client' });
+    expect((await contactOf(desk, since.id)).id).toBe(keep);
+    for (const [contact, id] of [
+      [keep, since.id],
+      [desk.contact.id, own.id],
+    ]) {
+      const { data } = await desk.get(`/v1/calendar/appointments?contact=${contact}`);
+      expect(data.map((each: { id: string }) => each.id)).toEqual([id]);
     }
   });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { getConversation } from '@customer-platform/contracts/messaging';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { mergeContacts, type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type HttpProvider, openShop, startHttpProvider } from '../../test/messaging.ts';
 
@@ -86,5 +86,22 @@ describe('a conversation', () => {
     await account.client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep } });
     await waitFor('the news of it', async () => (await talk(20, keep)).length === 1);
     expect(await talk(20, contact)).toEqual(['in sms Hello']);
+  });
+
+  it('is of each its own again once their merge is undone, and what came since is with the survivor', async () => {
+    const { account, contact, talk, hear, say } = await openTalk();
+    await hear('Hello');
+    await say('Hello Casey');
+    const keep = (await account.client.createContact({ body: { name: 'Keep' } })).id;
+    const params = await mergeContacts(account.client, { keep, merged: contact });
+    await waitFor('the news of it', async () => (await talk(20, keep)).length === 2);
+    await hear('Since');
+    await say('Since, Casey');
+    await account.client.undoDuplicate({ params, body: {} });
+    await waitFor('the undoing', async () => (await talk(20, contact)).length === 2);
+    expect(await talk(20, contact)).toEqual(['in sms Hello', 'out sms Hello Casey']);
+    expect(await talk(20, keep)).toEqual(['in sms Since', 'out sms Since, Casey']);
+    const of = async (id: string) => (await account.client.listMessages({ query: { contact: id } })).data.length;
+    expect([await of(contact), await of(keep)]).toEqual([1, 1]);
   });
 });

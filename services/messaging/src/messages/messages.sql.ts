@@ -58,8 +58,8 @@ export async function insertMessages(
         needs_channels boolean, send_at timestamptz, key uuid, trace jsonb)
     ), stored as (
       insert into messages (account_id, reference, status, contact_id, given_to, purpose, steps, is_simulated, send_at, created_at, key, trace)
-      select account_id, reference, case when send_at is null then 'queued' else 'scheduled' end, contact_id, given_to, purpose,
-        steps, is_simulated, send_at, ${now}, key, trace
+      select account_id, reference, case when send_at is null then 'queued' else 'scheduled' end,
+        ${storedContact(tx, tx`given.account_id`, tx`given.contact_id`)}, given_to, purpose, steps, is_simulated, send_at, ${now}, key, trace
       from given
       where not needs_channels or not exists (
         select from jsonb_array_elements(steps) as step

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@customer-platform/client';
+import { waitFor } from './wait-for.ts';
+
+/**
+ * Merges the contact `merged` into `keep`, which both get a new external id that makes them a pair. Returns the pair's path parameters, by
+ * which it can be undone. Other modules learn of it later.
+ */
+export async function mergeContacts(
+  client: Client,
+  { keep, merged }: { keep: string; merged: string },
+): Promise<{ duplicate_id: number }> {
+  const external_id = randomUUID();
+  for (const contact_id of [keep, merged]) {
+    await client.updateContact({ params: { contact_id }, body: { external_id } });
+  }
+  await client.findDuplicates({ body: {} });
+  const pair = await waitFor('the pair', async () => {
+    const { data } = await client.listDuplicates({ query: { reason: 'external_id', limit: 100 } });
+    return data.find(({ detail }) => detail === external_id);
+  });
+  const params = { duplicate_id: pair.id };
+  await client.mergeDuplicate({ params, body: { keep } });
+  return params;
+}
