@@ -25,7 +25,11 @@ export const contactMerged = publicEvent(
 );
 
 /** A merge was undone: `contact` is the survivor without what the merge gave it, `restored` a contact of its own again. */
-export const contactUnmerged = publicEvent('contact.unmerged', z.object({ contact: Contact, restored: Contact }));
+export const contactUnmerged = publicEvent(
+  'contact.unmerged',
+  z.object({ contact: Contact, restored: Contact }),
+  'A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again.',
+);
 
 const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() }), contact: ContactSummary });
 

@@ -78,6 +78,9 @@ const pair = {
   [name: string]: unknown;
 };
 
+/** The contact that `twin` was, and is again once the merge is undone. */
+const restored: Contact = { ...lena, ...twin, number: 1_043, external_id: null, email: null, tags: [], fields: {} };
+
 const contactBody = {
   external_id: 'till-1042',
   name: 'Lena Vogel',
@@ -160,6 +163,7 @@ export const cdpExamples: ExamplesOf<
   listDuplicates: { response: onePage({ ...pair, reason: 'phone' as const }) },
   findDuplicates: { response: {} },
   mergeDuplicate: { body: { keep: lena.id }, response: lena },
+  undoDuplicate: { response: { data: [lena, restored] } },
   dismissDuplicate: { response: { ...pair, reason: 'phone' } },
 };
 
@@ -172,6 +176,7 @@ export const cdpEventExamples: EventExamplesOf<typeof events> = {
     previous: { tags: lena.tags, fields: lena.fields },
   },
   contactMerged: { contact: lena, merged: twin, previous: { email: null } },
+  contactUnmerged: { contact: lena, restored },
   audienceReady: { audience },
   audienceFailed: {
     audience: { ...building, status: 'failed', error: 'The rules took too long to evaluate; use fewer conditions.' },

@@ -1,4 +1,4 @@
-import { contactColumns, contactNamed } from '@customer-platform/contact-copy';
+import { contactColumns, contactNamed, storedContact } from '@customer-platform/contact-copy';
 import type { Message } from '@customer-platform/contracts/messaging';
 import type { Fragment, JsonValue, KeyedRows, Sql, TraceHeaders } from '@customer-platform/service-kit';
 import type { AttemptProgress } from './furthest-attempt.ts';
