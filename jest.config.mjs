@@ -9,6 +9,7 @@ export default {
     '<rootDir>/scripts',
     '<rootDir>/bench',
     '<rootDir>/tests',
+    '<rootDir>/examples',
   ],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],

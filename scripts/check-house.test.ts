@@ -24,6 +24,8 @@ describe('imports between rooms', () => {
     ['packages/client/src/a.ts', '@customer-platform/service-kit'],
     ['gateway/src/a.ts', '@customer-platform/calendar'],
     [code, 'ioredis'],
+    ['examples/booking-page/a.ts', '@customer-platform/contracts'],
+    ['examples/booking-page/a.ts', 'ioredis'],
   ])('%s may not import %s', (file, specifier) => {
     expect(roomFaultsOf(sourceOf(file, `\n${line(specifier)}`))).toEqual([expect.stringContaining(`${file}:2: `)]);
   });
@@ -36,6 +38,8 @@ describe('imports between rooms', () => {
     ['packages/service-kit/src/a.ts', '@customer-platform/contracts/core'],
     ['gateway/src/a.ts', 'ioredis'],
     [test, 'fast-check'],
+    ['examples/booking-page/a.ts', '@customer-platform/client'],
+    ['examples/booking-page/a.test.ts', '@customer-platform/testkit'],
   ])('%s may import %s', (file, specifier) => {
     expect(roomFaultsOf(sourceOf(file, line(specifier)))).toEqual([]);
   });

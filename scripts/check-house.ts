@@ -25,7 +25,12 @@ const read = rooms.map((room) => {
   return { room, sources: files.map((file) => sourceOf(file, readFileSync(file, 'utf8'))) };
 });
 const sources = read.flatMap((each) => each.sources);
-const documents = globSync(['*.md', 'docs/*.md', 'docs/adr/*.md', '{gateway,packages/*,services/*}/README.md'])
+const documents = globSync([
+  '*.md',
+  'docs/*.md',
+  'docs/adr/*.md',
+  '{gateway,packages/*,services/*,examples,examples/*}/README.md',
+])
   .filter((file) => file !== 'CHANGELOG.md')
   .sort();
 // A check that found no files proves nothing.

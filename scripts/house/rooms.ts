@@ -6,6 +6,8 @@ export interface Room {
   folder: string;
   name: string;
   mayImport: (specifier: string) => boolean;
+  /** Its code is copied out of the repository: it imports no packages of others. */
+  isCopied?: true;
 }
 
 const scope = '@customer-platform/';
@@ -38,12 +40,13 @@ export const rooms: Room[] = [
   { folder: 'deploy', name: 'deploy', mayImport: () => false },
   { folder: 'bench', name: 'bench', mayImport: within(contracts, kit, outbound, client, deploy, gateway, testkit) },
   { folder: 'tests', name: 'tests', mayImport: within(contracts, client, deploy, testkit) },
+  { folder: 'examples', name: 'examples', mayImport: within(client), isCopied: true },
   { folder: 'scripts', name: 'scripts', mayImport: () => true },
   ...services,
 ];
 
 /** Returns whether tests may import a package that their room's code may not. */
-const forTests = within(testkit, client, deploy, contracts, kit);
+const forTests = within(testkit, client, deploy, contracts, kit, `${scope}console/browser`);
 
 /** Packages of others that a room's code may import: those that its package.json names. Tests may import any. */
 function declaredIn(folder: string): Set<string> {
@@ -70,7 +73,7 @@ export function roomFaultsOf(source: Source): string[] {
     if (specifier.startsWith('node:') || within(`${scope}${room.name}`)(specifier)) return [];
     if (!specifier.startsWith(scope)) {
       const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-      const isRootFolder = declared.get(room.folder)!.size === 0;
+      const isRootFolder = declared.get(room.folder)!.size === 0 && !room.isCopied;
       if (declared.get(room.folder)!.has(name) || isTest || isRootFolder) return [];
       return [`${where}: ${room.folder}/package.json does not name ${name}`];
     }
