@@ -1,0 +1,201 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHmac, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Event, openInbox } from './inbox.ts';
+import { createReceiver, print, type Receiver } from './server.ts';
+
+let platform: Platform;
+let account: TestAccount;
+let directory: string;
+let file: string;
+const receivers: Receiver[] = [];
+const processes: ChildProcess[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'], env: { WEBHOOKS_RETRY_SCHEDULE: '0,1s,1s,1s,1s' } });
+}, 60_000);
+afterAll(async () => {
+  await platform?.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+  directory = mkdtempSync(join(tmpdir(), 'webhook-receiver-'));
+  file = join(directory, 'inbox.sqlite');
+});
+afterEach(async () => {
+  for (const process of processes.splice(0)) process.kill('SIGKILL');
+  for (const receiver of receivers.splice(0)) await receiver.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Starts a receiver in this process; `handled` has its events. */
+async function startHere(secret: string, port = 0) {
+  const handled: Event[] = [];
+  const receiver = createReceiver({ secret, file, handle: (event) => void handled.push(event) });
+  await new Promise<void>((resolve) => receiver.server.listen(port, '127.0.0.1', resolve));
+  receivers.push(receiver);
+  return { handled, url: `http://127.0.0.1:${(receiver.server.address() as AddressInfo).port}/` };
+}
+
+/** Starts a receiver as its README says, in a process of its own; `lines` is what it prints. */
+async function startProcess(secret: string, port: number) {
+  const env = { ...process.env, WEBHOOK_SECRET: secret, INBOX: file, PORT: String(port) };
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'server.ts')], { env });
+  processes.push(child);
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += String(chunk)));
+  await waitFor('the receiver to listen', () => output.includes('Taking webhooks'));
+  return { child, lines: () => output.split('\n').filter((line) => line.includes('contact.')) };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createReceiver({ secret: 'whsec_', file: join(directory, 'probe.sqlite') });
+  await new Promise<void>((resolve) => probe.server.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.server.address() as AddressInfo;
+  await probe.stop();
+  return port;
+}
+
+const createContact = (name: string) => account.client.createContact({ body: { name } });
+
+describe('deliveries of the platform', () => {
+  it('are each handled once, also one that is sent again', async () => {
+    const port = await freePort();
+    const endpoint = await account.client.createEndpoint({ body: { url: `http://127.0.0.1:${port}/`, events: ['*'] } });
+    const { handled } = await startHere(endpoint.secret, port);
+    await createContact('Ada');
+    const [first] = await waitFor('the event', () => handled.length > 0 && handled);
+    expect(first).toMatchObject({ type: 'contact.created', data: { contact: { name: 'Ada' } } });
+
+    const params = { endpoint_id: endpoint.id };
+    const delivered = async () => (await account.client.listDeliveries({ params })).data;
+    const delivery = await waitFor('the delivery', async () =>
+      (await delivered()).find(({ status }) => status === 'delivered'),
+    );
+    await account.client.redeliver({ params: { ...params, delivery_id: delivery.id }, body: {} });
+    await waitFor('the second try', async () => (await delivered()).some(({ tries }) => tries.length === 2));
+    await createContact('Ben');
+    await waitFor('the next event', () => handled.length > 1);
+    expect(handled.map(({ data }) => (data.contact as { name: string }).name)).toEqual(['Ada', 'Ben']);
+  });
+
+  it('survive a receiver that is killed: what was handled is not handled again, what came meanwhile is', async () => {
+    const port = await freePort();
+    const endpoint = { url: `http://127.0.0.1:${port}/`, events: ['contact.*' as const] };
+    const { secret } = await account.client.createEndpoint({ body: endpoint });
+    const first = await startProcess(secret, port);
+    await createContact('Before');
+    await waitFor('the first event', () => first.lines().length === 1);
+    first.child.kill('SIGKILL');
+    await waitFor('the end', () => first.child.signalCode !== null);
+    await createContact('Meanwhile');
+    const second = await startProcess(secret, port);
+    const [line] = await waitFor('the second event', () => second.lines().length > 0 && second.lines());
+    // The count is in the inbox's database: the first event is the first there, though another process handled it.
+    expect(line).toMatch(/contact\.created #2 .*Meanwhile/);
+    expect(second.lines()).toHaveLength(1);
+  }, 60_000);
+});
+
+describe('a delivery that is not genuine', () => {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const body = JSON.stringify({ id: 'one', type: 'contact.created', data: {} });
+  const now = () => Math.floor(Date.now() / 1_000);
+  const signed = (at = now(), key = secret) => {
+    const mac = createHmac('sha256', Buffer.from(key.slice('whsec_'.length), 'base64')).update(`one.${at}.${body}`);
+    return { 'webhook-id': 'one', 'webhook-timestamp': String(at), 'webhook-signature': `v1,${mac.digest('base64')}` };
+  };
+  const other = `whsec_${randomBytes(32).toString('base64')}`;
+
+  it('is refused, and nothing of it is kept', async () => {
+    const { url, handled } = await startHere(secret);
+    const send = (headers: Record<string, string>, rawBody = body) =>
+      rawRequest(url, 'POST', '', { rawBody, headers }).then(({ status }) => status);
+    const forged = [
+      signed(now(), other),
+      signed(now() - 301),
+      signed(now() + 301),
+      { ...signed(), 'webhook-id': 'two' },
+      { ...signed(), 'webhook-signature': '' },
+      { ...signed(), 'webhook-signature': 'v1' },
+      { ...signed(), 'webhook-signature': signed()['webhook-signature'].replace('v1,', 'v2,') },
+      { ...signed(), 'webhook-timestamp': 'NaN' },
+    ];
+    for (const headers of forged) expect([headers, await send(headers)]).toEqual([headers, 401]);
+    expect(await send(signed(), `${body} `)).toBe(401);
+    expect(await send(signed(), ' '.repeat(1_048_577))).toBe(413);
+    expect((await rawRequest(url, 'GET', '')).status).toBe(405);
+    // One that is genuine, with the signature of another secret before its own.
+    const { 'webhook-signature': own } = signed();
+    const both = `${signed(now(), other)['webhook-signature']} ${own}`;
+    expect(await send({ ...signed(), 'webhook-signature': both })).toBe(204);
+    await waitFor('the event', () => handled.length > 0);
+    expect(handled).toHaveLength(1);
+  });
+});
+
+describe('the inbox', () => {
+  const event = (id: string) => JSON.stringify({ id, type: 'order.created', timestamp: 'now', data: {} });
+
+  it('goes on with others while one event cannot be handled, and tries that again later, ten times', () => {
+    let now = 0;
+    const inbox = openInbox(file, () => now);
+    const handled: string[] = [];
+    const handle = ({ id }: Event) => {
+      handled.push(id);
+      if (id === 'bad') throw new Error('no such order');
+    };
+    for (const id of ['bad', 'good']) inbox.add(id, event(id));
+    inbox.add('no JSON', '{');
+    while (inbox.work(handle));
+    expect(handled).toEqual(['bad', 'good']);
+    expect(inbox.dueInMs()).toBe(2_000);
+    for (let tries = 0; tries < 20; tries++) {
+      now += inbox.dueInMs() ?? 0;
+      while (inbox.work(handle));
+    }
+    expect(handled.filter((id) => id === 'bad')).toHaveLength(10);
+    expect(inbox.dueInMs()).toBeUndefined();
+    inbox.close();
+  });
+
+  it('keeps nothing of what a handler wrote before it failed', () => {
+    const inbox = openInbox(file);
+    inbox.add('one', event('one'));
+    inbox.work((each, database) => {
+      print(each, database);
+      throw new Error('killed here');
+    });
+    expect(inbox.database.prepare("select 1 from sqlite_schema where name = 'counts'").all()).toEqual([]);
+    inbox.close();
+  });
+
+  it('of a receiver that was killed before it handled them has the events at the next start, in their order', async () => {
+    const inbox = openInbox(file);
+    for (const id of ['one', 'two', 'one', 'three']) inbox.add(id, event(id));
+    inbox.close();
+    const { handled } = await startHere('whsec_');
+    await waitFor('the events', () => handled.length === 3);
+    expect(handled.map(({ id }) => id)).toEqual(['one', 'two', 'three']);
+  });
+
+  it('forgets what was processed after 35 days', () => {
+    let now = 0;
+    const inbox = openInbox(file, () => now);
+    inbox.add('old', event('old'));
+    while (inbox.work(() => undefined));
+    now = 35 * 86_400_000;
+    inbox.add('waits', event('waits'));
+    inbox.forget();
+    expect(inbox.database.prepare('select id from inbox').all()).toHaveLength(2);
+    now++;
+    inbox.forget();
+    expect(inbox.database.prepare('select id from inbox').all()).toEqual([{ id: 'waits' }]);
+    inbox.close();
+  });
+});
