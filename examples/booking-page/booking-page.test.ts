@@ -211,6 +211,18 @@ describe('the server', () => {
     await hanging.stop();
   });
 
+  it('lets 64 visitors wait for the platform, and asks more to try again', async () => {
+    const hanging = await startReceiver();
+    hanging.respond = () => undefined;
+    const page = await startPage({ platform: hanging.url });
+    const waiting = Array.from({ length: 64 }, () => page.get('/free-times').catch(() => 'ended'));
+    await waitFor('all to wait', () => hanging.received.length === 64);
+    expect(await page.get('/free-times')).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } });
+    expect((await page.get('/')).status).toBe(200);
+    await hanging.stop();
+    expect(await Promise.all(waiting)).toHaveLength(64);
+  });
+
   it('asks visitors to try again while the platform does not respond, or sends no JSON', async () => {
     const broken = await startReceiver();
     const page = await startPage({ platform: broken.url, timeoutMs: 50 });
