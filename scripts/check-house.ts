@@ -19,7 +19,8 @@ type Rule = 'imports' | 'lines' | 'parameters' | 'lists' | 'words';
 /** Number of violations allowed today, by rule. They only ever fall: `npm run house -- --lower` writes the current numbers. */
 const allowed = JSON.parse(readFileSync(allowedFile, 'utf8')) as Record<Rule, Numbers>;
 
-const exclude = ['**/node_modules/**'];
+/** Files of others, of builds, and of `npm run reference`, which checks them itself. */
+const exclude = ['**/node_modules/**', '**/dist/**', 'packages/client/src/generated/types.ts'];
 const read = rooms.map((room) => {
   const files = globSync(`${room.folder}/**/*.{ts,tsx}`, { exclude }).sort();
   return { room, sources: files.map((file) => sourceOf(file, readFileSync(file, 'utf8'))) };

@@ -33,7 +33,7 @@ export const rooms: Room[] = [
   { folder: 'packages/contact-copy', name: 'contact-copy', mayImport: within(contracts, kit) },
   { folder: 'packages/documents', name: 'documents', mayImport: within(kit) },
   { folder: 'packages/phone-number', name: 'phone-number', mayImport: () => false },
-  { folder: 'packages/client', name: 'client', mayImport: within(contracts) },
+  { folder: 'packages/client', name: 'client', mayImport: () => false },
   { folder: 'packages/console', name: 'console', mayImport: within(contracts) },
   { folder: 'packages/testkit', name: 'testkit', mayImport: within(contracts, kit, client, deploy, gateway) },
   { folder: 'gateway', name: 'gateway', mayImport: within(contracts, kit) },

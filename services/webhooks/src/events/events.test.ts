@@ -46,7 +46,7 @@ describe('events', () => {
     await account.client.updateContact({ params, body: { name: 'Won' } });
     const [updated, two, one] = await eventsOf(account, 3);
     expect(updated).toMatchObject({ type: 'contact.updated', data: { previous: { name: 'One' } } });
-    expect([two?.data.contact, one?.data.contact]).toMatchObject([{ name: 'Two' }, { name: 'One' }]);
+    expect([two?.data, one?.data]).toMatchObject([{ contact: { name: 'Two' } }, { contact: { name: 'One' } }]);
     const sent = await platform.event(account.id, 'contact.created', (data) => data.contact.name === 'One');
     expect(one).toEqual({ ...sent, sequence: 1 });
 

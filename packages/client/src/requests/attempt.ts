@@ -1,0 +1,49 @@
+import { ConnectionError, TimeoutError } from '../errors.ts';
+
+/** A request, the same in each of its attempts. */
+export interface Prepared {
+  url: string;
+  method: string;
+  headers: Headers;
+  body?: string | ArrayBuffer | undefined;
+}
+
+/** Limits of one attempt. */
+export interface AttemptLimits {
+  fetch: typeof fetch;
+  /** Milliseconds until the whole response must be there. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Sends a request once, and returns the response and its body. Throws ConnectionError, TimeoutError, or the reason of an aborted signal. */
+export async function attempt(
+  { url, method, headers, body }: Prepared,
+  { fetch, timeoutMs, signal }: AttemptLimits,
+): Promise<{ response: Response; text: string }> {
+  const ended = new AbortController();
+  const late = new TimeoutError(`${method} ${url} has no whole response after ${timeoutMs} ms`);
+  const timer = setTimeout(() => ended.abort(late), timeoutMs);
+  const onAbort = () => ended.abort(signal!.reason);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    // The key must not follow a redirect to somebody else.
+    const init: RequestInit = { method, headers, redirect: 'manual', signal: ended.signal };
+    const response = await fetch(url, body === undefined ? init : { ...init, body });
+    return { response, text: await response.text() };
+  } catch (cause) {
+    if (ended.signal.aborted) throw ended.signal.reason;
+    throw connectionError(`${method} ${url}`, cause);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Returns the error of a fetch that failed. Node says why in the cause of its "fetch failed". */
+export function connectionError(request: string, error: unknown): ConnectionError {
+  const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
+  const reason = cause?.message || cause?.code || message || String(error);
+  return new ConnectionError(`${request} failed: ${reason}`, { cause: error });
+}

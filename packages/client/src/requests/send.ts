@@ -1,0 +1,121 @@
+import { ConnectionError, type RequestError, ResponseError, TimeoutError } from '../errors.ts';
+import { attempt, type Prepared } from './attempt.ts';
+import { backoffMs, longestWaitMs, retryAfterOf, wait } from './delays.ts';
+import { failureOf, jsonOf } from './responses.ts';
+
+/** Address of the API, the key to it, and how requests are sent. */
+export interface ClientOptions {
+  /** Address of the API, such as `https://api.example.com`. */
+  baseUrl: string;
+  /** An API key: `cp_live_…`, or `cp_test_…` for the sandbox. */
+  apiKey: string;
+  /**
+   * Further attempts after 429, 502, 503, 504, 409 with Retry-After, a broken connection or a timeout; default 2. They are safe: a write
+   * carries one Idempotency-Key in all its attempts.
+   */
+  retries?: number | undefined;
+  /** Milliseconds until the whole response of one attempt must be there; default 30,000. */
+  timeoutMs?: number | undefined;
+  /** Sends the requests; default: the global fetch. */
+  fetch?: typeof fetch | undefined;
+  /** Called with every response of the API, those that are retried too: for logs and metrics. */
+  onResponse?: ((request: RequestLine, status: number, headers: Headers) => void) | undefined;
+}
+
+/** Method and path of a request, with the operation's name if it has one. */
+export interface RequestLine {
+  operation?: string | undefined;
+  method: string;
+  /** Path with its parameters, without the query. */
+  path: string;
+}
+
+/** Parts of a request beside its line. */
+export interface RequestParts {
+  query?: Record<string, unknown> | undefined;
+  body?: unknown;
+  isMultipart?: boolean | undefined;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Longest backoff between attempts in milliseconds; a Retry-After may be longer. */
+const longestBackoffMs = 5_000;
+const temporaryStatuses = [429, 502, 503, 504];
+
+/** Sends a request until it succeeds or no retry is left; returns the response's JSON, undefined for one without a body. Throws a RequestError. */
+export async function send(options: ClientOptions, line: RequestLine, parts: RequestParts): Promise<unknown> {
+  const { retries = 2 } = options;
+  const request = await prepared(options, line, parts);
+  for (let number = 1; ; number++) {
+    const outcome = await outcomeOf(request, options, line, parts.signal);
+    if (!('error' in outcome)) return outcome.body;
+    if (!outcome.isTemporary || number > retries) throw outcome.error;
+    const ms = (outcome.retryAfter ?? 0) * 1000 + backoffMs(number, longestBackoffMs);
+    await wait(Math.min(ms, longestWaitMs), parts.signal);
+  }
+}
+
+type Outcome = { body: unknown } | { error: RequestError; isTemporary: boolean; retryAfter?: number | undefined };
+
+async function outcomeOf(
+  request: Prepared,
+  { fetch: send = fetch, timeoutMs = 30_000, onResponse }: ClientOptions,
+  line: RequestLine,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
+  try {
+    const { response, text } = await attempt(request, { fetch: send, timeoutMs, signal });
+    const { status, headers } = response;
+    onResponse?.(line, status, headers);
+    if (response.ok) return { body: bodyOf(status, text) };
+    const retryAfter = retryAfterOf(headers);
+    // 409 with Retry-After: the first attempt with the same key is still running.
+    const isTemporary = temporaryStatuses.includes(status) || (status === 409 && retryAfter !== undefined);
+    return { error: failureOf(response, text), isTemporary, retryAfter };
+  } catch (error) {
+    if (error instanceof ConnectionError || error instanceof TimeoutError) return { error, isTemporary: true };
+    throw error;
+  }
+}
+
+function bodyOf(status: number, text: string): unknown {
+  if (text === '') return undefined;
+  const body = jsonOf(text);
+  if (body === undefined) throw new ResponseError('The response is not JSON', status, text);
+  return body;
+}
+
+/** Returns the request that all attempts send: the same bytes, because an Idempotency-Key belongs to one body. */
+async function prepared(options: ClientOptions, { method, path }: RequestLine, parts: RequestParts): Promise<Prepared> {
+  const headers = new Headers({ authorization: `Bearer ${options.apiKey}`, accept: 'application/json' });
+  // A repeated PUT leads to the same state without a key.
+  const takesKey = method !== 'GET' && method !== 'PUT';
+  if (takesKey) headers.set('idempotency-key', parts.idempotencyKey ?? crypto.randomUUID());
+  const request = { url: addressOf(options.baseUrl, path, parts.query), method, headers };
+  if (parts.body === undefined) return request;
+  const { type, body } = parts.isMultipart ? await multipart(parts.body as object) : json(parts.body);
+  headers.set('content-type', type);
+  return { ...request, body };
+}
+
+function json(body: unknown): { type: string; body: string } {
+  return { type: 'application/json', body: JSON.stringify(body) };
+}
+
+async function multipart(fields: object): Promise<{ type: string; body: ArrayBuffer }> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value instanceof Blob) form.append(name, value);
+    else if (value !== undefined) form.append(name, String(value));
+  }
+  const message = new Response(form);
+  return { type: message.headers.get('content-type')!, body: await message.arrayBuffer() };
+}
+
+/** Returns the address of a request; a query parameter that is undefined is left out. */
+export function addressOf(baseUrl: string, path: string, query: Record<string, unknown> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const pairs = given.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+  return `${baseUrl.replace(/\/$/, '')}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
+}

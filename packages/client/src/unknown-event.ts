@@ -1,0 +1,21 @@
+/**
+ * A kind of event that is newer than this client: at run time a string such as `order.returned`. As a member of an enum it is a string that
+ * is no other literal, so that a comparison with a known kind leaves that kind's event alone.
+ */
+declare enum NewerKind {
+  Newer = 'a kind that is newer than this client',
+}
+
+export type { NewerKind };
+
+/** An event of a kind that is newer than this client. */
+export interface UnknownEvent {
+  id: string;
+  type: NewerKind;
+  /** An ISO 8601 date-time with offset. */
+  timestamp: string;
+  /** The account's id. */
+  account: string;
+  mode: 'live' | 'test';
+  data: Record<string, unknown>;
+}

@@ -1,0 +1,108 @@
+import openapiTypescript, { astToString } from 'openapi-typescript';
+import ts from 'typescript';
+
+/** A JSON Schema, as far as it is looked into here. */
+export interface Schema {
+  type?: string;
+  $ref?: string;
+  const?: unknown;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+}
+
+/**
+ * Returns the declaration of an exported interface or type for each schema, by name. openapi-typescript makes them as members of one `components`
+ * interface; each by a name of its own has that name in hovers and in the compiler's messages.
+ */
+export async function namedTypes(schemas: ReadonlyMap<string, Schema>): Promise<Map<string, string>> {
+  const document = {
+    openapi: '3.1.1',
+    info: { title: 'types', version: '1' },
+    paths: {},
+    components: { schemas: withLists(Object.fromEntries(schemas)) },
+  };
+  const ast = await openapiTypescript(JSON.stringify(document), {
+    defaultNonNullable: false,
+    arrayLength: true,
+    transform: ({ format }) => (format === 'binary' ? ts.factory.createTypeReferenceNode('Blob') : undefined),
+  });
+  const text = astToString(ast);
+  const declarations = membersOf(text).map(({ name, comment, type, isObject }) => {
+    const declared = isObject ? `export interface ${name} ${type}` : `export type ${name} = ${type};`;
+    const named = declared.replaceAll(/components\["schemas"\]\["(\w+)"\]/g, '$1');
+    return [name, `${comment}${named}\n`] as const;
+  });
+  // A generator that read nothing makes nothing, and nobody would see it.
+  if (declarations.length !== schemas.size)
+    throw new Error(`${schemas.size} schemas made ${declarations.length} types`);
+  return new Map(declarations);
+}
+
+/** Returns schemas in which only lists of one length keep it, which become tuples: those of one to five items would become five tuples. */
+function withLists(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withLists);
+  if (value === null || typeof value !== 'object') return value;
+  const { minItems, maxItems, ...rest } = value as { minItems?: unknown; maxItems?: unknown };
+  const schema = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, withLists(each)]));
+  return typeof minItems === 'number' && minItems === maxItems ? { ...schema, minItems, maxItems } : schema;
+}
+
+function membersOf(text: string): { name: string; comment: string; type: string; isObject: boolean }[] {
+  const source = ts.createSourceFile('api.ts', text, ts.ScriptTarget.Latest, true);
+  const components = source.statements.find(
+    (each): each is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(each) && each.name.text === 'components',
+  );
+  const schemas = components?.members.find((each) => each.name?.getText() === 'schemas') as ts.PropertySignature;
+  return (schemas.type as ts.TypeLiteralNode).members.map((member) => {
+    const { name, type } = member as ts.PropertySignature;
+    const comment = member
+      .getFullText()
+      .slice(0, member.getStart() - member.getFullStart())
+      .trim();
+    const declared = plainComments(indented(`${comment}\n${withUndefined(type!)}`.trim()));
+    const start = declared.startsWith('/**') ? declared.indexOf('*/') + 3 : 0;
+    return {
+      name: name.getText(),
+      comment: declared.slice(0, start),
+      type: declared.slice(start),
+      isObject: ts.isTypeLiteralNode(type!),
+    };
+  });
+}
+
+/** Returns declarations whose comments say what a reader looks for: the description first, without what the type says already. */
+function plainComments(text: string): string {
+  return text.replaceAll(/^( *)\/\*\*((?:[^*]|\*(?!\/))*)\*\/\n/gm, (_all, margin: string, inner: string) => {
+    const lines = inner.split('\n').map((line) => line.replace(/^ *\*? ?/, '').trimEnd());
+    const first = lines.findIndex((line) => line.startsWith('@description '));
+    const next = lines.findIndex((line, index) => index > first && line.startsWith('@'));
+    const description = first < 0 ? [] : lines.slice(first, next < 0 ? lines.length : next);
+    const tags = lines.filter((line) => /^@(?:default|example) ./.test(line));
+    const kept = [...description.join('\n').replace('@description ', '').trim().split('\n'), ...tags].filter(Boolean);
+    if (kept.length === 0) return '';
+    if (kept.length === 1) return `${margin}/** ${kept[0]} */\n`;
+    return `${margin}/**\n${kept.map((line) => `${margin} * ${line}\n`).join('')}${margin} */\n`;
+  });
+}
+
+/** Returns a type's text in which each optional property may be undefined too, under `exactOptionalPropertyTypes` as well. */
+function withUndefined(type: ts.TypeNode): string {
+  const ends: number[] = [];
+  const visit = (node: ts.Node) => {
+    if (ts.isPropertySignature(node) && node.questionToken) ends.push(node.type!.end - type.getStart());
+    ts.forEachChild(node, visit);
+  };
+  visit(type);
+  const text = type.getText();
+  const marked = ends
+    .toSorted((one, other) => other - one)
+    .reduce((all, end) => `${all.slice(0, end)} | undefined${all.slice(end)}`, text);
+  return marked.replaceAll(/\[\s+(\w+),\s+(\w+)\s+\]/g, '[$1, $2]');
+}
+
+/** Returns the text of a member of `schemas` as that of a declaration: two levels less, with two spaces a level. */
+function indented(text: string): string {
+  return text.replaceAll(/^ {8}/gm, '').replaceAll(/^(?: {4})+/gm, (spaces) => ' '.repeat(spaces.length / 2));
+}
