@@ -16,7 +16,8 @@ export function retryAfterOf(headers: Headers): number | undefined {
   const text = headers.get('retry-after')?.trim();
   if (!text) return undefined;
   if (/^\d+$/.test(text)) return Number(text);
-  const until = Date.parse(text);
+  // Date.parse takes much else for a date, such as -1.
+  const until = /^[A-Z][a-z]+,? /.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(until)) return undefined;
   // Counted by the clock of the one who wrote the date, which need not be ours.
   const sent = Date.parse(headers.get('date') ?? '');
