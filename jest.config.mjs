@@ -12,6 +12,8 @@ export default {
     '<rootDir>/examples',
   ],
   testMatch: ['**/*.test.ts'],
+  // The built package has the name of its source.
+  modulePathIgnorePatterns: ['<rootDir>/packages/client/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},
   globalSetup: '<rootDir>/packages/testkit/src/global-setup.ts',

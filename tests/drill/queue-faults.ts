@@ -118,7 +118,7 @@ export const wrongCertificate: Fault = {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const body = Buffer.concat(chunks).toString();
-        receiver.received.push({ path: '/', headers: request.headers, body, at: Date.now() });
+        receiver.received.push({ method: 'POST', path: '/', headers: request.headers, body, at: Date.now() });
         response.writeHead(204).end();
       });
     });

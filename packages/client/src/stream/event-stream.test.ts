@@ -6,7 +6,7 @@ import { createClient, type Reconnect, type StreamedEvent, type StreamOptions } 
 
 let server: Server;
 let connections: { request: IncomingMessage; response: ServerResponse }[];
-/** What each connection gets, in their order; further ones get nothing. */
+/** Responses to the connections in their order; further ones get none. */
 let script: ((response: ServerResponse) => unknown)[];
 
 beforeEach(async () => {

@@ -95,7 +95,7 @@ async function open(client: ClientOptions, options: StreamOptions, last: number)
 }
 
 /** Returns the sequence of the account's latest event, 0 if it has none. */
-async function newestSequence(client: ClientOptions, signal: AbortSignal | undefined): Promise<number> {
+export async function newestSequence(client: ClientOptions, signal: AbortSignal | undefined): Promise<number> {
   const line = { operation: 'listEvents', method: 'GET', path: '/v1/events' };
   const page = (await send(client, line, { query: { limit: 1 }, signal })) as { data: { sequence: number }[] };
   return page.data[0]?.sequence ?? 0;

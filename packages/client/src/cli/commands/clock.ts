@@ -1,0 +1,77 @@
+import { isPlatformError } from '../../errors.ts';
+import { wait } from '../../requests/delays.ts';
+import type { Command, CommandCall } from '../command.ts';
+import { SetupError, UsageError } from '../errors.ts';
+import { durationMs } from '../text.ts';
+
+/** The sandbox's clock. */
+interface SandboxClock {
+  now: string;
+  status: 'ready' | 'advancing';
+  target: string | null;
+}
+
+/** Milliseconds between two looks at a clock that is advancing. */
+const pollMs = 500;
+
+export const clock: Command = {
+  name: 'clock',
+  parameters: '',
+  arity: [0, 0],
+  summary: "Show the sandbox's clock",
+  options: [],
+  examples: ['clock', 'clock --json'],
+  run: async (call) => show(call, await read(call)),
+};
+
+export const clockAdvance: Command = {
+  name: 'clock advance',
+  parameters: '<duration or time>',
+  arity: [1, 1],
+  summary: "Advance the sandbox's clock",
+  description:
+    'Takes a duration in weeks, days, hours, minutes and seconds, or a time with an offset, and waits until everything that falls due on the way has been done. It needs a test key with every scope.',
+  options: [{ name: 'no-wait', description: 'Do not wait until the clock is ready' }],
+  examples: ['clock advance 2d', 'clock advance 1h30m', 'clock advance 2027-01-01T09:00:00+01:00'],
+  async run(call) {
+    const [text] = call.positionals as [string];
+    const before = await read(call);
+    const body = { advance_to: targetOf(text, before.now) };
+    let state = await refusedInLive(call, () => call.send<SandboxClock>(line('POST'), { body }));
+    while (state.status === 'advancing' && !call.isSet('no-wait')) {
+      await wait(pollMs, call.signal);
+      state = await read(call);
+    }
+    show(call, state);
+  },
+};
+
+function targetOf(text: string, now: string): string {
+  const ms = durationMs(text);
+  if (ms !== undefined) return new Date(Date.parse(now) + ms).toISOString();
+  if (/^\d{4}-\d{2}-\d{2}T/.test(text)) return text;
+  throw new UsageError(
+    `The clock advances by a duration such as 2d, 90m or 1h30m, or to a time such as 2027-01-01T09:00:00Z, not by ${JSON.stringify(text)}`,
+  );
+}
+
+const line = (method: string) => ({ method, path: '/v1/sandbox/clock' });
+
+function read(call: CommandCall): Promise<SandboxClock> {
+  return refusedInLive(call, () => call.send<SandboxClock>(line('GET')));
+}
+
+async function refusedInLive<Value>(call: CommandCall, send: () => Promise<Value>): Promise<Value> {
+  try {
+    return await send();
+  } catch (error) {
+    const { key } = await call.credentials();
+    const isLive = isPlatformError(error, 'not_found') && !key.startsWith('cp_test_');
+    throw isLive ? new SetupError('clock needs a test key, cp_test_…: a live account has the real time') : error;
+  }
+}
+
+function show(call: CommandCall, state: SandboxClock): void {
+  const told = state.status === 'ready' ? state.now : `${state.now}, advancing to ${state.target}`;
+  call.print(call.isJson ? JSON.stringify(state) : told);
+}

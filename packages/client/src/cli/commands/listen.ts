@@ -1,0 +1,94 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { Event, Me } from '../../generated/types.ts';
+import { type EventRecord, newestSequence, streamRecords } from '../../stream/event-stream.ts';
+import { type Command, type CommandCall, eventsOption, integerOf, kindsOf } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { forward } from '../forward.ts';
+import { printable } from '../text.ts';
+import { printReconnect } from './events-tail.ts';
+
+export const listen: Command = {
+  name: 'listen',
+  parameters: '',
+  arity: [0, 0],
+  summary: 'Forward events to a server on your machine',
+  description:
+    'Posts each event as the platform posts it to a webhook endpoint, signed with the secret that it prints, one after the other, and shows the response. Started again with the same address and kinds it goes on where it was; what your server refuses is shown and not repeated.',
+  options: [
+    { name: 'forward-to', value: 'url', description: 'Your server, such as http://localhost:3000/hook' },
+    eventsOption,
+    { name: 'after', value: 'sequence', description: 'Begin after the event with this sequence, at most 30 days back' },
+    { name: 'latest', description: 'Begin with the next event, not where it was' },
+  ],
+  examples: [
+    'listen --forward-to http://localhost:3000/hook',
+    "listen --forward-to http://localhost:3000/hook --events 'order.*,contact.created'",
+    'listen --forward-to http://localhost:3000/hook --after 41',
+  ],
+  async run(call) {
+    const target = targetOf(call.value('forward-to'));
+    const types = kindsOf(call);
+    const client = await call.clientOptions();
+    const me = await call.send<Me>({ method: 'GET', path: '/v1/me' });
+    const place = placeFile(me, target, types);
+    const begin = await beginOf(call, place, () => newestSequence(client, call.signal));
+    const secret = secretOf(client.apiKey);
+    call.note(
+      `Forwarding ${types?.join(', ') ?? 'all events'} of ${printable(me.account.name)} (${me.mode}) to ${target}`,
+    );
+    call.note(`Signing with ${secret}`);
+    call.note(begin.isResumed ? `Going on after the event with sequence ${begin.sequence}` : 'Ready');
+    const onReconnect = printReconnect(call);
+    const options = { types, afterSequence: begin.sequence, signal: call.signal, onReconnect };
+    for await (const record of streamRecords(client, options)) {
+      await forwardRecord(call, record, target, secret);
+      await call.settings.write(place, { sequence: record.sequence });
+    }
+  },
+};
+
+function targetOf(text = ''): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href;
+  throw new UsageError('--forward-to must be the URL of your server, such as http://localhost:3000/hook');
+}
+
+/** Returns the secret of a key: the same each time, so that it is set once at the server, and none that reveals the key. */
+function secretOf(apiKey: string): string {
+  return `whsec_${createHmac('sha256', apiKey).update('customer-platform listen').digest('base64')}`;
+}
+
+/** Returns the file that keeps where an account's events were forwarded up to. */
+function placeFile({ account, mode }: Me, target: string, types: string[] | undefined): string {
+  const what = JSON.stringify([account.id, mode, target, types?.toSorted()]);
+  return `listen-${createHash('sha256').update(what).digest('hex').slice(0, 16)}.json`;
+}
+
+async function beginOf(
+  call: CommandCall,
+  place: string,
+  newest: () => Promise<number>,
+): Promise<{ sequence: number; isResumed: boolean }> {
+  const asked = integerOf(call, 'after', [0, Number.MAX_SAFE_INTEGER]);
+  if (asked !== undefined && call.isSet('latest')) throw new UsageError('--after and --latest exclude each other');
+  const stored = call.isSet('latest')
+    ? undefined
+    : ((await call.settings.read(place)) as { sequence?: number } | undefined);
+  const known = asked ?? stored?.sequence;
+  const sequence = known ?? (await newest());
+  await call.settings.write(place, { sequence });
+  return { sequence, isResumed: known !== undefined };
+}
+
+async function forwardRecord(call: CommandCall, record: EventRecord, target: string, secret: string): Promise<void> {
+  const event = JSON.parse(record.text) as Event;
+  const { status, body, error, durationMs } = await forward(target, { ...record, id: event.id }, secret, call.signal);
+  if (call.isJson) {
+    const told = { sequence: record.sequence, id: event.id, type: event.type, status, error, duration_ms: durationMs };
+    return call.print(JSON.stringify(told));
+  }
+  const isTaken = status !== null && status >= 200 && status < 300;
+  const outcome =
+    status === null ? `failed: ${error}` : `${status} in ${durationMs} ms${isTaken || !body ? '' : `: ${body}`}`;
+  call.print(printable(`${record.sequence}  ${event.type}  ${event.id} → ${outcome}`));
+}

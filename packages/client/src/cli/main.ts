@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+import { run } from './run.ts';
+
+const ended = new AbortController();
+const end = () => ended.abort(new Error('Ended'));
+process.once('SIGINT', end);
+process.once('SIGTERM', end);
+// The reader of a pipe may close it, as head does.
+process.stdout.on('error', end);
+
+process.exitCode = await run(process.argv.slice(2), {
+  env: process.env,
+  input: process.stdin,
+  print: (line) => void process.stdout.write(`${line}\n`),
+  note: (line) => void process.stderr.write(`${line}\n`),
+  signal: ended.signal,
+});

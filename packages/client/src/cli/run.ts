@@ -1,0 +1,120 @@
+import { parseArgs } from 'node:util';
+import { isPlatformError, isRequestError } from '../errors.ts';
+import { send } from '../requests/send.ts';
+import type { Command, CommandCall } from './command.ts';
+import { commands, findCommand } from './commands/index.ts';
+import { SetupError, UsageError } from './errors.ts';
+import { findCredentials, openSettings } from './settings.ts';
+import { printable } from './text.ts';
+import { commandUsage, usage } from './usage.ts';
+
+/** The tool's surroundings. */
+export interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  input: NodeJS.ReadStream;
+  /** Writes to the standard output and the standard error. */
+  print(line: string): void;
+  note(line: string): void;
+  /** Aborts when the user ends the tool. */
+  signal: AbortSignal;
+}
+
+/** Runs one command and returns the exit code: 0 for done or ended by the user, 1 for refused or no response, 2 for wrong use. */
+export async function run(args: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
+  const { print, note, signal } = surroundings;
+  const isJson = args.includes('--json');
+  const found = findCommand(args);
+  if (!found) {
+    const isAsked = args[0] === 'help' || args.includes('--help') || args.includes('-h');
+    if (isAsked) print(usage(commands));
+    else
+      note(
+        [
+          ...(args.length > 0 ? [`There is no command ${JSON.stringify(args.slice(0, 2).join(' '))}`, ''] : []),
+          usage(commands),
+        ].join('\n'),
+      );
+    return isAsked ? 0 : 2;
+  }
+  try {
+    const call = readCall(found.command, found.rest, surroundings);
+    if (call === undefined) print(commandUsage(found.command));
+    else await found.command.run(call);
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return 0;
+    if (error instanceof UsageError) {
+      note(`${error.message}\n\n${commandUsage(found.command)}`);
+      return 2;
+    }
+    if (isJson) print(JSON.stringify({ error: envelopeOf(error) }));
+    else note(sentenceOf(error));
+    return 1;
+  }
+}
+
+type FlagValues = Record<string, string | boolean | (string | boolean)[] | undefined>;
+
+/** Returns the call that arguments describe; undefined if they ask for help. Throws UsageError. */
+function readCall(command: Command, args: string[], surroundings: Surroundings): CommandCall | undefined {
+  const { values, positionals } = parsed(command, args);
+  if (values.help) return undefined;
+  const [least, most] = command.arity;
+  if (positionals.length < least || positionals.length > most) {
+    const wanted = command.parameters || 'no arguments';
+    throw new UsageError(`${command.name} takes ${wanted}, not ${JSON.stringify(positionals.join(' '))}`);
+  }
+  const settings = openSettings(surroundings.env);
+  const credentials = () => findCredentials(surroundings.env, settings);
+  const clientOptions = async () => {
+    const { url, key } = await credentials();
+    return { baseUrl: url, apiKey: key };
+  };
+  const isJson = values.json === true;
+  const valuesOf = (name: string) => [values[name] ?? []].flat().map(String);
+  return {
+    ...surroundings,
+    note: isJson ? () => undefined : surroundings.note,
+    positionals,
+    values: valuesOf,
+    value: (name) => valuesOf(name).at(-1),
+    isSet: (name) => values[name] !== undefined,
+    isJson,
+    settings,
+    credentials,
+    clientOptions,
+    async send<Response>(...[line, parts]: Parameters<CommandCall['send']>) {
+      return (await send(await clientOptions(), line, { ...parts, signal: surroundings.signal })) as Response;
+    },
+  };
+}
+
+function parsed({ options }: Command, args: readonly string[]): { values: FlagValues; positionals: string[] } {
+  const flags = options.map(({ name, short, value }) => {
+    const type = value === undefined ? ('boolean' as const) : ('string' as const);
+    return [name, { type, multiple: type === 'string', ...(short ? { short } : {}) }] as const;
+  });
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { ...Object.fromEntries(flags), json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function envelopeOf(error: unknown): { code: string; message: string; field?: string | undefined } {
+  const { message } = error as Error;
+  if (isPlatformError(error)) return { code: error.code, message, field: error.field };
+  if (isRequestError(error)) return { code: error.code, message };
+  return { code: error instanceof SetupError ? 'not_set_up' : 'failed', message };
+}
+
+function sentenceOf(error: unknown): string {
+  const message = printable((error as Error).message);
+  if (!isPlatformError(error)) return message;
+  const quoted = error.code === 'internal_error' && error.requestId ? ` (request ${printable(error.requestId)})` : '';
+  return `refused (${error.status} ${printable(error.code)}): ${message}${quoted}`;
+}

@@ -1,0 +1,40 @@
+import type { Command, Option } from './command.ts';
+
+const tool = 'customer-platform';
+
+/** Returns the tool's usage: all commands. */
+export function usage(commands: readonly Command[]): string {
+  return [
+    `${tool} <command> [arguments] [--flags] [--json] [--help]`,
+    ...commands.map((command) => `  ${synopsis(command).padEnd(34)} ${command.summary}`),
+    '',
+    `${tool} <command> --help shows its flags and examples.`,
+    'CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL set the key and the address; without them, those that login stored are used.',
+    'Exit codes: 0 done, 1 refused or no response, 2 used wrongly.',
+  ].join('\n');
+}
+
+/** Returns the usage of one command, with its flags and examples. */
+export function commandUsage(command: Command): string {
+  const { summary, description, options, examples } = command;
+  const flags = [...options, { name: 'json', description: 'Print JSON, for programs' }].map(flagLine);
+  return [
+    `${tool} ${synopsis(command)} [--flags]`,
+    `  ${summary}`,
+    ...(description ? [`  ${description}`] : []),
+    '',
+    ...flags,
+    '',
+    'Examples:',
+    ...examples.map((example) => `  ${tool} ${example}`),
+  ].join('\n');
+}
+
+function synopsis({ name, parameters }: Command): string {
+  return `${name} ${parameters}`.trim();
+}
+
+function flagLine({ name, short, value, description }: Option): string {
+  const form = `${short ? `-${short}, ` : ''}--${name}${value ? ` <${value}>` : ''}`;
+  return `  ${form.padEnd(28)} ${description}`;
+}
