@@ -61,6 +61,7 @@ export const operationTable = {
   findDuplicates: 'POST /v1/cdp/duplicates/find',
   listDuplicates: 'GET /v1/cdp/duplicates',
   mergeDuplicate: 'POST /v1/cdp/duplicates/{duplicate_id}/merge',
+  undoDuplicate: 'POST /v1/cdp/duplicates/{duplicate_id}/undo',
   bookAppointment: 'POST /v1/calendar/appointments',
   cancelAppointment: 'POST /v1/calendar/appointments/{appointment_id}/cancel',
   completeAppointment: 'POST /v1/calendar/appointments/{appointment_id}/complete',

@@ -53,6 +53,7 @@ export interface Operations {
 
   /**
    * Report AI token usage.
+   * Days begin at midnight in the account's timezone, and the last one is today. Costs are known for models whose price is in the settings.
    *
    * `GET /v1/agents/usage`
    * Scope: `agents:read`
@@ -130,6 +131,7 @@ export interface Operations {
 
   /**
    * Replace the workflow draft.
+   * The draft has no effect until it is published. An archived agent takes none.
    *
    * `PUT /v1/agents/{agent_id}/workflow/draft`
    * Scope: `agents:write`
@@ -149,6 +151,7 @@ export interface Operations {
 
   /**
    * Update an agent.
+   * A change applies to plans that are made from now on; lists are replaced whole.
    *
    * `PATCH /v1/agents/{agent_id}`
    * Scope: `agents:write`
@@ -195,6 +198,7 @@ export interface Operations {
 
   /**
    * Delete a knowledge source.
+   * Agents stop using it at once.
    *
    * `DELETE /v1/agents/knowledge/sources/{source_id}`
    * Scope: `agents.knowledge:write`
@@ -204,6 +208,7 @@ export interface Operations {
 
   /**
    * Retrieve a knowledge source.
+   * Ask for it until its `status` is no longer `processing`; `knowledge.ready` and `knowledge.failed` say the same.
    *
    * `GET /v1/agents/knowledge/sources/{source_id}`
    * Scope: `agents.knowledge:read`
@@ -299,6 +304,7 @@ export interface Operations {
 
   /**
    * Retrieve a plan.
+   * Its steps are in the order in which they run, each with its own status and result.
    *
    * `GET /v1/agents/plans/{plan_id}`
    * Scope: `agents:read`
@@ -357,6 +363,7 @@ export interface Operations {
 
   /**
    * Create a contact.
+   * Two contacts may have the same phone, email or external id; they are then listed as duplicates. To write one by your own id, use PUT with the external id.
    *
    * `POST /v1/cdp/contacts`
    * Scope: `cdp.contacts:write`
@@ -365,6 +372,7 @@ export interface Operations {
 
   /**
    * Delete a contact.
+   * It leaves its audiences. Appointments, orders and messages stay and keep its name.
    *
    * `DELETE /v1/cdp/contacts/{contact_id}`
    * Scope: `cdp.contacts:write`
@@ -374,6 +382,7 @@ export interface Operations {
 
   /**
    * Retrieve a contact.
+   * The id of a contact that was merged returns the contact that it was merged into.
    *
    * `GET /v1/cdp/contacts/{contact_id}`
    * Scope: `cdp.contacts:read`
@@ -449,6 +458,7 @@ export interface Operations {
 
   /**
    * Delete an audience.
+   * Its members stay contacts. They leave the audience without an event.
    *
    * `DELETE /v1/cdp/audiences/{audience_id}`
    * Scope: `cdp.audiences:write`
@@ -468,6 +478,7 @@ export interface Operations {
 
   /**
    * Retrieve an audience.
+   * `members` and `refreshed_at` are those of the last computation while `status` is `building`.
    *
    * `GET /v1/cdp/audiences/{audience_id}`
    * Scope: `cdp.audiences:read`
@@ -553,13 +564,23 @@ export interface Operations {
 
   /**
    * Merge a duplicate pair.
-   * Merges the pair into the contact in `keep` and returns it. Missing values of the kept contact are filled in, tags and fields are combined, a withdrawn consent wins, and events move to it. The other contact's id then refers to the kept contact.
+   * Merges the pair into the contact in `keep` and returns it. Missing values of the kept contact are filled in, tags and fields are combined, a withdrawn consent wins, and events move to it. The other contact's id then refers to the kept contact. A merge can be undone for 30 days.
    *
    * `POST /v1/cdp/duplicates/{duplicate_id}/merge`
    * Scope: `cdp.contacts:write`
    * Errors of its own: `not_found`, `invalid_state`
    */
   mergeDuplicate(input: { params: { duplicate_id: number }; body: MergeDuplicateBody } & CallOptions): Promise<Contact>;
+
+  /**
+   * Undo a merge.
+   * Undoes the merge of the pair, within 30 days, and returns the surviving and the restored contact. The restored contact has its fields, tags, consents and events again, and in every module what belonged to it before the merge; what came later stays with the surviving contact, which gives back what the merge gave it unless it was changed since. The pair counts as dismissed. Merges that share a contact are undone latest first.
+   *
+   * `POST /v1/cdp/duplicates/{duplicate_id}/undo`
+   * Scope: `cdp.contacts:write`
+   * Errors of its own: `not_found`, `invalid_state`
+   */
+  undoDuplicate(input: { params: { duplicate_id: number }; body?: UndoDuplicateBody } & CallOptions): Promise<UndoDuplicateResponse>;
 
   /**
    * Book an appointment.
@@ -593,6 +614,7 @@ export interface Operations {
 
   /**
    * Confirm a requested appointment.
+   * Only an appointment with the status `requested` can be confirmed; one that is confirmed already stays as it is.
    *
    * `POST /v1/calendar/appointments/{appointment_id}/confirm`
    * Scope: `calendar:write`
@@ -670,6 +692,7 @@ export interface Operations {
 
   /**
    * Create a booking type.
+   * Its teammates need a staff profile first. Times can be booked as soon as one of them has opening hours.
    *
    * `POST /v1/calendar/booking-types`
    * Scope: `calendar:write`
@@ -708,6 +731,7 @@ export interface Operations {
 
   /**
    * Delete time off.
+   * The teammate can be booked in this period again, within the opening hours.
    *
    * `DELETE /v1/calendar/staff/{email}/time-off/{time_off_id}`
    * Scope: `calendar:write`
@@ -717,6 +741,7 @@ export interface Operations {
 
   /**
    * Retrieve a booking type.
+   * Returns inactive booking types too.
    *
    * `GET /v1/calendar/booking-types/{booking_type_id}`
    * Scope: `calendar:read`
@@ -726,6 +751,7 @@ export interface Operations {
 
   /**
    * Retrieve the Calendar settings.
+   * They apply to all booking types that have no value of their own.
    *
    * `GET /v1/calendar/settings`
    * Scope: `calendar:read`
@@ -734,6 +760,7 @@ export interface Operations {
 
   /**
    * Retrieve a staff profile.
+   * Opening hours are in the account's timezone; `overrides` replace them on single dates.
    *
    * `GET /v1/calendar/staff/{email}`
    * Scope: `calendar:read`
@@ -781,6 +808,7 @@ export interface Operations {
 
   /**
    * Update the Calendar settings.
+   * Objects merge by key, `reminders` is replaced whole. Switching `enabled` off stops bookings; existing appointments stay.
    *
    * `PATCH /v1/calendar/settings`
    * Scope: `calendar:write`
@@ -809,6 +837,7 @@ export interface Operations {
 
   /**
    * Confirm a new order.
+   * Only an order with the status `new` can be confirmed; one that is confirmed already stays as it is.
    *
    * `POST /v1/catalogue/orders/{order_id}/confirm`
    * Scope: `catalogue.orders:write`
@@ -818,6 +847,7 @@ export interface Operations {
 
   /**
    * Create an order.
+   * The total is computed from the lines, which keep their own names and prices. An item whose SKU the catalogue lacks needs both.
    *
    * `POST /v1/catalogue/orders`
    * Scope: `catalogue.orders:write`
@@ -826,6 +856,7 @@ export interface Operations {
 
   /**
    * Create a product.
+   * The SKU must not be that of another product. An inactive product cannot be ordered.
    *
    * `POST /v1/catalogue/products`
    * Scope: `catalogue.products:write`
@@ -854,6 +885,7 @@ export interface Operations {
 
   /**
    * Fulfil a confirmed order.
+   * Only an order with the status `confirmed` can be fulfilled; one that is fulfilled already stays as it is.
    *
    * `POST /v1/catalogue/orders/{order_id}/fulfil`
    * Scope: `catalogue.orders:write`
@@ -863,6 +895,7 @@ export interface Operations {
 
   /**
    * Retrieve an order.
+   * Its lines keep the names and prices of the time when it was placed.
    *
    * `GET /v1/catalogue/orders/{order_id}`
    * Scope: `catalogue.orders:read`
@@ -872,6 +905,7 @@ export interface Operations {
 
   /**
    * Retrieve a product.
+   * Returns inactive products too.
    *
    * `GET /v1/catalogue/products/{product_id}`
    * Scope: `catalogue.products:read`
@@ -909,6 +943,7 @@ export interface Operations {
 
   /**
    * Create a deal.
+   * A new deal is open. Without `pipeline` and `stage` it begins in the first stage of the account's first pipeline.
    *
    * `POST /v1/crm/deals`
    * Scope: `crm.deals:write`
@@ -917,6 +952,7 @@ export interface Operations {
 
   /**
    * Create a pipeline.
+   * Stages get their ids and their order from the list.
    *
    * `POST /v1/crm/pipelines`
    * Scope: `crm.deals:write`
@@ -925,6 +961,7 @@ export interface Operations {
 
   /**
    * Delete a deal.
+   * Appointments that name the deal stay, without it.
    *
    * `DELETE /v1/crm/deals/{deal_id}`
    * Scope: `crm.deals:write`
@@ -944,6 +981,7 @@ export interface Operations {
 
   /**
    * Retrieve a deal.
+   * `stage_entered_at` says since when it has been in its stage.
    *
    * `GET /v1/crm/deals/{deal_id}`
    * Scope: `crm.deals:read`
@@ -953,6 +991,7 @@ export interface Operations {
 
   /**
    * Retrieve a pipeline.
+   * A stage keeps its id when it is renamed or moved.
    *
    * `GET /v1/crm/pipelines/{pipeline_id}`
    * Scope: `crm.deals:read`
@@ -1010,6 +1049,7 @@ export interface Operations {
 
   /**
    * Update a deal.
+   * Its stage and its status change by move, win, lose and reopen; its pipeline never does.
    *
    * `PATCH /v1/crm/deals/{deal_id}`
    * Scope: `crm.deals:write`
@@ -1029,6 +1069,7 @@ export interface Operations {
 
   /**
    * Win an open deal.
+   * The deal must be open; one that is won already stays as it is. It keeps its stage.
    *
    * `POST /v1/crm/deals/{deal_id}/win`
    * Scope: `crm.deals:write`
@@ -1113,7 +1154,7 @@ export interface Operations {
 
   /**
    * Update the message templates.
-   * null restores the default text.
+   * A text that is left out stays as it is; null restores its default.
    *
    * `PATCH /v1/messages/templates`
    * Scope: `messages:write`
@@ -1142,6 +1183,7 @@ export interface Operations {
 
   /**
    * Retrieve a webhook delivery.
+   * Shows what was sent, the latest response and every try, for 30 days or as long as the installation keeps them.
    *
    * `GET /v1/webhooks/{endpoint_id}/deliveries/{delivery_id}`
    * Scope: `webhooks:read`
@@ -1151,6 +1193,7 @@ export interface Operations {
 
   /**
    * Retrieve a webhook endpoint.
+   * Its secret is not shown again. `disabled_reason` says why the platform switched it off.
    *
    * `GET /v1/webhooks/{endpoint_id}`
    * Scope: `webhooks:read`
@@ -1160,13 +1203,13 @@ export interface Operations {
 
   /**
    * Retrieve an event.
-   * Returns the event as it is sent.
+   * Returns the event as it is sent, with its `sequence`.
    *
    * `GET /v1/events/{event_id}`
    * Scope: `webhooks:read`
    * Errors of its own: `not_found`
    */
-  getEvent(input: { params: { event_id: string } } & CallOptions): Promise<Event>;
+  getEvent(input: { params: { event_id: string } } & CallOptions): Promise<RecordedEvent>;
 
   /**
    * Retrieve a replay.
@@ -1208,12 +1251,12 @@ export interface Operations {
 
   /**
    * List events.
-   * The account's events of the last 30 days, or as many as the installation keeps, as they are sent, newest first.
+   * The account's events of the last 30 days, or as many as the installation keeps, as they are sent, with their `sequence`, newest first. With `after_sequence`, those with greater numbers in ascending order: `next` is then the next `after_sequence`.
    *
    * `GET /v1/events`
    * Scope: `webhooks:read`
    */
-  listEvents(input?: { query?: ListEventsQuery } & CallOptions): Promise<Page<Event>>;
+  listEvents(input?: { query?: ListEventsQuery } & CallOptions): Promise<Page<RecordedEvent>>;
 
   /**
    * Retry a webhook delivery.
@@ -1257,7 +1300,7 @@ export interface Operations {
 
   /**
    * Update a webhook endpoint.
-   * Switching it on again clears `disabled_reason`.
+   * Switching it on again clears `disabled_reason`. While it is `paused`, deliveries are created and stay pending; resumed, they go out oldest first. Switching it off ends them.
    *
    * `PATCH /v1/webhooks/{endpoint_id}`
    * Scope: `webhooks:write`
@@ -1802,6 +1845,7 @@ export type KnownEvent =
   | AudienceReadyEvent
   | ContactCreatedEvent
   | ContactMergedEvent
+  | ContactUnmergedEvent
   | ContactUpdatedEvent
   | OrderCancelledEvent
   | OrderConfirmedEvent
@@ -1822,9 +1866,9 @@ export type KnownEvent =
   | WebhookDisabledEvent
   | WebhookTestEvent;
 
-export type EventFilter = "*" | "appointment.*" | "audience.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
+export type EventFilter = "*" | "appointment.*" | "audience.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
 
-export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
+export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
 
 export interface FreeTimeExplanation {
   free: boolean;
@@ -2302,6 +2346,9 @@ export interface RateLimit {
 
 export type ReceiptStatus = "sent" | "delivered" | "read" | "failed";
 
+/** An event with its sequence. */
+export type RecordedEvent = Event & { sequence: number };
+
 export interface Replay {
   id: string;
   status: "running" | "completed" | "failed";
@@ -2347,6 +2394,8 @@ export interface WebhookEndpoint {
   active: boolean;
   /** Why the platform switched the endpoint off. */
   disabled_reason: string | null;
+  /** Deliveries are created and stay pending; none is tried. */
+  paused: boolean;
   /** @example 2026-11-20T09:00:00+01:00 */
   created_at: string;
   /** @example 2026-11-20T09:00:00+01:00 */
@@ -2361,6 +2410,8 @@ export interface WebhookEndpointWithSecret {
   active: boolean;
   /** Why the platform switched the endpoint off. */
   disabled_reason: string | null;
+  /** Deliveries are created and stay pending; none is tried. */
+  paused: boolean;
   /** @example 2026-11-20T09:00:00+01:00 */
   created_at: string;
   /** @example 2026-11-20T09:00:00+01:00 */
@@ -2787,6 +2838,20 @@ export interface ContactMergedEvent {
   };
 }
 
+export interface ContactUnmergedEvent {
+  id: string;
+  type: "contact.unmerged";
+  /** @example 2026-11-20T09:00:00+01:00 */
+  timestamp: string;
+  /** The account's id. */
+  account: string;
+  mode: "live" | "test";
+  data: {
+    contact: Contact;
+    restored: Contact;
+  };
+}
+
 export interface ContactUpdatedEvent {
   id: string;
   type: "contact.updated";
@@ -3082,7 +3147,21 @@ export interface WebhookDisabledEvent {
   account: string;
   mode: "live" | "test";
   data: {
-    webhook: WebhookEndpoint;
+    webhook: {
+      id: string;
+      url: string;
+      description: string;
+      events: string[];
+      active: boolean;
+      /** Why the platform switched the endpoint off. */
+      disabled_reason: string | null;
+      /** Deliveries are created and stay pending; none is tried. */
+      paused?: boolean | undefined;
+      /** @example 2026-11-20T09:00:00+01:00 */
+      created_at: string;
+      /** @example 2026-11-20T09:00:00+01:00 */
+      updated_at: string;
+    };
     /** Former values of the fields that changed. */
     previous?: {
       [key: string]: unknown;
@@ -3099,7 +3178,21 @@ export interface WebhookTestEvent {
   account: string;
   mode: "live" | "test";
   data: {
-    webhook: WebhookEndpoint;
+    webhook: {
+      id: string;
+      url: string;
+      description: string;
+      events: string[];
+      active: boolean;
+      /** Why the platform switched the endpoint off. */
+      disabled_reason: string | null;
+      /** Deliveries are created and stay pending; none is tried. */
+      paused?: boolean | undefined;
+      /** @example 2026-11-20T09:00:00+01:00 */
+      created_at: string;
+      /** @example 2026-11-20T09:00:00+01:00 */
+      updated_at: string;
+    };
   };
 }
 
@@ -3590,6 +3683,16 @@ export interface ListDuplicatesQuery {
 export interface MergeDuplicateBody {
   /** Id of the contact to keep, one of the pair. */
   keep: string;
+}
+
+export type UndoDuplicateBody = Record<string, never>;
+
+export interface UndoDuplicateResponse {
+  /** The surviving contact, then the restored one. */
+  data: [
+    Contact,
+    Contact
+  ];
 }
 
 export interface BookAppointmentBody {
@@ -4179,6 +4282,11 @@ export interface ListEventsQuery {
   /** Only events of this kind. */
   type?: EventKind | undefined;
   /**
+   * Only events with a greater `sequence`.
+   * @example 5
+   */
+  after_sequence?: string | undefined;
+  /**
    * Maximum number of entries per page.
    * @default 50
    */
@@ -4223,4 +4331,5 @@ export interface UpdateEndpointBody {
   /** Event kinds, families such as `order.*`, or `*` for all. */
   events?: EventFilter[] | undefined;
   active?: boolean | undefined;
+  paused?: boolean | undefined;
 }
