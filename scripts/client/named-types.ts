@@ -74,17 +74,34 @@ function membersOf(text: string): { name: string; comment: string; type: string;
 
 /** Returns declarations whose comments say what a reader looks for: the description first, without what the type says already. */
 function plainComments(text: string): string {
-  return text.replaceAll(/^( *)\/\*\*((?:[^*]|\*(?!\/))*)\*\/\n/gm, (_all, margin: string, inner: string) => {
-    const lines = inner.split('\n').map((line) => line.replace(/^ *\*? ?/, '').trimEnd());
-    const first = lines.findIndex((line) => line.startsWith('@description '));
-    const next = lines.findIndex((line, index) => index > first && line.startsWith('@'));
-    const description = first < 0 ? [] : lines.slice(first, next < 0 ? lines.length : next);
-    const tags = lines.filter((line) => /^@(?:default|example) ./.test(line));
-    const kept = [...description.join('\n').replace('@description ', '').trim().split('\n'), ...tags].filter(Boolean);
-    if (kept.length === 0) return '';
-    if (kept.length === 1) return `${margin}/** ${kept[0]} */\n`;
-    return `${margin}/**\n${kept.map((line) => `${margin} * ${line}\n`).join('')}${margin} */\n`;
-  });
+  const lines: string[] = [];
+  let comment: string[] | undefined;
+  for (const line of text.split('\n')) {
+    if (line.trimStart().startsWith('/**')) comment = [];
+    if (!comment) lines.push(line);
+    comment?.push(line);
+    if (!comment || !line.endsWith('*/')) continue;
+    lines.push(...plainComment(comment));
+    comment = undefined;
+  }
+  return lines.join('\n');
+}
+
+function plainComment(comment: string[]): string[] {
+  const margin = ' '.repeat(comment[0]!.indexOf('/'));
+  const lines = comment.map((line) =>
+    line
+      .replace(/^ *(?:\/\*\*|\*(?!\/))?/, '')
+      .replace('*/', '')
+      .trim(),
+  );
+  const first = lines.findIndex((line) => line.startsWith('@description '));
+  const next = lines.findIndex((line, index) => index > first && line.startsWith('@'));
+  const description = first < 0 ? [] : lines.slice(first, next < 0 ? lines.length : next);
+  const tags = lines.filter((line) => /^@(?:default|example) ./.test(line));
+  const kept = [...description.map((line) => line.replace('@description ', '')), ...tags].filter(Boolean);
+  if (kept.length < 2) return kept.map((line) => `${margin}/** ${line} */`);
+  return [`${margin}/**`, ...kept.map((line) => `${margin} * ${line}`), `${margin} */`];
 }
 
 /** Returns a type's text in which each optional property may be undefined too, under `exactOptionalPropertyTypes` as well. */

@@ -146,7 +146,7 @@ describe('the package, installed in an empty folder', () => {
       program.replace('process.argv[2]!', name.includes('browser') ? "''" : '$&'),
     );
     expect(() => compile(['--noEmit', ...options])).not.toThrow();
-    writeFileSync(join(folder, 'program.ts'), program.replaceAll(/ *\/\/ @ts-expect-error.*/g, ''));
+    writeFileSync(join(folder, 'program.ts'), program.replaceAll('// @ts-expect-error', '//'));
     expect(() => compile(['--noEmit', '--module', 'nodenext', '--types', 'node'])).toThrow(/starts_at/);
   });
 });

@@ -38,9 +38,10 @@ const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 /** Returns the milliseconds of a duration such as `2d`, `90m` or `1h30m`; undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   if (!/^(?:\d{1,9}[smhdw])+$/.test(text)) return undefined;
-  const parts = [...text.matchAll(/(\d+)([smhdw])/g)];
-  return (
-    parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitSeconds[unit as keyof typeof unitSeconds], 0) *
-    1000
-  );
+  const numbers = text
+    .split(/[smhdw]/)
+    .slice(0, -1)
+    .map(Number);
+  const units = text.split(/\d+/).slice(1) as (keyof typeof unitSeconds)[];
+  return numbers.reduce((sum, number, index) => sum + number * unitSeconds[units[index]!] * 1000, 0);
 }

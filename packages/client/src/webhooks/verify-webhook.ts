@@ -69,10 +69,10 @@ function valuesOf(headers: WebhookHeaders, name: string): readonly string[] {
   return entries.flatMap(([each, value]) => (each.toLowerCase() === name && value !== undefined ? value : []));
 }
 
+/** Returns the signatures of a list that spaces separate, or commas where there were several headers. */
 function signaturesIn(header: string): Uint8Array[] {
-  // Headers of one name are joined with commas.
-  const listed = header.split(/[ ,]+(?=v\d)| /).map((each) => each.trim());
-  return listed.flatMap((each) => (each.startsWith('v1,') ? (fromBase64(each.slice(3)) ?? []) : []));
+  const listed = header.matchAll(/(?:^|[ ,])v1,([\w+/=]+)/g);
+  return [...listed].flatMap(([, signature]) => fromBase64(signature!) ?? []);
 }
 
 function requireRecent(timestamp: string, now: Date): void {
