@@ -201,7 +201,8 @@ describe('the server', () => {
     const hanging = await startReceiver();
     let ended = 0;
     hanging.respond = (_request, response) => response.once('close', () => ended++);
-    const page = await startPage({ platform: hanging.url });
+    // Its own deadline would end the request too, but long after this test.
+    const page = await startPage({ platform: hanging.url, timeoutMs: 600_000 });
     const visit = new AbortController();
     const asked = fetch(`${page.url}/free-times`, { signal: visit.signal });
     await hanging.next();
