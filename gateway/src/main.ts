@@ -94,7 +94,7 @@ export async function startGateway(
     hooks: hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined,
     addressOf,
     serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
-    serveDocs: docsServer(new CurrentApiDocument(routes, log), log),
+    serveDocs: docsServer(new CurrentApiDocument(routes, log), log, config.DOCS_KEY_FILE),
   });
   const publicListener = await listenWithEnvelopes(handler, {
     port: config.GATEWAY_PORT,

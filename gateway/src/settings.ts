@@ -98,6 +98,10 @@ const shape = baseConfig.extend({
   READY_FILE: z.string().optional().meta({
     description: "While this file is missing the public /readyz returns 503: a launcher's way to say when all is up.",
   }),
+  DOCS_KEY_FILE: z.string().min(1).optional().meta({
+    description:
+      'File with a test key (cp_test_…) that the page at /docs tries requests with: everyone who opens the page gets it. For demonstrations.',
+  }),
   CELLS: z.string().min(1).optional().meta({
     description:
       'JSON file of further cells by name, each {"services": {"calendar": "http://…"}, "nats": {"url": "nats://…"}}; the other settings describe the cell main.',

@@ -51,7 +51,8 @@ describe('without a key', () => {
       expect([path, asset.status]).toEqual([path, 200]);
       expect(asset.text.length).toBeGreaterThan(50);
     }
-    expect((await get('/docs/start.js')).text).toContain('validatorUrl: null');
+    expect((await get('/docs/start.js')).text).toContain('telemetry: false');
+    expect((await get('/docs/key.json')).body).toEqual({});
   });
 
   it('nothing else is there', async () => {
@@ -114,6 +115,23 @@ describe('without a key', () => {
     for (const path of ['/healthzz', '/readyz/', '/docs/none'])
       expect([path, (await rawRequest(platform.gatewayUrl, 'POST', path, { key })).status]).toEqual([path, 404]);
   });
+});
+
+it('the page gets a key that acts on a sandbox, and never a live one', async () => {
+  const keyFile = join(tmpdir(), `docs-key-${process.pid}-${Date.now()}`);
+  const { key, testKey } = await platform.account();
+  const gateway = await startGateway({ ...platform.env('gateway'), DOCS_KEY_FILE: keyFile });
+  try {
+    const shown = async () => (await rawRequest(gateway.url, 'GET', '/docs/key.json')).body;
+    expect(await shown()).toEqual({});
+    writeFileSync(keyFile, key);
+    expect(await shown()).toEqual({});
+    writeFileSync(keyFile, `${testKey}\n`);
+    expect(await shown()).toEqual({ key: testKey });
+  } finally {
+    rmSync(keyFile, { force: true });
+    await gateway.stop();
+  }
 });
 
 describe('/readyz', () => {

@@ -1,81 +1,97 @@
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { hash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { isReading, type Logger, pathOf } from '@customer-platform/service-kit';
 import { refuse } from '../proxy/respond.ts';
 import type { CurrentApiDocument } from './api-document.ts';
+import { readReferenceScript } from './reference-script.ts';
 
-/** Restricts every load to this origin: the page works without the internet. */
-const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
+/**
+ * Restricts every load to this origin: the page works without the internet. Style sheets that the reference inserts carry the nonce; the
+ * attributes that it computes, such as the width of line numbers, cannot.
+ */
+const policyOf = (nonce: string) =>
+  `default-src 'self'; style-src 'self' 'nonce-${nonce}'; style-src-attr 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'`;
 
-const page = `<!doctype html>
+const pageOf = (nonce: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta property="csp-nonce" content="${nonce}">
 <title>Customer Platform API</title>
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="icon" href="/docs/favicon.svg">
 </head>
 <body>
 <div id="api"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script nonce="${nonce}" src="/docs/nonce.js"></script>
+<script src="/docs/scalar.js"></script>
+<script type="module" src="/docs/start.js"></script>
+<noscript>The reference needs JavaScript. /v1/openapi.json has the same.</noscript>
 </body>
 </html>
 `;
 
-const startScript = `SwaggerUIBundle({
-  url: '/v1/openapi.json',
-  dom_id: '#api',
-  deepLinking: true,
-  validatorUrl: null,
-});
-`;
-
+/** A file in memory, plain and compressed. */
 interface Served {
   type: string;
-  body: Buffer;
+  bytes: Uint8Array;
+  gzipped: Uint8Array;
   etag: string;
 }
 
+const script = 'text/javascript; charset=utf-8';
+const json = 'application/json; charset=utf-8';
+
 /** The page's files by path; each is made at its first request and cached. */
-const makers: Record<string, () => { type: string; body: string | Buffer }> = {
-  '/docs': () => ({ type: 'text/html; charset=utf-8', body: page }),
-  '/docs/start.js': () => ({ type: 'text/javascript; charset=utf-8', body: startScript }),
-  '/docs/swagger-ui.css': () => distributed('swagger-ui.css', 'text/css; charset=utf-8'),
-  '/docs/swagger-ui-bundle.js': () => distributed('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
-  '/docs/favicon-32x32.png': () => distributed('favicon-32x32.png', 'image/png'),
+const makers: Record<string, () => Promise<Served>> = {
+  '/docs/nonce.js': () => ownFile('nonce.js', script),
+  '/docs/sandbox.js': () => ownFile('sandbox.js', script),
+  '/docs/start.js': () => ownFile('start.js', script),
+  '/docs/favicon.svg': () => ownFile('favicon.svg', 'image/svg+xml'),
+  '/docs/scalar.js': async () => {
+    const { bytes, gzipped } = await readReferenceScript();
+    return { type: script, bytes, gzipped, etag: etagOf(bytes) };
+  },
 };
+const pagePath = '/docs';
+const keyPath = '/docs/key.json';
 const documentPath = '/v1/openapi.json';
 
-const made = new Map<string, Served>();
+const made = new Map<string, Promise<Served>>();
 
 /**
  * Returns what serves the OpenAPI document and its page, and leads browsers from the root to the page: it returns whether the request
- * was one of theirs, and throws 405.
+ * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one.
  */
-export function docsServer(api: CurrentApiDocument, log: Logger) {
-  let document: { text: string; served: Served } | undefined;
+export function docsServer(api: CurrentApiDocument, log: Logger, keyFile?: string) {
+  let document: { text: string; served: Promise<Served> } | undefined;
   const current = async () => {
     const text = await api.text();
-    if (document?.text !== text) document = { text, served: served('application/json; charset=utf-8', text) };
-    return document.served;
+    if (document?.text !== text) document = { text, served: served(json, text) };
+    return await document.served;
+  };
+  const find = async (path: string): Promise<Served> => {
+    if (path === documentPath) return await current();
+    if (path === keyPath) return await served(json, JSON.stringify(await readKey(keyFile)));
+    return await fileAt(path);
   };
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const url = request.url!;
     if (isBrowserAtRoot(request)) {
-      response.writeHead(302, { Location: '/docs', 'Content-Length': 0 }).end();
+      response.writeHead(302, { Location: pagePath, 'Content-Length': 0 }).end();
       return true;
     }
-    if (!(url.startsWith('/docs') || url.startsWith(documentPath))) return false;
+    if (!(url.startsWith(pagePath) || url.startsWith(documentPath))) return false;
     const path = pathOf(request);
-    if (path !== documentPath && !Object.hasOwn(makers, path)) return false;
+    if (![documentPath, pagePath, keyPath].includes(path) && !Object.hasOwn(makers, path)) return false;
     if (!isReading(request, response)) return true;
-    if (path !== documentPath) sendFile(request, response, made.get(path) ?? makeFile(path));
+    if (path === pagePath) sendPage(response);
     else {
-      current().then(
+      find(path).then(
         (file) => sendFile(request, response, file),
         (error: unknown) => refuse(response, error, log),
       );
@@ -92,33 +108,62 @@ function isBrowserAtRoot({ method, url, headers }: IncomingMessage): boolean {
   return accepted.some((range) => range.split(';', 1)[0]!.trim().toLowerCase() === 'text/html');
 }
 
-function sendFile(request: IncomingMessage, response: ServerResponse, { type, body, etag }: Served): void {
+function sendPage(response: ServerResponse): void {
+  const nonce = randomBytes(18).toString('base64');
+  const body = Buffer.from(pageOf(nonce));
+  setHeaders(response, policyOf(nonce));
+  response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': body.length });
+  response.end(body);
+}
+
+function sendFile(request: IncomingMessage, response: ServerResponse, { type, bytes, gzipped, etag }: Served): void {
+  setHeaders(response, "default-src 'self'");
   response.setHeader('ETag', etag);
-  response.setHeader('Cache-Control', 'no-cache');
-  response.setHeader('Content-Security-Policy', contentSecurityPolicy);
-  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Vary', 'Accept-Encoding');
   if (request.headers['if-none-match'] === etag) {
     response.writeHead(304).end();
     return;
   }
+  const isGzipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
+  const body = isGzipped ? gzipped : bytes;
   response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length });
   response.end(body);
 }
 
-function makeFile(path: string): Served {
-  const { type, body } = makers[path]!();
-  const file = served(type, body);
-  made.set(path, file);
+function setHeaders(response: ServerResponse, policy: string): void {
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('Content-Security-Policy', policy);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+}
+
+function fileAt(path: string): Promise<Served> {
+  let file = made.get(path);
+  if (!file) {
+    file = makers[path]!();
+    made.set(path, file);
+    file.catch(() => made.delete(path));
+  }
   return file;
 }
 
-function served(type: string, body: string | Buffer): Served {
-  const bytes = Buffer.from(body);
-  return { type, body: bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` };
+async function ownFile(name: string, type: string): Promise<Served> {
+  return await served(type, await readFile(join(import.meta.dirname, 'browser', name), 'utf8'));
 }
 
-/** Returns a file of Swagger UI's package without loading the package, which would keep all of it in memory. */
-function distributed(file: string, type: string) {
-  const directory = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  return { type, body: readFileSync(join(directory, file)) };
+async function served(type: string, text: string): Promise<Served> {
+  const bytes = Buffer.from(text);
+  return { type, bytes, gzipped: await promisify(gzip)(bytes), etag: etagOf(bytes) };
+}
+
+/** Returns a weak tag: the same for the plain and for the compressed bytes. */
+function etagOf(bytes: Uint8Array): string {
+  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
+}
+
+/** Returns the key in a file. Only one that acts on a sandbox is shown: whoever opens the page gets it. */
+async function readKey(file: string | undefined): Promise<{ key?: string }> {
+  if (file === undefined) return {};
+  const key = (await readFile(file, 'utf8').catch(() => '')).trim();
+  return /^cp_test_\w+$/.test(key) ? { key } : {};
 }

@@ -1,0 +1,63 @@
+/**
+ * Returns the document with examples that name resources which the key's account has, as far as there are any: a request that is tried as it
+ * is shown succeeds.
+ */
+export async function forSandbox(document, key) {
+  const get = async (path) => {
+    const response = await fetch(path, { headers: { authorization: `Bearer ${key}` } });
+    return response.ok ? await response.json() : undefined;
+  };
+  const found = await Promise.all(
+    listsOf(document).map(async ({ name, path, example }) => {
+      const entry = (await get(`${path}?limit=1`))?.data?.[0];
+      return { name, example, entry, value: entry?.[name in (entry ?? {}) ? name : 'id'] };
+    }),
+  );
+  const known = found.filter(({ value }) => value !== undefined);
+  const ids = Object.fromEntries(known.map(({ name, value }) => [name, value]));
+  const texts = known
+    .filter(({ example }) => typeof example === 'string')
+    .map(({ example, value }) => [example, value]);
+  const pipeline = known.find(({ name }) => name === 'pipeline_id')?.entry;
+  const numbers = {
+    booking_type: ids.booking_type_id,
+    collection: ids.collection_id,
+    stage: pipeline?.stages[1]?.id,
+  };
+  const starts = await nextStarts(get, ids.booking_type_id);
+  const [booked, moved] = exampleStarts(document);
+  const replaced = new Map([...texts, [booked, starts[0] ?? booked], [moved, starts[1] ?? moved]]);
+  return JSON.parse(JSON.stringify(document), (name, value) => {
+    if (typeof value === 'string') return replaced.get(value) ?? value;
+    if (typeof value === 'number') return numbers[name] ?? value;
+    if (name === 'pipelines' && typeof value?.[0] === 'number') return ids.pipeline_id ? [ids.pipeline_id] : value;
+    if (value?.in === 'path' && typeof value.example === 'number')
+      return { ...value, example: ids[value.name] ?? value.example };
+    return value;
+  });
+}
+
+/** Returns the lists whose entries the parameters at the ends of paths name: parameter, path of the list and the parameter's example. */
+function listsOf({ paths, components }) {
+  const parameters = Object.values(components.parameters);
+  return Object.keys(paths).flatMap((path) => {
+    const [, list, name] = /^([^{}]*)\/\{(\w+)\}$/.exec(path) ?? [];
+    const own = Object.values(paths[path]).flatMap(({ parameters: each = [] }) => each);
+    const parameter = [...own, ...parameters].find((each) => each.name === name);
+    return paths[list]?.get && parameter ? [{ name, path: list, example: parameter.example }] : [];
+  });
+}
+
+/** Returns the next two free starts of a booking type. */
+async function nextStarts(get, bookingType) {
+  if (bookingType === undefined) return [];
+  const times = await get(`/v1/calendar/free-times?booking_type=${bookingType}&limit=2`);
+  return (times?.data ?? []).map(({ starts_at }) => starts_at);
+}
+
+/** Returns the starts that the examples of a booking and of a move have. */
+function exampleStarts({ paths }) {
+  return ['/v1/calendar/appointments', '/v1/calendar/appointments/{appointment_id}/reschedule'].map(
+    (path) => paths[path]?.post?.requestBody.content['application/json'].example.starts_at,
+  );
+}
