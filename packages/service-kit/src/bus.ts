@@ -46,8 +46,11 @@ export interface Consuming {
   stop(): Promise<void>;
   /** Pulls nothing more, or goes on. */
   setPaused(isPaused: boolean): void;
-  /** Returns the events that the consumer has not finished, in any process, and the time of the oldest that this one is working on. */
-  pending(): Promise<{ count: number; oldestAt: Date | undefined }>;
+  /**
+   * Returns the events that the consumer has not finished, in any process, those of them that processes were given, and the time of the oldest
+   * that this one is working on.
+   */
+  pending(): Promise<{ count: number; unacknowledged: number; oldestAt: Date | undefined }>;
 }
 
 /** Events of an audience, a service, a kind, or a family of kinds such as `contact.*`; any where one is left out. */
@@ -123,12 +126,13 @@ export class Bus {
   }
 
   /**
-   * Gives every message that `filter` takes to `take`, in batches, one batch at a time, until stopped. The durable consumer keeps its place through restarts; where stream or consumer are missing they are made.
+   * Gives every message that `filter` takes to `take`, in batches, one batch at a time, until stopped. What is not acknowledged within `ackMs`,
+   * 10 s unless given, comes again. The durable consumer keeps its place through restarts; where stream or consumer are missing they are made.
    */
   consume(
     durable: string,
     filter: EventFilter,
-    batches: Batches,
+    { ackMs = ackWaitMs, ...batches }: Batches & { ackMs?: number | undefined },
     take: (batch: ReceivedMessage[]) => Promise<void>,
   ): Consuming {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
@@ -141,7 +145,7 @@ export class Bus {
         filter_subject: subject,
         ack_policy: 'explicit',
         deliver_policy: 'all',
-        ack_wait: nanos(ackWaitMs),
+        ack_wait: nanos(ackMs),
         max_ack_pending: Math.max(1_000, batches.size * 4),
       });
       const from = { stream: this.#prefix, consumer: name, batch: batches.size * 2, service: this.#service };
@@ -155,7 +159,7 @@ export class Bus {
         const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
         const info = await manager.consumers.info(this.#prefix, name);
         const count = info.num_pending + info.num_ack_pending;
-        return { count, oldestAt: count > 0 ? loop.oldestAt : undefined };
+        return { count, unacknowledged: info.num_ack_pending, oldestAt: count > 0 ? loop.oldestAt : undefined };
       },
     };
   }

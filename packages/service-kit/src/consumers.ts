@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { AccountsLocked } from './accounts-locked.ts';
 import type { Bus, Consuming, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
+import { ConsumerLease, inOrderAckMs } from './consumer-lease.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable, type Sql } from './database.ts';
 import { WorkQueue } from './due-work/work-queue.ts';
 import { deleteFailedEvent, type FailedEventRow, type HeldTry } from './failed-events.sql.ts';
@@ -14,6 +16,8 @@ import { inSpans } from './telemetry.ts';
 
 /** Delay before events come again that could not be taken for the moment. */
 const retryDelayMs = 2_000;
+/** The same of those to be taken in order, which hold up what follows. */
+const inOrderRetryMs = 500;
 /** So many events in a row that find something unavailable say that it is not their own fault. */
 const maxUnavailable = 3;
 
@@ -29,10 +33,15 @@ export interface Consumer<Resources> {
    * transaction for many instead of one each. Left out: none.
    */
   gatherMs?: number;
+  /**
+   * Its events are taken in the order of the stream, by one process at a time: what cannot be taken for the moment is tried again before what
+   * follows. Only what is set aside, since it fails by itself, is taken later.
+   */
+  inOrder?: true;
   /** Gets only events that this consumer has not taken before; order is the stream's. */
   take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<void>;
-  /** Runs after the commit: to wake work, never to change data. */
-  committed?(resources: Resources): void;
+  /** Runs after the commit, with the events that were to be taken: to wake work, never to change data. */
+  committed?(resources: Resources, events: readonly ReceivedEvent[]): void;
 }
 
 /** Context of consumers, and what is taken again of one in this process, by account. */
@@ -91,34 +100,41 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       if (others.length > 0) await orGiveBack(others, () => takeAll(others));
     }
   };
-  /** While the database is unavailable events stay with the bus. */
+  let isStopping = false;
+  /** While the database is unavailable events stay with the bus; those to be taken in order wait here, so that none overtakes them. */
   const orGiveBack = async (messages: ReceivedMessage[], work: () => Promise<void>) => {
-    try {
-      await work();
-    } catch (error) {
-      context.log.warn({ err: error, consumer: name, events: messages.length }, 'events wait; they come again');
-      for (const message of messages) message.giveBack(retryDelayMs);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        const said = { err: error, consumer: name, events: messages.length };
+        if (attempt === 1) context.log.warn(said, 'events wait; they come again');
+        if (!consumer.inOrder) for (const message of messages) message.giveBack(retryDelayMs);
+        if (!consumer.inOrder || isStopping) return;
+        await sleep(inOrderRetryMs);
+      }
     }
   };
-  const running = bus.consume(
-    name,
-    consumer.filter,
-    { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0 },
-    takeBatch,
-  );
+  const ackMs = consumer.inOrder && inOrderAckMs;
+  const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ackMs };
+  const running = bus.consume(name, consumer.filter, batches, takeBatch);
   const lag = new PendingLag(running, clock);
+  const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
+  const lease = consumer.inOrder && new ConsumerLease(name, { sql: context.sql, bus, log: context.log, changed });
   const seat = queues.open({
     queue: name,
     hasFailedEvents: true,
     running: () => context.retriesOf(name),
     pending: () => lag.measure(),
-    changed: () => running.setPaused(seat.paused().isWhole),
+    changed,
   });
-  running.setPaused(seat.paused().isWhole);
+  changed();
   return {
     stop: async () => {
+      isStopping = true;
       seat.close();
       await running.stop();
+      await lease?.stop(running);
     },
   };
 }
@@ -185,6 +201,7 @@ async function takeEach<Resources>(
   let unavailable = 0;
   for (const message of batch) {
     if (unavailable === maxUnavailable) {
+      if (consumer.inOrder) throw failures.at(-1)!.error;
       message.giveBack(retryDelayMs);
       continue;
     }
@@ -262,5 +279,5 @@ async function takeOnce<Resources>(
       work(events.map((event, index) => ({ ...event, trace: continued[index] }))),
     ),
   );
-  consumer.committed?.(context.resources);
+  consumer.committed?.(context.resources, events);
 }

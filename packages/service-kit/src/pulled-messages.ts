@@ -11,6 +11,9 @@ const expiresMs = 30_000;
  */
 const heartbeatMs = 5_000;
 
+/** Longest time that a stop waits for what the bus has sent. */
+const drainMs = 1_000;
+
 /** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
 const ordinaryEnds = /^(?:request timeout|no messages|batch completed|message size exceeds maxbytes)$/i;
 
@@ -73,6 +76,7 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   /** Messages that the request under way may bring yet; undefined where there is none. */
   #left: number | undefined;
   #end: { error?: Error } | undefined;
+  #isStopping = false;
   #wakeUp: (() => void) | undefined;
 
   constructor(
@@ -91,9 +95,21 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
     void this.#subscription.closed.then(() => this.#finish());
   }
 
-  /** Pulls nothing more: what has come is still handed over. */
+  /**
+   * Pulls nothing more: what has come is still handed over, and what is on its way. Thrown away it would come again only later, behind what
+   * follows it.
+   */
   stop(): void {
-    this.#finish();
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const late = setTimeout(() => this.#finish(), drainMs);
+    const drained = this.#subscription.isClosed() ? Promise.resolve() : this.#subscription.drain();
+    void drained
+      .catch(() => undefined)
+      .finally(() => {
+        clearTimeout(late);
+        this.#finish();
+      });
   }
 
   /** Yields messages in their order. Throws what ended it, after the last of them. */
@@ -117,7 +133,7 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   }
 
   #pull(): void {
-    if (this.#left !== undefined) return;
+    if (this.#left !== undefined || this.#isStopping) return;
     this.#left = this.#batch;
     this.#silence.refresh();
     const request = {

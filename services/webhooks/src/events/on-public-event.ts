@@ -3,11 +3,12 @@ import type { WebhookResources } from '../implement.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
 import { takeEvents } from './events.sql.ts';
 
-/** Takes every public event of every service, in sets; internal ones never come here. */
+/** Takes every public event of every service, in sets and in their order, by which they are numbered; internal ones never come here. */
 export const onPublicEvent: Consumer<WebhookResources> = {
   name: 'public-events',
   filter: { audience: 'public' },
   batchSize: 500,
+  inOrder: true,
   async take({ tx, now, resources }, events) {
     // Requeued after weeks, where events are kept for less: its row might be dropped at once.
     const oldest = oldestIdKept(resources.retention.keptMs);

@@ -192,7 +192,18 @@ describe('two processes', () => {
   }, 60_000);
   afterAll(() => void second?.kill('SIGKILL'));
 
-  it('number the events of one account without gaps, also when one is killed', async () => {
+  /** Has the other process take events, in place of the one that does; returns once it is so. */
+  async function passOn(): Promise<void> {
+    const sql = platform.database('webhooks');
+    const holder = async () => (await sql`select holder from reporters where name like 'consumer %'`)[0]?.holder;
+    const before = await waitFor('a process that takes events', holder);
+    await waitFor('the other process to take events', async () => {
+      await sql`update reporters set held_until = now() where name like 'consumer %' and holder = ${before}`;
+      return (await holder()) !== before;
+    });
+  }
+
+  it('number the events of one account without gaps, and those of one contact in the order of its changes, also when one is killed', async () => {
     const account = await platform.account();
     const contacts = await Promise.all(upTo(4).map(() => emitContactCreated(account, 'Name 0')));
     const change = async (contact: string, from: number, to: number) => {
@@ -201,10 +212,16 @@ describe('two processes', () => {
         await account.client.updateContact({ params, body: { name: `Name ${index}` } });
       }
     };
-    await Promise.all(contacts.map(({ id }) => change(id, 1, 30)));
+    await Promise.all([passOn(), ...contacts.map(({ id }) => change(id, 1, 30))]);
+    await Promise.all(contacts.map(({ id }) => change(id, 30, 40)));
     second.kill('SIGKILL');
-    await Promise.all(contacts.map(({ id }) => change(id, 30, 60)));
+    await Promise.all(contacts.map(({ id }) => change(id, 40, 60)));
     const events = await eventsOf(account, 4 * 60);
     expect(sequencesOf(events)).toEqual(upTo(4 * 60));
+    for (const { id } of contacts) {
+      const own = events.map(({ data }) => (data as { contact: { id: string; name: string } }).contact);
+      const names = own.filter((contact) => contact.id === id).map(({ name }) => name);
+      expect(names).toEqual(upTo(60).map((number) => `Name ${number - 1}`));
+    }
   }, 60_000);
 });
