@@ -90,12 +90,13 @@ const keyHeader = z.object({
 
 /** Returns an operation as the document has it. Throws an Error if it ends sooner than twelve months after that was announced. */
 export function describeOperation(operation: Operation): ZodOpenApiOperationObject {
-  const { key, method, summary, scope, params, query, body, status, response, gate, deprecated } = operation;
+  const { key, method, summary, scope, params, query, body, status, response, gate, deprecated, streams } = operation;
   const bodyType = operation.bodyType === 'multipart' ? 'multipart/form-data' : 'application/json';
   const requestParams = {
     ...(params ? { path: params } : {}),
     ...(query ? { query } : {}),
     ...(takesKey(method) ? { header: keyHeader } : {}),
+    ...(operation.headers ? { header: operation.headers } : {}),
   };
   const end = deprecated ? describeEnd(key, deprecated) : undefined;
   const description = [operation.description, end?.sentence].filter(Boolean).join(' ');
@@ -115,6 +116,7 @@ export function describeOperation(operation: Operation): ZodOpenApiOperationObje
         description: 'Success.',
         headers: { ...headersOf(status, method), ...end?.headers },
         ...(response ? { content: { 'application/json': { schema: response } } } : {}),
+        ...(streams ? { content: { 'text/event-stream': { schema: { type: 'string' } } } } : {}),
       },
       ...refusalsOf(operation),
     },

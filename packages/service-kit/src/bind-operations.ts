@@ -1,3 +1,4 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { type BindingContext, Steps } from './call.ts';
 import { serviceUnavailable } from './database.ts';
@@ -8,10 +9,11 @@ import { withWorkContext } from './logging.ts';
 import { markDeprecated } from './mark-deprecated.ts';
 import { noAccount } from './no-account.ts';
 import type { BoundOperation } from './operation.ts';
-import { read } from './read.ts';
+import { openStream, read } from './read.ts';
 import { bodyReader, releaseBody } from './request-body.ts';
 import { activeRequests, requestDuration } from './request-metrics.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
+import { beginEventStream } from './streams/streams.ts';
 import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
 import { write } from './write.ts';
 
@@ -95,6 +97,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   try {
     const account = context.authenticate(request);
     if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
+    if (operation.streams) return await respondWithStream(steps, request, { response, account });
     const isRead = operation.method === 'GET';
     const served = isRead ? await read(steps, request, account) : await write(steps, request, account);
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
@@ -103,6 +106,22 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   } finally {
     requests.underWay--;
   }
+}
+
+/** Begins a stream, which counts as a request until then; returns the status. Throws what it is refused with. */
+async function respondWithStream<Resources>(
+  steps: Steps<Resources>,
+  request: Request,
+  { response, account }: { response: Response; account: AccountContext },
+): Promise<number> {
+  const { operation, context } = steps;
+  const source = await openStream(steps, request, account);
+  if (request.method === 'HEAD') {
+    source.close();
+    beginEventStream(response);
+    response.end();
+  } else context.streams!.begin(response, source, { owner: account.owner, operation: operation.key });
+  return operation.status;
 }
 
 function traced<Resources>(

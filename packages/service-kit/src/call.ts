@@ -3,13 +3,14 @@ import type { Request } from 'express';
 import type { Database, Sql } from './database.ts';
 import type { PermitQueue } from './fair-permits.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
-import { inputParser, queryParser } from './input.ts';
+import { headersParser, inputParser, queryParser } from './input.ts';
 import type { Logger } from './logging.ts';
 import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
 import { type OutboxRow, outboxRow } from './outbox.ts';
 import type { Prefetch } from './prefetch.ts';
 import { bodyParser } from './request-body.ts';
 import type { RequestCount } from './request-count.ts';
+import type { Streams } from './streams/streams.ts';
 
 /** Resources of the process that requests are served with. */
 export interface BindingContext<Resources> {
@@ -27,6 +28,8 @@ export interface BindingContext<Resources> {
   readsAreUntraced?: true;
   /** Encrypts stored responses that show a secret. */
   seal: ResponseSeal;
+  /** The streams of the process, where it has operations that stream. */
+  streams?: Streams;
 }
 
 /** The response to send, made now or before under the same key. */
@@ -60,6 +63,7 @@ export class Steps<Resources> {
   readonly #parseParams: ReturnType<typeof inputParser>;
   readonly #parseQuery: ReturnType<typeof queryParser>;
   readonly #parseBody: ReturnType<typeof bodyParser>;
+  readonly #parseHeaders: ReturnType<typeof headersParser>;
 
   constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, shared: Shared) {
     const { operation } = bound;
@@ -71,6 +75,7 @@ export class Steps<Resources> {
     this.#parseParams = inputParser(operation.params, 'text');
     this.#parseQuery = queryParser(operation.query);
     this.#parseBody = bodyParser(operation);
+    this.#parseHeaders = headersParser(operation.headers);
   }
 
   /**
@@ -91,7 +96,7 @@ export class Steps<Resources> {
   }
 
   /**
-   * Runs the operation once on `tx`, in the order that the API promises: path, body and query, then the handler. Returns what the handler
+   * Runs the operation once on `tx`, in the order that the API promises: path, query, body and headers, then the handler. Returns what the handler
    * returned; adds its events to `events`. Throws PrefetchNeeded.
    */
   async run({ request, account, prefetch }: RequestCall, tx: Sql, now: Date, events: OutboxRow[]): Promise<unknown> {
@@ -118,6 +123,7 @@ export class Steps<Resources> {
     }
     call.query = this.#parseQuery(request.query as Record<string, unknown>);
     call.body = this.#parseBody(request) as never;
+    call.headers = this.#parseHeaders(request) as never;
     call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
       const row = outboxRow(event, account, data, call.now);
       events.push(row);

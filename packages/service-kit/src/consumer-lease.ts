@@ -41,7 +41,7 @@ export class ConsumerLease {
   constructor(name: string, parts: LeaseParts) {
     this.#parts = parts;
     this.#name = `consumer ${name}`;
-    this.#topic = `lease.${name.replaceAll('.', '-')}`;
+    this.#topic = `lease-${name.replaceAll('.', '-')}`;
     const pace = { everyMs: renewEveryMs, slowestRetryMs: renewEveryMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#take());
     parts.bus.onPeers(this.#topic, () => this.#loop.wake());

@@ -47,6 +47,7 @@ export { type Running, runProcess } from './run-process.ts';
 export * from './sealed-text.ts';
 export * from './service.ts';
 export type { PoolUse } from './statement-watch.ts';
+export { retrySoon, type StreamPage, type StreamSource, Streams } from './streams/streams.ts';
 export * from './telemetry.ts';
 export { oldestIdKept, uuidAt } from './timed-ids.ts';
 export { publishedRetentionMs } from './upkeep.ts';

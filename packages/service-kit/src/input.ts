@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
@@ -186,6 +187,14 @@ export function queryParser(schema: z.ZodObject | undefined) {
     const values = Object.entries(given).map(([name, value]) => [name, queryValue(schema, name, value)]);
     return parse(Object.fromEntries(values) as Record<string, unknown>);
   };
+}
+
+/** A parser of the headers of a request that an operation reads. */
+export function headersParser(schema: z.ZodObject | undefined) {
+  const parse = inputParser(schema, 'text');
+  const names = Object.keys(schema?.shape ?? {});
+  return ({ headers }: IncomingMessage): Record<string, unknown> =>
+    parse(Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]])));
 }
 
 /** A date-time whose "+" was sent as it is: in a query it means a space. */

@@ -18,6 +18,8 @@ export type LimitName =
   | 'request_log'
   | 'requests'
   | 'service_sockets'
+  | 'stream_backlog'
+  | 'streams'
   | 'trace_exports'
   | 'trace_spans'
   | 'uploads';

@@ -3,6 +3,7 @@ import type {
   Body,
   ErrorsOf,
   EventsOf,
+  Headers,
   InternalRequest,
   Operation,
   OperationsIn,
@@ -14,6 +15,7 @@ import type { z } from 'zod';
 import type { Database, Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import type { Emit } from './outbox.ts';
+import type { StreamSource } from './streams/streams.ts';
 
 /** Asks another service; see `Bus.ask`. */
 export type Ask = <Request extends InternalRequest>(
@@ -54,6 +56,8 @@ export interface Call<O extends Operation, Resources = unknown> {
 export interface HandlerCall<O extends Operation, Found, Resources> extends Call<O, Resources> {
   query: Query<O>;
   body: Body<O>;
+  /** Those that the operation declares. */
+  headers: Headers<O>;
   /** Result of `find`. */
   found: Found;
   /** Publishes an event with this transaction; returns its id. */
@@ -66,8 +70,8 @@ export interface HandlerCall<O extends Operation, Found, Resources> extends Call
 export interface Implementation<O extends Operation, Found, Resources> {
   /** Finds what the path names, before body and query are looked at; undefined leads to 404 not_found. */
   find?(call: Call<O, Resources>): Promise<Found | undefined>;
-  /** Handles a request and returns the contract's response. */
-  handle(call: HandlerCall<O, Found, Resources>): Promise<ResponseOf<O>>;
+  /** Handles a request and returns the contract's response; of an operation that streams the source of its events. */
+  handle(call: HandlerCall<O, Found, Resources>): Promise<O extends { streams: true } ? StreamSource : ResponseOf<O>>;
   /** Runs after the commit of a write that was not a replay: to wake work, never to change data. */
   committed?(resources: Resources): void;
   /**

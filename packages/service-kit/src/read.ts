@@ -2,6 +2,7 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { ServedResponse, Steps } from './call.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
+import type { StreamSource } from './streams/streams.ts';
 
 /** Serves one read: its statements run on the pool, without a transaction. Throws what it is refused with. */
 export async function read<Resources>(
@@ -9,16 +10,27 @@ export async function read<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
+  return { kind: 'done', status: steps.operation.status, body: JSON.stringify(await result(steps, request, account)) };
+}
+
+/** Opens the stream that a read asks for: its statements until then run as those of a read. Throws what it is refused with. */
+export async function openStream<Resources>(
+  steps: Steps<Resources>,
+  request: Request,
+  account: AccountContext,
+): Promise<StreamSource> {
+  return (await result(steps, request, account)) as StreamSource;
+}
+
+async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
   const { sql, clock } = steps.context;
   const call = { request, account, prefetch: new Prefetch() };
   const run = () => steps.onConnection(call, () => steps.run(call, sql, clock(), []));
-  let result: unknown;
   try {
-    result = await run();
+    return await run();
   } catch (error) {
     if (!(error instanceof PrefetchNeeded)) throw error;
     await error.work(steps.prefetchCall(account));
-    result = await run();
+    return await run();
   }
-  return { kind: 'done', status: steps.operation.status, body: JSON.stringify(result) };
 }

@@ -27,6 +27,7 @@ import { RequestCount } from './request-count.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
 import { endWithEnvelopes } from './responses.ts';
 import { isMigrationOnly, Migrated, type Running } from './run-process.ts';
+import { Streams } from './streams/streams.ts';
 import { startTelemetry } from './telemetry.ts';
 import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
 
@@ -182,6 +183,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   app.use((request, response, next) => {
     if (!serveHealth(request, response)) next();
   });
+  const streams = new Streams(log);
   bindOperations(app, Object.values(definition.operations), {
     ...work,
     requests,
@@ -189,6 +191,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
     askFor: (account) => askAs(bus, account.id),
     seal: new ResponseSeal(config.CONTEXT_SECRET),
+    streams,
   });
   bindHooks(app, definition.hooks ?? [], work);
   endWithEnvelopes(app, log);
@@ -214,7 +217,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     async stop() {
       isStopping = true;
       stopAnnouncing();
-      await drained([listener], config);
+      await drained([listener, streams], config);
       await Promise.all([...consumers, retries, ...jobs].map((running) => running.stop()));
       await resources?.stop?.();
       if (patientSql !== sql) await patientSql.end({ timeout: 5 });

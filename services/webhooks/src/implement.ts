@@ -1,7 +1,15 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
-import { implementer, type Worker } from '@customer-platform/service-kit';
+import { implementer, type StreamSource, type Worker } from '@customer-platform/service-kit';
 import type { Retention } from './retention/retention.ts';
 import type { RetrySchedule } from './sending/retry-schedule.ts';
+
+/** The events of accounts, for streams and by whom they are recorded. */
+interface Feed {
+  /** Returns an account's events of `types` with greater numbers than `after`, without an end. */
+  open(position: { accountId: string; after: number; types: string }): StreamSource;
+  /** Says whose events were recorded, after their commit. */
+  recorded(accountIds: ReadonlySet<string>): void;
+}
 
 /** Resources that this service's operations, consumers and jobs share. */
 export type WebhookResources = {
@@ -10,6 +18,7 @@ export type WebhookResources = {
   schedule: RetrySchedule;
   retention: Retention;
   dispatcher: Worker;
+  feed: Feed;
   eventsCommitted(): void;
 };
 

@@ -29,6 +29,8 @@ import { testEndpoint } from './events/test-endpoint.ts';
 import type { WebhookResources } from './implement.ts';
 import { partitionsOf, retentionOf } from './retention/retention.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
+import { EventFeed } from './streaming/event-feed.ts';
+import { streamEvents } from './streaming/stream-events.ts';
 
 /** Webhooks: tells endpoints outside of every public event, at least once, until it is delivered or given up with a reason. */
 export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig, WebhookResources> = {
@@ -51,6 +53,7 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
     getReplay,
     listEvents,
     listEventKinds,
+    streamEvents,
     getEvent,
   },
   requests: {
@@ -68,7 +71,7 @@ const balanceLagMs = 30_000;
 
 /** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
 async function makeResources(foundation: Foundation<WebhooksConfig>) {
-  const { config, sql, log, clock, accounts, queues, eventsCommitted } = foundation;
+  const { config, sql, bus, log, clock, accounts, queues, eventsCommitted } = foundation;
   const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
   const retention = retentionOf(config.EVENT_RETENTION_DAYS);
   const guard: TargetGuard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5000) };
@@ -91,6 +94,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
   });
+  const feed = new EventFeed({ sql, bus, log, clock, retention });
   const reporter = new Reporter(sql, 'endpoints');
   const stopReports = [reportBalance(foundation), reportFailing(foundation, reporter)];
   return {
@@ -99,10 +103,12 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     schedule,
     retention,
     dispatcher,
+    feed,
     eventsCommitted,
     async stop() {
       for (const stopReport of stopReports) stopReport();
       await reporter.release();
+      await feed.stop();
       await dispatcher.stop();
       await poster.close();
     },

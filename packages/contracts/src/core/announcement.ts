@@ -4,7 +4,10 @@ import type { Operation } from './operation.ts';
 import { internalRequest } from './request.ts';
 
 /** The part of an operation that the gateway routes by. */
-export type RoutedOperation = Pick<Operation, 'key' | 'service' | 'method' | 'path' | 'gate' | 'bodyLimit'> & {
+export type RoutedOperation = Pick<
+  Operation,
+  'key' | 'service' | 'method' | 'path' | 'gate' | 'bodyLimit' | 'streams'
+> & {
   readonly scope: string | null;
 };
 
@@ -30,6 +33,7 @@ export const AnnouncedOperation = z.object({
     .min(1)
     .max(64 * 1_048_576)
     .optional(),
+  streams: z.literal(true).optional(),
 });
 
 /**

@@ -24,6 +24,10 @@ export interface OperationSpec {
   readonly status: 200 | 201 | 202 | 204;
   /** The response's schema; left out for 204. */
   readonly response?: z.ZodType;
+  /** The response is a stream of Server-Sent Events, which goes on until one side ends it; it has no schema. */
+  readonly streams?: true;
+  /** Headers of the request that it reads, by their names. */
+  readonly headers?: z.ZodObject;
   /** The response shows a secret once: what is stored of it for an Idempotency-Key is encrypted. */
   readonly respondsWithSecret?: true;
   /** The largest body in bytes, where it is not 1 MiB. */
@@ -94,10 +98,11 @@ export type EventsIn<Contract> = {
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : Record<string, never>;
 type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
 
-/** Path parameters, query and body after validation, as a handler gets them. */
+/** Path parameters, query, body and headers after validation, as a handler gets them. */
 export type Params<O extends OperationSpec> = Parsed<O['params']>;
 export type Query<O extends OperationSpec> = Parsed<O['query']>;
 export type Body<O extends OperationSpec> = Parsed<O['body']>;
+export type Headers<O extends OperationSpec> = Parsed<O['headers']>;
 
 /** The same as a caller gives them. */
 export type ParamsInput<O extends OperationSpec> = Given<O['params']>;

@@ -41,6 +41,13 @@ export const eventFilter = z.enum(['*', ...families, ...publicKinds], {
     `must be an event kind such as order.declined, a family such as order.*, or *, not ${shown(issue.input)}`,
 });
 
+/** Kinds and families with commas between them, at least one. */
+export const eventFilters = z
+  .string()
+  .max(10_000)
+  .transform((list) => list.split(','))
+  .pipe(z.array(eventFilter).max(200));
+
 function shown(input: unknown): string {
   return typeof input === 'string' ? `"${input.slice(0, 100)}"` : typeof input;
 }

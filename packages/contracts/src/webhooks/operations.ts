@@ -3,7 +3,7 @@ import { instant } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { EndpointChange, EndpointInput } from './endpoint-inputs.ts';
-import { publicKind } from './event-kinds.ts';
+import { eventFilters, publicKind } from './event-kinds.ts';
 import { webhookTest } from './events.ts';
 import {
   Delivery,
@@ -207,6 +207,30 @@ export const listEvents = operation('listEvents', {
   }),
   status: 200,
   response: pageOf(RecordedEvent),
+  errors: [],
+});
+
+export const streamEvents = operation('streamEvents', {
+  method: 'GET',
+  path: '/v1/events/stream',
+  scope: read,
+  summary: 'Stream events',
+  description:
+    "Server-Sent Events: `id` is the event's `sequence`, `event` its kind, `data` the envelope as it is sent. Begins with the next event, or after `Last-Event-ID` or `after_sequence`, of the last 30 days. A comment comes every 15 s. A key may have 5 streams: one more is refused with 429 rate_limited. A reader that is more than 1 MiB behind is cut off, and resumes with `Last-Event-ID`, as every EventSource does by itself.",
+  headers: z.object({
+    'Last-Event-ID': sequence.optional().meta({
+      description: 'The last `id` that was received; used instead of `after_sequence`.',
+    }),
+  }),
+  query: z.object({
+    types: eventFilters.optional().meta({
+      description: 'Event kinds, families such as `order.*`, or `*`, with commas between them. Default: all.',
+      example: 'order.created,contact.*',
+    }),
+    after_sequence: afterSequence.optional(),
+  }),
+  status: 200,
+  streams: true,
   errors: [],
 });
 

@@ -26,13 +26,14 @@ export function announce(
     version,
     startedAt: processStartedAt,
     contract: contractDigest(),
-    operations: operations.map(({ key, method, path, scope, gate, bodyLimit }) => ({
+    operations: operations.map(({ key, method, path, scope, gate, bodyLimit, streams }) => ({
       key,
       method,
       path,
       scope,
       gate,
       bodyLimit,
+      streams,
     })),
   };
   const payload = JSON.stringify(announcement);

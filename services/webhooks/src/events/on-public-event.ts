@@ -17,5 +17,8 @@ export const onPublicEvent: Consumer<WebhookResources> = {
     const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
     await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
   },
-  committed: (resources) => resources.dispatcher.wake(),
+  committed({ dispatcher, feed }, events) {
+    dispatcher.wake();
+    feed.recorded(new Set(events.map(({ account }) => account)));
+  },
 };

@@ -1,0 +1,18 @@
+import * as contract from '@customer-platform/contracts/webhooks';
+import { firstShown, lastSequence } from '../events/events.sql.ts';
+import { sequenceOf } from '../events/recorded-event.ts';
+import { implement } from '../implement.ts';
+import { oldestShown } from '../retention/retention.ts';
+
+/** Streams what follows the last event that the reader had, of those that are still shown; to a new reader what comes from now on. */
+export const streamEvents = implement(contract.streamEvents, {
+  async handle({ account, query, headers, tx, now, resources }) {
+    const last = headers['Last-Event-ID'] ?? query.after_sequence;
+    const after =
+      last === undefined
+        ? await lastSequence(tx, account.id)
+        : await firstShown(tx, account.id, sequenceOf(last), oldestShown(now, resources.retention));
+    const types = (query.types ?? ['*']).join(',');
+    return resources.feed.open({ accountId: account.id, after, types });
+  },
+});
