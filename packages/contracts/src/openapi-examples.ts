@@ -79,7 +79,7 @@ export function envelopeExample(kind: string): Json | undefined {
   return {
     id: '019a9cd0-94e6-7a2e-8d3a-3b4c5d6e7f90',
     type: kind,
-    timestamp: '2026-11-20T12:00:09+01:00',
+    timestamp: '2025-11-20T12:00:09+01:00',
     account: salonId,
     mode: 'live',
     data,

@@ -13,7 +13,7 @@ export const accountExamples: ExamplesOf<typeof operations> = {
       scopes: ['*'],
       modules: [...moduleNames],
       rate_limit: { per_minute: 600, burst: 100 },
-      tzdata: '2026b',
+      tzdata: '2025b',
     },
   },
 };

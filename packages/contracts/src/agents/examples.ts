@@ -24,7 +24,7 @@ const robin: Agent = {
   actions: ['send_message', 'add_note', 'follow_up', 'move_stage'],
   collections: [],
   live_version: 1,
-  created_at: '2026-10-05T10:00:00+02:00',
+  created_at: '2025-10-05T10:00:00+02:00',
 };
 const draft: Agent = { ...robin, status: 'draft', live_version: null };
 const robinSummary = { id: robin.id, name: robin.name, role: robin.role };
@@ -49,7 +49,7 @@ const usage: AgentUsage = {
     plans: 29,
     estimated_cost_usd: 0.018,
   },
-  days: [{ date: '2026-11-18', by_agent: { '1': 48_210 } }],
+  days: [{ date: '2025-11-18', by_agent: { '1': 48_210 } }],
   agents: [
     {
       agent: robinSummary,
@@ -77,13 +77,13 @@ const version: WorkflowVersion = {
   number: 1,
   note: 'First version',
   by: null,
-  at: '2026-10-05T10:10:00+02:00',
+  at: '2025-10-05T10:10:00+02:00',
   blocks: 2,
   ai_blocks: 1,
   live: true,
   running: 0,
 };
-const rolledBack: WorkflowVersion = { ...version, number: 3, note: '', at: '2026-11-18T10:30:00+01:00' };
+const rolledBack: WorkflowVersion = { ...version, number: 3, note: '', at: '2025-11-18T10:30:00+01:00' };
 
 const body = 'Yes. The conditioner that goes with your shampoo is 16.90 €. Shall we put one aside for you?';
 const step: PlanStep = {
@@ -94,7 +94,7 @@ const step: PlanStep = {
   body,
   detail: 'whatsapp',
   reason: 'She asked whether we sell the conditioner.',
-  run_at: '2026-11-18T09:12:09+01:00',
+  run_at: '2025-11-18T09:12:09+01:00',
   requires_approval: true,
   status: 'pending',
   result: null,
@@ -116,9 +116,9 @@ const plan: Plan = {
   status: 'awaiting_approval',
   approval_mode: 'plan',
   approval_reasons: ['It names a price.'],
-  created: '2026-11-18T09:12:04+01:00',
-  expires_at: '2026-11-21T09:12:09+01:00',
-  next_run_at: '2026-11-18T09:12:09+01:00',
+  created: '2025-11-18T09:12:04+01:00',
+  expires_at: '2025-11-21T09:12:09+01:00',
+  next_run_at: '2025-11-18T09:12:09+01:00',
   tokens: 1_580,
   model: 'gpt-5-mini',
   decided_by: null,
@@ -165,7 +165,7 @@ const article: KnowledgeSource = {
   status: 'ready',
   error: '',
   active: true,
-  updated_at: '2026-10-05T10:20:03+02:00',
+  updated_at: '2025-10-05T10:20:03+02:00',
   body: '# Shampoo\n\nArgan shampoo, 250 ml: 18.90 €\n\n# Conditioner\n\nArgan conditioner, 250 ml: 16.90 €',
 };
 const processing: KnowledgeSource = { ...article, status: 'processing' };
@@ -177,7 +177,7 @@ const file: KnowledgeSource = {
   status: 'processing',
   error: '',
   active: true,
-  updated_at: '2026-10-05T10:25:00+02:00',
+  updated_at: '2025-10-05T10:25:00+02:00',
   file_type: 'txt',
   size_bytes: 72,
 };
@@ -205,8 +205,8 @@ export const agentExamples: ExamplesOf<typeof operations & typeof knowledgeOpera
     response: settings,
   },
   getAgentUsage: { response: usage },
-  getWorkflowDraft: { response: { blocks, updated_at: '2026-10-05T10:05:00+02:00' } },
-  putWorkflowDraft: { body: { blocks }, response: { blocks, updated_at: '2026-10-05T10:05:00+02:00' } },
+  getWorkflowDraft: { response: { blocks, updated_at: '2025-10-05T10:05:00+02:00' } },
+  putWorkflowDraft: { body: { blocks }, response: { blocks, updated_at: '2025-10-05T10:05:00+02:00' } },
   publishWorkflow: { body: { note: 'First version' }, response: version },
   listWorkflowVersions: { response: onePage(version) },
   getWorkflowVersion: { response: { ...version, definition: blocks } },

@@ -47,15 +47,15 @@ const staff: Staff = {
     fri: [['09:00', '18:00']],
     sat: [['09:00', '14:00']],
   },
-  overrides: { '2026-12-24': [] },
+  overrides: { '2025-12-24': [] },
   location: '',
   meeting_link: '',
 };
 
 const timeOff: TimeOff = {
   id: '019a9c90-1f4b-7b23-8e7f-8091a2b3c4d0',
-  from: '2026-12-28T00:00:00+01:00',
-  to: '2027-01-02T00:00:00+01:00',
+  from: '2025-12-28T00:00:00+01:00',
+  to: '2026-01-02T00:00:00+01:00',
   reason: 'Winter holidays',
 };
 
@@ -74,27 +74,27 @@ const appointment: Appointment = {
   booking_type: { id: cut.id, name: cut.name },
   contact: lenaSummary,
   staff: mira,
-  starts_at: '2026-11-24T10:00:00+01:00',
-  ends_at: '2026-11-24T10:45:00+01:00',
+  starts_at: '2025-11-25T10:00:00+01:00',
+  ends_at: '2025-11-25T10:45:00+01:00',
   mode: 'physical',
   location: address,
   meeting_link: '',
   notes: 'Wants to try a fringe.',
   source: 'api',
   deal: null,
-  created_at: '2026-11-18T09:14:52+01:00',
-  updated_at: '2026-11-18T09:14:52+01:00',
+  created_at: '2025-11-18T09:14:52+01:00',
+  updated_at: '2025-11-18T09:14:52+01:00',
 };
 const booked: HistoryEntry = {
   kind: 'booked',
-  summary: 'Booked Cut and blow-dry with Mira Klein for 2026-11-24T10:00:00+01:00',
+  summary: 'Booked Cut and blow-dry with Mira Klein for 2025-11-25T10:00:00+01:00',
   at: appointment.created_at,
 };
 
 /** Lena's next visit. */
 export const appointmentWithHistory: AppointmentWithHistory = { ...appointment, history: [booked] };
 
-const changedAt = '2026-11-20T12:00:09+01:00';
+const changedAt = '2025-11-20T12:00:09+01:00';
 const inStatus = (status: AppointmentStatus): Appointment => ({ ...appointment, status, updated_at: changedAt });
 const edited: Appointment = {
   ...appointment,
@@ -103,8 +103,8 @@ const edited: Appointment = {
 };
 const moved: Appointment = {
   ...appointment,
-  starts_at: '2026-11-25T15:30:00+01:00',
-  ends_at: '2026-11-25T16:15:00+01:00',
+  starts_at: '2025-11-26T15:30:00+01:00',
+  ends_at: '2025-11-26T16:15:00+01:00',
   updated_at: changedAt,
 };
 const told = (changed: Appointment, kind: HistoryEntry['kind'], summary: string): AppointmentWithHistory => ({
@@ -172,21 +172,21 @@ export const calendarExamples: ExamplesOf<typeof operations & typeof setupOperat
         fri: [['09:00', '18:00']],
         sat: [['09:00', '14:00']],
       },
-      overrides: { '2026-12-24': [] },
+      overrides: { '2025-12-24': [] },
     },
     response: staff,
   },
   getStaff: { response: staff },
   updateStaff: {
-    body: { hours: { mon: [['10:00', '16:00']] }, overrides: { '2026-12-31': [['09:00', '12:00']] } },
+    body: { hours: { mon: [['10:00', '16:00']] }, overrides: { '2025-12-31': [['09:00', '12:00']] } },
     response: {
       ...staff,
       hours: { mon: [['10:00', '16:00']], ...staff.hours },
-      overrides: { ...staff.overrides, '2026-12-31': [['09:00', '12:00']] },
+      overrides: { ...staff.overrides, '2025-12-31': [['09:00', '12:00']] },
     },
   },
   listTimeOff: { response: onePage(timeOff) },
-  createTimeOff: { body: { from: '2026-12-28', to: '2027-01-02', reason: 'Winter holidays' }, response: timeOff },
+  createTimeOff: { body: { from: '2025-12-28', to: '2026-01-02', reason: 'Winter holidays' }, response: timeOff },
   getSettings: { response: settings },
   updateSettings: {
     body: { mode: 'physical', location: address, confirmation: { enabled: true, channel: 'whatsapp' } },

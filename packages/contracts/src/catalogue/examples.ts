@@ -29,10 +29,10 @@ export const order: Order = {
   total_minor: 3780,
   currency: 'EUR',
   note: 'Picked up at the next visit.',
-  created_at: '2026-11-17T19:40:05+01:00',
-  updated_at: '2026-11-17T19:40:05+01:00',
+  created_at: '2025-11-17T19:40:05+01:00',
+  updated_at: '2025-11-17T19:40:05+01:00',
 };
-const next = (status: Order['status']): Order => ({ ...order, status, updated_at: '2026-11-18T09:02:17+01:00' });
+const next = (status: Order['status']): Order => ({ ...order, status, updated_at: '2025-11-18T09:02:17+01:00' });
 
 export const catalogueExamples: ExamplesOf<typeof operations> = {
   listProducts: { response: onePage(shampoo) },

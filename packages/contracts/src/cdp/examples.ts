@@ -20,8 +20,8 @@ export const lena: Contact = {
   tags: ['regular'],
   fields: { hair_length: 'long', loyalty_points: 120 },
   merged_into: null,
-  created_at: '2026-09-14T16:20:00+02:00',
-  updated_at: '2026-11-02T11:05:12+01:00',
+  created_at: '2025-09-14T16:20:00+02:00',
+  updated_at: '2025-11-02T11:05:12+01:00',
 };
 
 /** Lena as other modules show her. */
@@ -44,9 +44,9 @@ const audience: Audience = {
   status: 'ready',
   error: '',
   members: 17,
-  refreshed_at: '2026-11-16T08:00:03+01:00',
-  created_at: '2026-11-16T08:00:00+01:00',
-  updated_at: '2026-11-16T08:00:03+01:00',
+  refreshed_at: '2025-11-16T08:00:03+01:00',
+  created_at: '2025-11-16T08:00:00+01:00',
+  updated_at: '2025-11-16T08:00:03+01:00',
   rules,
 };
 const building: Audience = {
@@ -63,8 +63,8 @@ const consent: Consent = {
   purpose: 'marketing',
   state: 'granted',
   source: 'Sign-up form in the salon',
-  at: '2026-11-02T11:05:00+01:00',
-  created_at: '2026-11-02T11:05:12+01:00',
+  at: '2025-11-02T11:05:00+01:00',
+  created_at: '2025-11-02T11:05:12+01:00',
 };
 
 const pair = {
@@ -93,7 +93,7 @@ const changed: Contact = {
   ...lena,
   tags: ['regular', 'bride'],
   fields: { ...lena.fields, loyalty_points: 160 },
-  updated_at: '2026-11-20T11:02:41+01:00',
+  updated_at: '2025-11-20T11:02:41+01:00',
 };
 
 export const cdpExamples: ExamplesOf<
@@ -112,7 +112,7 @@ export const cdpExamples: ExamplesOf<
       purpose: 'marketing',
       state: 'granted',
       source: 'Sign-up form in the salon',
-      at: '2026-11-02T11:05:00+01:00',
+      at: '2025-11-02T11:05:00+01:00',
     },
     response: consent,
   },
@@ -123,7 +123,7 @@ export const cdpExamples: ExamplesOf<
           id: 'till-receipt-5518',
           contact: lena.id,
           name: 'visit.paid',
-          at: '2026-11-02T11:00:00+01:00',
+          at: '2025-11-02T11:00:00+01:00',
           properties: { amount_minor: 6400, stylist: 'Mira Klein' },
         },
       ],
@@ -151,13 +151,13 @@ export const cdpExamples: ExamplesOf<
         {
           condition: rules.conditions[1]!,
           holds: false,
-          because: 'visit.paid was last seen 2026-11-02, 14 days ago; needed not within 60 days',
+          because: 'visit.paid was last seen 2025-11-02, 14 days ago; needed not within 60 days',
         },
       ],
     },
   },
   listAudienceMembers: {
-    response: onePage({ ...lenaSummary, entered_at: '2026-11-16T08:00:03+01:00' }),
+    response: onePage({ ...lenaSummary, entered_at: '2025-11-16T08:00:03+01:00' }),
   },
 
   listDuplicates: { response: onePage({ ...pair, reason: 'phone' as const }) },

@@ -35,12 +35,12 @@ export const weddingDeal: Deal = {
   currency: 'EUR',
   contact: lenaSummary,
   notes: 'Bride and five guests, in May.',
-  stage_entered_at: '2026-11-09T14:30:00+01:00',
+  stage_entered_at: '2025-11-09T14:30:00+01:00',
   closed_at: null,
-  created_at: '2026-11-09T14:30:00+01:00',
-  updated_at: '2026-11-09T14:30:00+01:00',
+  created_at: '2025-11-09T14:30:00+01:00',
+  updated_at: '2025-11-09T14:30:00+01:00',
 };
-const later = '2026-11-18T10:12:30+01:00';
+const later = '2025-11-18T10:12:30+01:00';
 const moved: Deal = {
   ...weddingDeal,
   stage: { id: 2, name: 'Qualified' },

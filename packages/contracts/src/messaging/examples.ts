@@ -19,7 +19,7 @@ const queued: Message = {
   purpose: 'service',
   body: text,
   send_at: null,
-  created_at: '2026-11-18T09:02:20+01:00',
+  created_at: '2025-11-18T09:02:20+01:00',
   sent_at: null,
   delivered_at: null,
   read_at: null,
@@ -27,9 +27,9 @@ const queued: Message = {
   error: null,
 };
 const times = {
-  sent_at: '2026-11-18T09:02:21+01:00',
-  delivered_at: '2026-11-18T09:02:23+01:00',
-  read_at: '2026-11-18T09:10:40+01:00',
+  sent_at: '2025-11-18T09:02:21+01:00',
+  delivered_at: '2025-11-18T09:02:23+01:00',
+  read_at: '2025-11-18T09:10:40+01:00',
 };
 
 /** Lena's message when it has been delivered. */
@@ -47,7 +47,7 @@ const attempt: MessageAttempt = {
   status: 'delivered',
   reason: null,
   provider_id: 'wamid.HBgMNDkzMDIzMTI1MTAxFQIAERgS',
-  started_at: '2026-11-18T09:02:20+01:00',
+  started_at: '2025-11-18T09:02:20+01:00',
   finished_at: times.sent_at,
   receipts: [{ status: 'delivered', at: times.delivered_at, applied: true }],
 };
@@ -69,8 +69,8 @@ const channel: MessageChannel = {
     from: 'hello@salon-aurora.example',
   },
   hook_url: 'https://api.example.com/hooks/messages/4bC9tq0VvZ8fGm2sLx7Yd1Rn6KwHjPaE',
-  created_at: '2026-09-14T15:00:00+02:00',
-  updated_at: '2026-09-14T15:00:00+02:00',
+  created_at: '2025-09-14T15:00:00+02:00',
+  updated_at: '2025-09-14T15:00:00+02:00',
 };
 
 const templates: Templates = {
@@ -113,7 +113,7 @@ export const messagingExamples: ExamplesOf<typeof operations> = {
           endpoint: '019a9cb0-5d7f-7ea6-8ba2-b3c4d5e6f810',
           event: 'message.delivered',
           status: 'delivered',
-          at: '2026-11-18T09:02:24+01:00',
+          at: '2025-11-18T09:02:24+01:00',
           response_status: 204,
         },
       ],
@@ -167,7 +167,7 @@ export const messagingEventExamples: EventExamplesOf<typeof events> = {
       channel: 'whatsapp',
       from: lenaSummary.phone,
       body: 'Do you also sell the conditioner?',
-      at: '2026-11-18T09:12:03+01:00',
+      at: '2025-11-18T09:12:03+01:00',
     },
     contact: lenaSummary,
   },

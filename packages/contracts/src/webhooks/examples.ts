@@ -17,8 +17,8 @@ const endpoint: Endpoint = {
   active: true,
   disabled_reason: null,
   paused: false,
-  created_at: '2026-09-14T15:30:00+02:00',
-  updated_at: '2026-09-14T15:30:00+02:00',
+  created_at: '2025-09-14T15:30:00+02:00',
+  updated_at: '2025-09-14T15:30:00+02:00',
 };
 
 /** The envelope of Lena's order. */
@@ -43,7 +43,7 @@ const delivery: Delivery = {
   tries: [
     {
       number: 1,
-      at: '2026-11-17T19:40:06+01:00',
+      at: '2025-11-17T19:40:06+01:00',
       status: 204,
       error: null,
       duration_ms: 48,
@@ -51,9 +51,9 @@ const delivery: Delivery = {
     },
   ],
   next_try_at: null,
-  created_at: '2026-11-17T19:40:05+01:00',
+  created_at: '2025-11-17T19:40:05+01:00',
 };
-const testAt = '2026-11-18T10:00:00+01:00';
+const testAt = '2025-11-18T10:00:00+01:00';
 const pending: Delivery = {
   ...delivery,
   id: '019a9cb4-50a2-7bd9-9ed5-e6f708192b40',
@@ -94,7 +94,7 @@ export const webhookExamples: ExamplesOf<typeof operations> = {
   getDelivery: { response: delivery },
   redeliver: { response: { ...delivery, status: 'pending', next_try_at: testAt } },
   replayDeliveries: {
-    body: { since: '2026-11-17T00:00:00+01:00', until: '2026-11-18T00:00:00+01:00', status: 'failed' },
+    body: { since: '2025-11-17T00:00:00+01:00', until: '2025-11-18T00:00:00+01:00', status: 'failed' },
     response: { id: replay.id, matched: replay.matched },
   },
   getReplay: { response: replay },
