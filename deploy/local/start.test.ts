@@ -54,5 +54,5 @@ it('the usage names no setting that nothing reads', () => {
     .join('\n');
   const named = [...start(['--help']).stdout.matchAll(/^ {2}([A-Z][A-Z_]+) /gm)].map(([, name]) => name!);
   expect(named.length).toBeGreaterThan(5);
-  expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(read))).toEqual([]);
+  expect(named.filter((name) => !read.includes(name))).toEqual([]);
 });
