@@ -9,7 +9,7 @@ import { type Pattern, patternsOf } from './patterns.ts';
 const judgedByHand: Record<string, string> = {};
 
 /** Folders with code. One without code has moved, and the check would silently skip it. */
-const folders = ['packages', 'services', 'gateway', 'deploy', 'scripts', 'bench', 'tests'];
+const folders = ['packages', 'services', 'gateway', 'deploy', 'scripts', 'bench', 'tests', 'examples'];
 
 /**
  * Limits of recheck per pattern. It counts steps and has a fixed seed, so that slow and fast machines get the same result; its
