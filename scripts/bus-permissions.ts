@@ -9,6 +9,7 @@ import {
   type EventDefinition,
   type InternalRequest,
   isEvent,
+  moveClock,
   operatorRequests,
   type ServiceName,
 } from '@customer-platform/contracts/core';
@@ -34,7 +35,7 @@ const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {
 
 /** Keys of requests that every process replies to, by the service that sends them. */
 const broadcastBy: Partial<Record<ServiceName, readonly string[]>> = {
-  gateway: [describeProcess.key, announceOperations.key],
+  gateway: [describeProcess.key, announceOperations.key, moveClock.key],
 };
 
 /** Topics of every service's news, by the service that hears of them. */

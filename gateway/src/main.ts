@@ -37,6 +37,7 @@ import { publicHandler } from './proxy/public-handler.ts';
 import { openUpstreams } from './proxy/upstreams.ts';
 import { readQueues } from './queues/read-queues.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
+import { openSandboxClocks } from './sandbox-clock/open-sandbox-clocks.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
 /** Replies to the services of each cell. */
@@ -78,11 +79,11 @@ export async function startGateway(
   const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
   queueHistory.start(log);
   const resources = { changes, guard, cells, eventsCommitted, services: operated, routes, queueHistory, traces };
-  const serveHealth = healthServer(foundation.health, isReady);
-  const parts = { serveHealth, addressOf, tokens };
+  const parts = { serveHealth: healthServer(foundation.health, isReady), addressOf, tokens };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
   const upstreams = openUpstreams(described, config, log);
+  const sandboxClocks = openSandboxClocks(foundation, cells, upstreams);
   const hooked = [...upstreams.values()].flatMap(({ hooks }) => hooks ?? []);
   const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
@@ -94,6 +95,7 @@ export async function startGateway(
     hooks: hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined,
     addressOf,
     serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
+    serveClock: sandboxClocks.serve,
     serveDocs: docsServer(new CurrentApiDocument(routes, log), log, config.DOCS_KEY_FILE),
   });
   const publicListener = await listenWithEnvelopes(handler, {
@@ -109,7 +111,7 @@ export async function startGateway(
     async stop() {
       isStopping = true;
       await drained([publicListener, admin], config);
-      await Promise.all([changes, queueHistory, ...jobs].map((running) => running.stop()));
+      await Promise.all([changes, queueHistory, sandboxClocks, ...jobs].map((running) => running.stop()));
       await admission.stop();
       bodies.stop();
       for (const each of upstreams.values()) each.close();

@@ -9,6 +9,7 @@ import {
   type InternalRequest,
   isEvent,
   isOperation,
+  moveClock,
   type Operation,
   operatorRequests,
   type ServiceName,
@@ -106,6 +107,7 @@ function requestsOfEvery(deployable: ServiceName): Pick<InternalRequest, 'key' |
   return [
     ...Object.values(operatorRequests(deployable)),
     describeProcess,
+    moveClock,
     ...(announces ? [announceOperations, describeApi(deployable)] : []),
   ];
 }

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { getMe } from '@customer-platform/contracts/accounts';
 import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, sendAllow, serviceUnavailable, signContext } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
@@ -7,6 +8,7 @@ import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
 import { requestLog } from '../request-log.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
+import type { ServeClock } from '../sandbox-clock/serve-clock.ts';
 import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHandler } from './listener.ts';
@@ -33,6 +35,7 @@ export interface PublicParts extends AdmissionParts {
   /** Serves health and documentation, which need no key; returns whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
   serveDocs(request: IncomingMessage, response: ServerResponse): boolean;
+  serveClock: ServeClock;
 }
 
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
@@ -82,8 +85,16 @@ async function serve(
     }
     const operation = operationAt(route, request.method!);
     authorise(record, operation);
-    if (operation.service === 'gateway') sendMe(request, response, record);
-    else {
+    if (operation.key === getMe.key) sendMe(request, response, record);
+    else if (operation.service === 'gateway') {
+      const limit = operation.bodyLimit ?? defaultBodyLimit;
+      const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
+      const takeBody = async () => {
+        limitBody(request, limit);
+        return hasBody(request) ? await parts.bodies.take(request, response, terms) : undefined;
+      };
+      await parts.serveClock(request, response, { record, operation, requestId, takeBody });
+    } else {
       const { service } = operation;
       const upstream = parts.upstreams.get(record.cell)?.services.get(service);
       if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);

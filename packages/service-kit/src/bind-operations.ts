@@ -99,7 +99,8 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
     if (operation.streams) return await respondWithStream(steps, request, { response, account });
     const isRead = operation.method === 'GET';
-    const served = isRead ? await read(steps, request, account) : await write(steps, request, account);
+    const serveIt = () => (isRead ? read(steps, request, account) : write(steps, request, account));
+    const served = await context.clocks.by(account.id, serveIt);
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
     send(response, served.status, served.body);
     return served.status;

@@ -51,6 +51,8 @@ export interface Consuming {
    * that this one is working on.
    */
   pending(): Promise<{ count: number; unacknowledged: number; oldestAt: Date | undefined }>;
+  /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. */
+  hasPassed(position: number): Promise<boolean>;
 }
 
 /** Events of an audience, a service, a kind, or a family of kinds such as `contact.*`; any where one is left out. */
@@ -161,7 +163,23 @@ export class Bus {
         const count = info.num_pending + info.num_ack_pending;
         return { count, unacknowledged: info.num_ack_pending, oldestAt: count > 0 ? loop.oldestAt : undefined };
       },
+      hasPassed: async (position) => {
+        const look = async () => {
+          const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+          return await manager.consumers.info(this.#prefix, name);
+        };
+        const info = this.isConnected() ? await look().catch(() => undefined) : undefined;
+        if (!info) return false;
+        return info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
+      },
     };
+  }
+
+  /** Returns the position of the newest event in the stream. Throws where the bus does not say. */
+  async position(): Promise<number> {
+    await this.#stream.ensure();
+    const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+    return (await manager.streams.info(this.#prefix)).state.last_seq;
   }
 
   /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */

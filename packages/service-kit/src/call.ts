@@ -1,5 +1,6 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
+import type { Clocks } from './clocks/clocks.ts';
 import type { Database, Sql } from './database.ts';
 import type { PermitQueue } from './fair-permits.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
@@ -16,7 +17,9 @@ import type { Streams } from './streams/streams.ts';
 export interface BindingContext<Resources> {
   sql: Database;
   log: Logger;
+  /** The time of the account whose request is served. */
   clock: () => Date;
+  clocks: Clocks;
   resources: Resources;
   /** Returns the caller's account: from the signed context in services, the admin token at the control plane. Throws ApiError. */
   authenticate(request: Request): AccountContext;

@@ -73,7 +73,7 @@ export function onEvent<Definition extends EventDefinition, Resources = undefine
  */
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
   const { name } = consumer;
-  const { queues, clock } = context;
+  const { queues, clocks, clockWork } = context;
   const takeBatch = async (batch: ReceivedMessage[]) => {
     const rubbish = batch.filter(({ event }) => !event);
     const { accounts } = seat.paused();
@@ -83,7 +83,10 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     const events = all.filter((message) => !isPaused(message));
     if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
     if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
-    if (events.length > 0) await orGiveBack(events, () => takeAll(events));
+    // Events go by the clock of their account: those of the real time in one transaction, as ever.
+    for (const part of events.length > 0 ? context.clocks.split(events, ({ event }) => event.account) : []) {
+      await orGiveBack(part, () => takeAll(part));
+    }
   };
   const takeAll = async (batch: EventMessage[]): Promise<void> => {
     try {
@@ -118,7 +121,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const ackMs = consumer.inOrder && inOrderAckMs;
   const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ackMs };
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
-  const lag = new PendingLag(running, clock);
+  const lag = new PendingLag(running, clocks.real);
   const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
   const lease = consumer.inOrder && new ConsumerLease(name, { sql: context.sql, bus, log: context.log, changed });
   const seat = queues.open({
@@ -129,9 +132,14 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     changed,
   });
   changed();
+  const unregister = clockWork.registerConsumer({
+    queue: name,
+    hasPassed: (position) => running.hasPassed(position),
+  });
   return {
     stop: async () => {
       isStopping = true;
+      unregister();
       seat.close();
       await running.stop();
       await lease?.stop(running);
@@ -243,7 +251,7 @@ function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventM
   return { others, faulty };
 }
 
-/** Takes those of the events that were not taken before; their effect, their inbox rows and what `also` writes commit together. */
+/** Takes those of the events, which go by one clock, that were not taken before; their effect, their inbox rows and what `also` writes commit together. */
 async function takeOnce<Resources>(
   consumer: Consumer<Resources>,
   context: WorkContext<Resources>,
@@ -251,6 +259,7 @@ async function takeOnce<Resources>(
   also: (tx: Sql) => Promise<void> = async () => undefined,
 ) {
   const events = batch.map(({ event }) => event);
+  const { account } = events[0]!;
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
       const fresh = await call.tx<{ event_id: string }[]>`
@@ -276,8 +285,9 @@ async function takeOnce<Resources>(
   }));
   await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
     inSpans(`process ${consumer.name}`, attributes, traced, (continued) =>
-      work(events.map((event, index) => ({ ...event, trace: continued[index] }))),
+      context.clocks.by(account, () => work(events.map((event, index) => ({ ...event, trace: continued[index] })))),
     ),
   );
   consumer.committed?.(context.resources, events);
+  context.clockWork.wake();
 }

@@ -7,6 +7,8 @@ import { z } from 'zod';
 import { AccountDirectory } from './account-context.ts';
 import { AccountsLocked } from './accounts-locked.ts';
 import { Bus } from './bus.ts';
+import { ClockWork } from './clocks/clock-work.ts';
+import { Clocks } from './clocks/clocks.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import type { Database } from './database.ts';
@@ -69,12 +71,16 @@ async function withConsumer(
       await take(events as ReceivedEvent<{ n: number }>[]);
     },
   };
-  const clock = () => new Date(nowMs);
+  const clocks = new Clocks(() => new Date(nowMs));
+  const clock = clocks.now;
   const queues = await Queues.open(sql, bus, { log, clock });
+  const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
   const work: WorkContext<undefined> = {
     sql,
     log,
     clock,
+    clocks,
+    clockWork,
     resources: undefined,
     accounts: new AccountDirectory(async () => null),
     queues,
@@ -88,7 +94,7 @@ async function withConsumer(
       retries.wake();
     });
   } finally {
-    for (const one of [running, retries, queues]) await one.stop();
+    for (const one of [running, retries, clockWork, queues]) await one.stop();
     await sql`delete from failed_events where queue = ${kind}`;
     await bus.close();
   }

@@ -32,7 +32,7 @@ export async function buryRubbish(
   messages: readonly ReceivedMessage[],
 ): Promise<void> {
   const rubbish = messages.map((message) => ({ message, reason: message.fault!, tries: 1, dueAt: null }));
-  await insertFailedEvents(context.sql, queue, rubbish, context.clock());
+  await insertFailedEvents(context.sql, queue, rubbish, context.clocks.real());
   dead.add(messages.length, { queue });
   context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, messages[0]!.fault);
   for (const message of messages) message.terminate();
@@ -50,7 +50,7 @@ export async function setAside(
   queue: string,
   failures: readonly FailedMessage[],
 ): Promise<void> {
-  const now = context.clock();
+  const now = context.clocks.real();
   const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
   await insertFailedEvents(context.sql, queue, events, now);
   failed.add(failures.length, { queue });
@@ -64,12 +64,12 @@ export async function setAside(
 
 /** Sets events of paused accounts aside untried, until the pause ends. Throws where they cannot be written. */
 export async function setPausedAside(
-  { sql, clock }: WorkContext<unknown>,
+  { sql, clocks }: WorkContext<unknown>,
   queue: string,
   messages: readonly ReceivedMessage[],
 ): Promise<void> {
   const paused = messages.map((message) => ({ message, reason: 'paused', tries: 0, dueAt: 'paused' as const }));
-  await insertFailedEvents(sql, queue, paused, clock());
+  await insertFailedEvents(sql, queue, paused, clocks.real());
   for (const message of messages) message.acknowledge();
 }
 
@@ -83,6 +83,7 @@ export function failedEventsQueue(
     // Each event is shown under the name of its consumer.
     seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
     table: waitingEvents,
+    isByRealTime: true,
     concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
     retries: { leaseMs: 30_000, backoff: eventBackoff },
     everyMs: 1_000,
@@ -98,7 +99,7 @@ export function failedEventsQueue(
         return undefined;
       } catch (error) {
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-        return failedTry(error, row.attempts, row.first_at, context.clock());
+        return failedTry(error, row.attempts, row.first_at, context.clocks.real());
       }
     },
     settle: (ended) => noteFailures(context, ended),
@@ -106,12 +107,12 @@ export function failedEventsQueue(
 }
 
 async function noteFailures(
-  { sql, log, clock, queues }: WorkContext<unknown>,
+  { sql, log, clocks, queues }: WorkContext<unknown>,
   ended: readonly Ended<FailedEventRow, HeldTry | undefined>[],
 ): Promise<void> {
   const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
   if (failures.length === 0) return;
-  await noteFailedTries(sql, failures, clock());
+  await noteFailedTries(sql, failures, clocks.real());
   for (const { row, reason, dueAt } of failures) {
     if (dueAt === 'paused') continue;
     const { queue, account_id: account, subject } = row;

@@ -14,7 +14,10 @@ export interface HookCall<Resources> {
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
   body: Buffer;
+  /** The real time: who is called is known by what the call has. */
   now: Date;
+  /** Returns a real instant in the time of an account. */
+  inTimeOf(accountId: string, real: Date): Date;
   log: Logger;
   sql: Database;
   resources: Resources;
@@ -75,14 +78,15 @@ function spanOptions(request: Request, path: string) {
 }
 
 function callOf<Resources>(request: Request, context: WorkContext<Resources>): HookCall<Resources> {
-  const { log, sql, resources, clock } = context;
+  const { log, sql, resources, clocks } = context;
   return {
     method: request.method as HookCall<Resources>['method'],
     params: request.params as Record<string, string>,
     query: new URL(request.url, 'http://service').searchParams,
     headers: request.headers,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-    now: clock(),
+    now: clocks.real(),
+    inTimeOf: (accountId, real) => clocks.inTimeOf(accountId, real),
     log,
     sql,
     resources,

@@ -1,9 +1,13 @@
 import type { AccountContext, EventData, EventDefinition } from '@customer-platform/contracts/core';
 import type { AccountDirectory } from './account-context.ts';
+import type { ClockWork } from './clocks/clock-work.ts';
+import type { ClockedRows } from './clocks/clocked-rows.ts';
+import type { Clocks } from './clocks/clocks.ts';
+import type { Scope } from './clocks/scope.ts';
 import { type Database, inTransaction, isUnavailable, type Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from './outbox.ts';
-import { nothingPaused, type Paused } from './queues/pauses.ts';
+import { nothingPaused } from './queues/pauses.ts';
 import type { Queues, ReportedQueue } from './queues/queues.ts';
 import type { TraceHeaders } from './telemetry.ts';
 import { WakeLoop } from './wake-loop.ts';
@@ -28,6 +32,8 @@ export interface WorkCall<Resources> {
    * (once a minute each), and the work begins again: call it before anything that a rollback does not undo.
    */
   findAccounts(accountIds: string[]): ReadonlyMap<string, AccountContext>;
+  /** The same instant in the time of an account, where the work is of several. */
+  nowOf(accountId: string): Date;
 }
 
 /** Work that is looked for again and again: due rows, retention. Any number of processes may run the same job. */
@@ -37,14 +43,18 @@ export interface Job<Resources> {
   everyMs: number;
   /** The queue that it works on: while operators pause all of that it does not run. */
   queue?: ReportedQueue;
+  /** Rows by whose time it has something to do, where they are not those of its queue. */
+  due?: ClockedRows;
+  /** A round by the clock of an account, where rounds of the job remember something and must not run side by side with it. */
+  byClock?: Pick<Job<Resources>, 'run'>;
   /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
   statementMs?: number;
   /**
    * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
-   * Nothing is done of what operators `paused` of its queue. Returns whether more may be waiting: then the next
-   * round follows at once.
+   * Nothing is done of what operators paused of its queue, nor of accounts outside of `scope`. Returns whether more may be waiting: then the
+   * next round follows at once.
    */
-  run(call: WorkCall<Resources>, paused: Paused): Promise<boolean>;
+  run(call: WorkCall<Resources>, scope: Scope): Promise<boolean>;
   /**
    * Called in a transaction of its own after a round that failed and was rolled back, but not where the database or another service was
    * unavailable: has what failed wait, so that others come before it.
@@ -56,7 +66,10 @@ export interface Job<Resources> {
 export interface WorkContext<Resources> {
   sql: Database;
   log: Logger;
+  /** The time of the account whose work is under way. */
   clock: () => Date;
+  clocks: Clocks;
+  clockWork: ClockWork;
   resources: Resources;
   accounts: AccountDirectory;
   queues: Queues;
@@ -96,22 +109,24 @@ async function runOnce<Resources, Result>(
 ): Promise<Result> {
   const events: OutboxRow[] = [];
   let written = 0;
-  const { sql, log, clock, resources, accounts } = context;
+  const { sql, log, clock, clocks, resources, accounts } = context;
   const now = clock();
+  const nowOf = (accountId: string) => clocks.translated(now, accountId);
   const result = await inTransaction(sql, async (tx) => {
     const returned = await work({
       tx,
       now,
       log,
       resources,
+      nowOf,
       findAccounts: (ids) => knownAccounts(accounts, ids),
       emit(event, account, data, trace) {
-        const row = outboxRow(event, account, data, now, trace);
+        const row = outboxRow(event, account, data, nowOf(account.id), trace);
         events.push(row);
         return row.id;
       },
       async emitEach(event, account, rows) {
-        const count = await writeOutboxOf(tx, event, account, rows, now);
+        const count = await writeOutboxOf(tx, event, account, rows, nowOf(account.id));
         written += count;
         return count;
       },
@@ -138,16 +153,17 @@ function knownAccounts(accounts: AccountDirectory, ids: string[]): ReadonlyMap<s
 /** Longest pause after a failed round. */
 const slowestRetryMs = 60_000;
 
-/** Runs one job until stopped. */
-export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): WakeLoop {
-  const { everyMs, queue } = job;
-  const { queues } = context;
+/** Runs one job until stopped: by the real time in a loop of its own, and by the clocks of accounts where these have something due. */
+export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): Pick<WakeLoop, 'stop'> {
+  const { everyMs, queue, byClock = job } = job;
+  const { queues, clocks, clockWork } = context;
   const log = context.log.child({ job: job.name });
-  return new WakeLoop(job.name, { everyMs, slowestRetryMs, log }, async () => {
+  const round = async (run: Job<Resources>['run'], account: string | undefined) => {
     const paused = queue ? queues.pauses.of(queue.queue) : nothingPaused;
     if (paused.isWhole) return false;
+    const scope = { ...paused, account, leavesClocks: clocks.hasAny };
     try {
-      return await inWorkTransaction({ ...context, log }, (call) => job.run(call, paused));
+      return await inWorkTransaction({ ...context, log }, (call) => run(call, scope));
     } catch (error) {
       if (queue) queues.noteError(queue.queue, error);
       if (job.failed && !isUnavailable(error)) {
@@ -155,5 +171,15 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
       }
       throw error;
     }
-  });
+  };
+  const rows = job.due ?? queue?.rows;
+  const unregister =
+    rows && clockWork.register({ queue: queue?.queue, rows, take: (account) => round(byClock.run, account) });
+  const loop = new WakeLoop(job.name, { everyMs, slowestRetryMs, log }, () => round(job.run, undefined));
+  return {
+    async stop() {
+      unregister?.();
+      await loop.stop();
+    },
+  };
 }

@@ -3,7 +3,16 @@ import { type AccountContext, ApiError, operationsOf } from '@customer-platform/
 import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { bindOperations, createApp, createLogger, type Database, implementer, listen, ResponseSeal } from './index.ts';
+import {
+  bindOperations,
+  Clocks,
+  createApp,
+  createLogger,
+  type Database,
+  implementer,
+  listen,
+  ResponseSeal,
+} from './index.ts';
 import { RequestCount } from './request-count.ts';
 
 const makeNote = operationsOf('cdp', null)('makeNote', {
@@ -42,6 +51,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     sql,
     log: createLogger('cdp', 'silent'),
     clock,
+    clocks: new Clocks(clock),
     resources: undefined,
     authenticate: () => account,
     askFor: () => () => Promise.reject(new Error('nobody is asked')),

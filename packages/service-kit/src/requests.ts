@@ -39,11 +39,12 @@ export function handleRequests<Resources>(
   requests: readonly BoundRequest<Resources>[],
   context: WorkContext<Resources>,
 ): void {
-  const { sql, resources, clock } = context;
+  const { sql, resources, clock, clocks } = context;
   const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
   for (const { request, handle } of requests) {
     bus.handle(request, (accountId, input) => {
-      return handle({ sql, accountId, resources, now: clock(), change }, input as never) as never;
+      const handled = () => handle({ sql, accountId, resources, now: clock(), change }, input as never);
+      return clocks.by(accountId, handled) as never;
     });
   }
 }

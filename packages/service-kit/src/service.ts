@@ -5,6 +5,8 @@ import type { z } from 'zod';
 import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
 import { bindOperations } from './bind-operations.ts';
 import { Bus, type EventCarrier } from './bus.ts';
+import { ClockWork } from './clocks/clock-work.ts';
+import { Clocks } from './clocks/clocks.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { checkSessionSettings, type Database, openDatabase } from './database.ts';
@@ -19,6 +21,7 @@ import type { Ask, BoundOperation, Implements } from './operation.ts';
 import { announce, handleDescribeApi } from './operators/announce-operations.ts';
 import { Dependencies, describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
+import { moveClocks } from './operators/move-clocks.ts';
 import { OutboxRelay } from './outbox.ts';
 import { type PartitionedTable, PartitionKeeper } from './partitions.ts';
 import { observeProcess } from './process-metrics.ts';
@@ -37,7 +40,10 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   log: Logger;
   sql: Database;
   bus: Bus;
+  /** The time of the account whose work is under way; the real time where it has no clock of its own, or is nobody's. */
   clock: () => Date;
+  clocks: Clocks;
+  clockWork: ClockWork;
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
   accounts: AccountDirectory;
@@ -123,7 +129,10 @@ export async function startFoundation<Config extends BaseConfig>(
     files: config,
     stream: config,
   });
+  const clocks = new Clocks(clock);
+  await clocks.start(sql, log);
   const queues = await Queues.open(sql, bus, { log, clock });
+  const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
   const carrier = (await openCarrier?.({ sql, bus, log })) ?? bus;
   const relay = new OutboxRelay(sql, carrier, { log, queues });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
@@ -140,7 +149,9 @@ export async function startFoundation<Config extends BaseConfig>(
     log,
     sql,
     bus,
-    clock,
+    clock: clocks.now,
+    clocks,
+    clockWork,
     eventsCommitted: () => relay.wake(),
     accounts,
     requests,
@@ -149,11 +160,12 @@ export async function startFoundation<Config extends BaseConfig>(
     dependencies,
   };
   const work = { ...foundation, resources: undefined };
-  handleRequests(bus, handleOperatorRequests({ service: name, queues, log }), work);
+  handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
+  moveClocks(bus, { service: name, sql, clocks });
   describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
-    await Promise.all([...upkeep, keeper, relay, queues].map((running) => running.stop()));
+    await Promise.all([...upkeep, clockWork, keeper, relay, queues, clocks].map((running) => running.stop()));
     await bus.close();
     await sql.end({ timeout: 5 });
     await stopTelemetry();
@@ -173,9 +185,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { sql, log, bus, clock, eventsCommitted, accounts, requests, health, queues } = foundation;
+  const { sql, log, bus, requests, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
-  const work: WorkContext<Resources> = { sql, log, clock, resources, eventsCommitted, accounts, queues };
+  const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
   const app = createApp();
   let isStopping = false;
@@ -218,7 +230,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       isStopping = true;
       stopAnnouncing();
       await drained([listener, streams], config);
-      await Promise.all([...consumers, retries, ...jobs].map((running) => running.stop()));
+      await Promise.all([...consumers, retries, ...jobs, clockWork].map((running) => running.stop()));
       await resources?.stop?.();
       if (patientSql !== sql) await patientSql.end({ timeout: 5 });
       await stop();

@@ -109,13 +109,14 @@ async function commit<Resources>(call: Write<Resources>): Promise<Outcome> {
 /** Claims the key, runs the operation and stores what it comes to. Throws StoredElsewhere where another transaction was first. */
 async function runIn<Resources>(tx: Sql, call: Write<Resources>, now: Date, events: OutboxRow[]): Promise<Outcome> {
   const { steps, claim } = call;
-  const known = claim && (await claimKey(tx, claim, now));
+  const real = steps.context.clocks.real();
+  const known = claim && (await claimKey(tx, claim, real));
   if (known) return known;
   const result = await steps.run(call, tx, now, events);
   const { status } = steps.operation;
   const response: ServedResponse = { kind: 'done', status, body: status === 204 ? null : JSON.stringify(result) };
   const [isStored] = await Promise.all([
-    claim ? storeResponse(tx, claim, response, now) : true,
+    claim ? storeResponse(tx, claim, response, real) : true,
     writeOutbox(tx, events),
   ]);
   if (!isStored) throw new StoredElsewhere();
@@ -133,11 +134,11 @@ function isRepeated(error: unknown): error is ApiError {
 
 /** Stores a refusal under its key; another's stored response wins. */
 async function storeRefusal<Resources>(
-  { sql, clock }: BindingContext<Resources>,
+  { sql, clocks }: BindingContext<Resources>,
   claim: IdempotencyClaim,
   refusal: ApiError,
 ): Promise<Outcome> {
-  const now = clock();
+  const now = clocks.real();
   const response: ServedResponse = { kind: 'done', status: refusal.status, body: JSON.stringify(refusal.toBody()) };
   return await inTransaction(sql, async (tx) => {
     const known = await claimKey(tx, claim, now);

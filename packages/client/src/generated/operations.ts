@@ -2,7 +2,9 @@
 
 /** Each operation's method and path, and the encoding of a body that is not JSON. */
 export const operationTable = {
+  advanceSandboxClock: 'POST /v1/sandbox/clock',
   getMe: 'GET /v1/me',
+  getSandboxClock: 'GET /v1/sandbox/clock',
   createAgent: 'POST /v1/agents',
   deleteAgent: 'DELETE /v1/agents/{agent_id}',
   getAgent: 'GET /v1/agents/{agent_id}',

@@ -5,6 +5,16 @@ import type { UnknownEvent } from '../unknown-event.ts';
 /** One method per operation of the API. They throw a RequestError. */
 export interface Operations {
   /**
+   * Advance the sandbox's clock.
+   * Has everything that falls due on the way happen at its time, in the order of its time: the clock stops at each due moment until what it set off has been done. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another request gets 409.
+   *
+   * `POST /v1/sandbox/clock`
+   * Scope: any key
+   * Errors of its own: `not_found`, `invalid_state`
+   */
+  advanceSandboxClock(input: { body: AdvanceSandboxClockBody } & CallOptions): Promise<SandboxClock>;
+
+  /**
    * Retrieve the key's account.
    * Returns the account, scopes, modules and rate limit of the key. Any key may call it; a test key returns the sandbox account.
    *
@@ -12,6 +22,16 @@ export interface Operations {
    * Scope: any key
    */
   getMe(input?: CallOptions): Promise<Me>;
+
+  /**
+   * Retrieve the sandbox's clock.
+   * Returns the time by which the sandbox goes: the real time until it is advanced, and running on from there afterwards. Any test key may call it; a live key gets 404.
+   *
+   * `GET /v1/sandbox/clock`
+   * Scope: any key
+   * Errors of its own: `not_found`
+   */
+  getSandboxClock(input?: CallOptions): Promise<SandboxClock>;
 
   /**
    * Create an agent.
@@ -2356,6 +2376,17 @@ export interface Replay {
   done: number;
 }
 
+export interface SandboxClock {
+  /**
+   * The time by which everything of the sandbox goes.
+   * @example 2026-11-20T09:00:00+01:00
+   */
+  now: string;
+  status: "ready" | "advancing";
+  /** The time that it is advancing to; null while it is ready. */
+  target: string | null;
+}
+
 export interface Staff {
   name: string;
   email: string;
@@ -3197,6 +3228,11 @@ export interface WebhookTestEvent {
 }
 
 export type ErrorCode = "invalid_request" | "key_required" | "invalid_key" | "account_suspended" | "plan_excludes_api" | "address_not_allowed" | "scope_missing" | "not_found" | "module_off" | "slot_taken" | "invalid_state" | "rate_limited" | "internal_error" | "service_unavailable";
+
+export interface AdvanceSandboxClockBody {
+  /** The time to advance to: ahead of the clock, by at most 366 days. */
+  advance_to: string;
+}
 
 export interface CreateAgentBody {
   name: string;

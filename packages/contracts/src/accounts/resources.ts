@@ -176,3 +176,16 @@ export const Me = z
     tzdata: z.string().meta({ description: 'Version of the timezone database in use.' }),
   })
   .meta({ id: 'Me' });
+
+/** The most that one request may advance a clock by, in days. */
+export const maxAdvanceDays = 366;
+
+/** The clock of a sandbox account. */
+export const SandboxClock = z
+  .object({
+    now: timestamp.meta({ description: 'The time by which everything of the sandbox goes.' }),
+    status: z.enum(['ready', 'advancing']),
+    target: timestamp.nullable().meta({ description: 'The time that it is advancing to; null while it is ready.' }),
+  })
+  .meta({ id: 'SandboxClock' });
+export type SandboxClock = z.infer<typeof SandboxClock>;

@@ -17,7 +17,7 @@ export type ServiceName = (typeof serviceNames)[number];
 
 /** Paths that a service may serve operations at and below: no other service can announce one there. */
 export const servicePrefixes = {
-  gateway: ['/v1/me', '/admin'],
+  gateway: ['/v1/me', '/v1/sandbox', '/admin'],
   calendar: ['/v1/calendar'],
   agents: ['/v1/agents'],
   cdp: ['/v1/cdp'],

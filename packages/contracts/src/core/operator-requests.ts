@@ -107,7 +107,25 @@ export const describeProcess = {
   reply: ProcessReport,
 } as const;
 
-/** Requests that every service handles for operators, under its own name. */
+/** Moves the clock of a sandbox account forward in every process of every service, and says so once its database has it. */
+export const moveClock = {
+  key: 'moveClock',
+  input: z.object({ account: id, aheadMs: z.number().min(0) }),
+  reply: z.object({ service: z.enum(serviceNames), instance: z.string() }),
+} as const;
+
+/** The work of an account in a service, as its clock sees it. */
+export const ClockLook = z.object({
+  /** Queues with work that is due or under way; empty where all is quiet. */
+  waitsFor: z.array(z.string()),
+  /** The next moment, in the account's time, as epoch milliseconds. */
+  nextMs: z.number().nullable(),
+  /** Grows with each event of the account. */
+  mark: z.number(),
+});
+export type ClockLook = z.infer<typeof ClockLook>;
+
+/** Requests that every service handles for operators and for the clocks of accounts, under its own name. */
 export function operatorRequests<Service extends ServiceName>(service: Service) {
   const request = <Key extends string, Input extends z.ZodType, Reply extends z.ZodType>(
     key: Key,
@@ -150,6 +168,8 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
     ),
     dropDeadEvent: request('dropDeadEvent', z.object({ id }), z.object({ matched: z.number() })),
     /** Publishes events since an instant again, in batches; returns how many there are. */
+    /** Looks at the account that it is asked for, with the stream's position up to which all events have to be taken. */
+    lookAtClock: request('lookAtClock', z.object({ position: z.number() }), ClockLook),
     republishEvents: request('republishEvents', z.object({ since: time }), z.object({ matched: z.int().min(0) })),
   };
 }

@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import type { Database, Sql } from '../database.ts';
 import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
 import type { QueueSeat } from '../queues/queues.ts';
 import type { TraceHeaders } from '../telemetry.ts';
@@ -66,6 +66,10 @@ export interface DueWork<Row extends DueRow, Result> {
   stopMs: number;
   /** Returns whether the process has more urgent work: few rows are claimed then. */
   yields?(): boolean;
+  /** Rows go by the real time, whatever the clock of their account. */
+  isByRealTime?: true;
+  /** Condition of a row that a process is working on, where the claim takes its due time away. */
+  running?(sql: Sql): Fragment;
   /** Rows need the bus: none is claimed while it is unavailable. */
   needsBus?: boolean;
   /** Claims rows in one statement: sets their due column to the end of the lease, or to null, and counts the attempt. */

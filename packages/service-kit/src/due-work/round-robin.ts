@@ -1,3 +1,4 @@
+import { rowsOfScope, type Scope } from '../clocks/scope.ts';
 import type { Sql } from '../database.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
 import { dueOfAccounts, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
@@ -22,7 +23,8 @@ interface Selected {
  * column, and one on account and due column.
  */
 export class RoundRobin {
-  readonly #table: KeyedRows;
+  readonly #rows: KeyedRows;
+  #table: KeyedRows;
   readonly #limit: number;
   readonly #locks: boolean;
   /** The account after which the next accounts are looked for; undefined: from the first on. */
@@ -33,9 +35,26 @@ export class RoundRobin {
 
   /** At most `limit` rows in a batch; with `locks` they are locked, and those that are locked passed over. */
   constructor(table: KeyedRows, { limit, locks = false }: { limit: number; locks?: boolean }) {
+    this.#rows = table;
     this.#table = table;
     this.#limit = limit;
     this.#locks = locks;
+  }
+
+  /** Returns what selects within the scope of a round: of one account what has been due longest, beside the turns of the others. */
+  of(scope: Scope): Pick<RoundRobin, 'next' | 'took'> {
+    const table = rowsOfScope(this.#rows, scope);
+    if (scope.account === undefined) {
+      this.#table = table;
+      return this;
+    }
+    return {
+      next: async (sql, now, _paused, endpoints = []) => {
+        const shown = endpoints.length > 0 ? withoutEndpoints(table, endpoints) : table;
+        return { due: longestDue(sql, shown, now, this.#batch(sql)) };
+      },
+      took: (count, cut) => cut !== undefined || count >= this.#limit,
+    };
   }
 
   /**
@@ -54,7 +73,7 @@ export class RoundRobin {
     const accounts = this.#isByAccount || isPaused ? await this.#nextAccounts(sql, table, now) : undefined;
     const isOfAccounts = isPaused || (accounts !== undefined && accounts.due.length > 0);
     this.#selected = { isPaused, isOfAccounts, lastAccount: accounts ? accounts.last : this.#lastAccount };
-    const batch = { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
+    const batch = this.#batch(sql);
     if (!isOfAccounts) return { due: longestDue(sql, table, now, batch) };
     const others = accounts!.due.filter((account) => !paused.includes(account));
     return { due: dueOfAccounts(sql, table, now, { ...batch, accounts: others }) };
@@ -71,6 +90,10 @@ export class RoundRobin {
     const wasByAccount = this.#isByAccount;
     this.#isByAccount = !wasByAccount && (cut !== undefined || count >= this.#limit);
     return wasByAccount || this.#isByAccount;
+  }
+
+  #batch(sql: Sql) {
+    return { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
   }
 
   async #nextAccounts(sql: Sql, table: KeyedRows, now: Date): Promise<{ due: string[]; last: string | undefined }> {

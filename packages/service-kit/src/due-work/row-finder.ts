@@ -1,6 +1,8 @@
+import { rowsOfScope } from '../clocks/scope.ts';
 import type { Database } from '../database.ts';
 import { type DueTable, minLookedAt, nextLanes } from './due-rows.ts';
 import { type Lane, nameOf, type Room } from './fair-slots.ts';
+import type { RowClock } from './row-clock.ts';
 
 /** Minimum time between looks at lanes one by one, while the rows of others stand before them. */
 export const lanesEveryMs = 20;
@@ -14,7 +16,7 @@ type Begin<Begun> = (room: Room, from: 'longest due' | 'lanes') => Promise<Begun
  */
 export class RowFinder<Begun extends { readonly lane: Lane }> {
   readonly #sql: Database;
-  readonly #clock: () => Date;
+  readonly #clock: Pick<RowClock, 'nowIn' | 'realScope'>;
   readonly #table: DueTable;
   readonly #begin: Begin<Begun>;
   #lastLane: Lane | undefined;
@@ -22,7 +24,11 @@ export class RowFinder<Begun extends { readonly lane: Lane }> {
   /** Rows of others may be due behind those that were found last. */
   #hidesOthers = false;
 
-  constructor({ sql, clock }: { sql: Database; clock: () => Date }, table: DueTable, begin: Begin<Begun>) {
+  constructor(
+    { sql, clock }: { sql: Database; clock: Pick<RowClock, 'nowIn' | 'realScope'> },
+    table: DueTable,
+    begin: Begin<Begun>,
+  ) {
     this.#sql = sql;
     this.#clock = clock;
     this.#table = table;
@@ -52,7 +58,8 @@ export class RowFinder<Begun extends { readonly lane: Lane }> {
   /** Claims rows of the next lanes that have due ones, but for those of paused accounts. */
   async #claimOfLanes(room: Room, paused: readonly string[]): Promise<'rows' | 'more lanes' | 'nothing'> {
     // No more lanes than rows: of more, those that have been due longest would be chosen each time.
-    const { due, last } = await nextLanes(this.#sql, this.#table, this.#clock(), {
+    const scope = this.#clock.realScope;
+    const { due, last } = await nextLanes(this.#sql, rowsOfScope(this.#table, scope), this.#clock.nowIn(scope), {
       last: this.#lastLane,
       most: room.limit,
     });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Clocks } from '../clocks/clocks.ts';
 import { type Database, serviceUnavailable } from '../database.ts';
 import { createLogger } from '../logging.ts';
 import { nothingPaused, type Paused } from '../queues/pauses.ts';
@@ -13,6 +14,7 @@ let sql: Database;
 const log = createLogger('test', 'silent');
 const queues: WorkQueue<Errand, string>[] = [];
 let nowMs = 0;
+const clocks = new Clocks(() => new Date(nowMs));
 
 interface Errand extends DueRow {
   id: string;
@@ -54,7 +56,14 @@ const seat = { paused: () => paused, failed: () => undefined, close: () => undef
 /** Starts a queue as one process would, that does what `run` says. */
 function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Errand, string>> = {}) {
   const queue = new WorkQueue<Errand, string>(
-    { sql, log, clock: () => new Date(nowMs), bus: { isConnected: () => true }, queues: { open: () => seat } },
+    {
+      sql,
+      log,
+      clocks,
+      clockWork: { register: () => () => undefined, wake: () => undefined },
+      bus: { isConnected: () => true },
+      queues: { open: () => seat },
+    },
     {
       queue: 'errands',
       table,

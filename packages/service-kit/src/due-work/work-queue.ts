@@ -1,4 +1,7 @@
 import type { Bus } from '../bus.ts';
+import type { ClockWork } from '../clocks/clock-work.ts';
+import type { Clocks } from '../clocks/clocks.ts';
+import { everybody, rowsOfScope, type Scope } from '../clocks/scope.ts';
 import type { Database } from '../database.ts';
 import { DeadlineWatch, type Timed } from '../deadline-watch.ts';
 import { errorText } from '../error-text.ts';
@@ -10,17 +13,20 @@ import { WakeLoop } from '../wake-loop.ts';
 import { waitUntil } from '../with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { dueRows, hasFailed, type LeasedRow, putBack, renewLeases } from './due-rows.ts';
+import { dueRows, hasFailed, type LeasedRow, putBack } from './due-rows.ts';
 import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
 import { FairSlots, type Lane, type Room } from './fair-slots.ts';
+import { clockedRowsOf, RowClock } from './row-clock.ts';
 import { lanesEveryMs, RowFinder } from './row-finder.ts';
+import { LeaseLost, type Outcome, Stopped } from './run-outcome.ts';
 
 /** Resources of its process that a queue needs. */
 export interface WorkFoundation {
   sql: Database;
   bus: Pick<Bus, 'isConnected'>;
   log: Logger;
-  clock: () => Date;
+  clocks: Clocks;
+  clockWork: Pick<ClockWork, 'register' | 'wake'>;
   queues: Pick<Queues, 'open'>;
 }
 
@@ -41,10 +47,6 @@ const logEvery = 100;
 const attempts = meter.createCounter('queue.attempts', {
   description: 'Attempts of queued work, by queue and outcome: done, retried, lost.',
 });
-type Outcome<Result> =
-  | { kind: 'done'; result: Result; isLast?: boolean }
-  | { kind: 'again'; dueAt: Date; counts: boolean; error: string | null }
-  | { kind: 'lost' };
 
 interface Run<Row> extends Timed, LeasedRow {
   readonly row: Row & Readonly<Record<string, unknown>>;
@@ -53,10 +55,6 @@ interface Run<Row> extends Timed, LeasedRow {
   isSlow: boolean;
 }
 
-/** Why a run was aborted. */
-class LeaseLost extends Error {}
-class Stopped extends Error {}
-
 /**
  * Runs the due rows of one queue until stopped: claims as many as there is room for, runs them side by side, writes what they came to in
  * sets, and renews the leases of those that take longer.
@@ -64,6 +62,7 @@ class Stopped extends Error {}
 export class WorkQueue<Row extends DueRow, Result> {
   readonly #work: DueWork<Row, Result>;
   readonly #foundation: WorkFoundation;
+  readonly #clock: RowClock;
   readonly #slots: FairSlots;
   readonly #finder: RowFinder<Run<Row>>;
   readonly #runs = new Set<Run<Row>>();
@@ -72,6 +71,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #look: WakeLoop;
   readonly #leases: WakeLoop | undefined;
   readonly #seat: QueueSeat;
+  readonly #unregister: (() => void) | undefined;
   #soon: NodeJS.Timeout | undefined;
   #claimedAt = 0;
   #failures = 0;
@@ -86,7 +86,9 @@ export class WorkQueue<Row extends DueRow, Result> {
     const log = foundation.log.child({ queue, part });
     const name = part === undefined ? queue : `${queue}: ${part}`;
     this.#slots = new FairSlots(concurrency);
-    this.#finder = new RowFinder(foundation, work.table, (room, from) => this.#begin(room, from));
+    this.#clock = new RowClock(foundation.clocks, work);
+    const begin = (room: Room, from: 'longest due' | 'lanes') => this.#begin(room, from, this.#clock.realScope);
+    this.#finder = new RowFinder({ sql: foundation.sql, clock: this.#clock }, work.table, begin);
     this.#slow = new DeadlineWatch<Run<Row>>(slowMs, sweepMs, (run) => {
       run.isSlow = true;
       this.#slots.slowDown(run.lane);
@@ -96,6 +98,7 @@ export class WorkQueue<Row extends DueRow, Result> {
       name: `${name}: results`,
       log,
       maxBatch,
+      together: (ended) => this.#clock.together(ended.map(([{ row }]) => row)),
       write: async (ended) => {
         await this.#write(ended);
         return [];
@@ -112,6 +115,9 @@ export class WorkQueue<Row extends DueRow, Result> {
       const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
       this.#leases = new WakeLoop(`${name}: leases`, renewal, () => this.#renew(leaseMs));
     }
+    if (work.isByRealTime) return;
+    const take = (account: string) => this.#claimOf(account);
+    this.#unregister = foundation.clockWork.register({ queue, rows: clockedRowsOf(work), take });
   }
 
   /** Runs of this process, by account. */
@@ -127,12 +133,14 @@ export class WorkQueue<Row extends DueRow, Result> {
   /** Says that a row became due: after the commit of the transaction that made it so. */
   wake(): void {
     this.#look.wake();
+    if (!this.#work.isByRealTime) this.#foundation.clockWork.wake();
   }
 
   /** Claims nothing more, lets runs end for `stopMs` and aborts the others, whose rows are given back, and writes what is left. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#soon);
+    this.#unregister?.();
     await this.#look.stop();
     const hasEnded = () => this.#runs.size === 0;
     await waitUntil(hasEnded, this.#work.stopMs);
@@ -169,11 +177,21 @@ export class WorkQueue<Row extends DueRow, Result> {
     }, lanesEveryMs);
   }
 
+  /** Claims what there is room for of one account, by its clock; returns whether more may be due. */
+  async #claimOf(account: string): Promise<boolean> {
+    if (this.#isStopping || this.#writer.waiting > maxUnwritten) return false;
+    if (this.#work.needsBus && !this.#foundation.bus.isConnected()) return false;
+    const room = this.#slots.room();
+    // A run that ends looks again.
+    if (!room) return false;
+    return (await this.#begin(room, 'longest due', { ...everybody, account })).length > 0;
+  }
+
   /** Claims rows and begins their runs; returns these. */
-  async #begin(room: Room, from: 'longest due' | 'lanes'): Promise<Run<Row>[]> {
-    const { sql, clock } = this.#foundation;
-    const now = clock();
-    const due = dueRows(sql, this.#work.table, { room, now, from });
+  async #begin(room: Room, from: 'longest due' | 'lanes', scope: Scope): Promise<Run<Row>[]> {
+    const { sql } = this.#foundation;
+    const now = this.#clock.nowIn(scope);
+    const due = dueRows(sql, rowsOfScope(this.#work.table, scope), { room, now, from });
     const leasedUntil = new Date(now.getTime() + (this.#work.retries?.leaseMs ?? 0));
     const rows = await this.#work.claim(sql, { due, now, leasedUntil });
     return rows.map((row) => {
@@ -198,7 +216,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#slots.end(run.lane, run.isSlow, end);
     attempts.add(1, { queue: this.#work.queue, outcome: outcome.kind });
     this.#settleLater(run, outcome);
-    this.#look.wake();
+    this.wake();
   }
 
   #settleLater(run: Run<Row>, outcome: Outcome<Result>): void {
@@ -207,15 +225,15 @@ export class WorkQueue<Row extends DueRow, Result> {
 
   async #outcomeOf({ row, stop: { signal } }: Run<Row>): Promise<Outcome<Result>> {
     const { queue, run, retries } = this.#work;
-    const { clock } = this.#foundation;
     try {
-      const result = await inSpan(queue, { parent: row.trace ?? undefined }, () => run(row, signal));
+      const traced = () => inSpan(queue, { parent: row.trace ?? undefined }, () => run(row, signal));
+      const result = await this.#clock.by(row, traced);
       this.#failures = 0;
       return { kind: 'done', result };
     } catch (error) {
       if (signal.reason instanceof LeaseLost) return { kind: 'lost' };
       if (signal.reason instanceof Stopped && retries)
-        return { kind: 'again', dueAt: clock(), counts: false, error: null };
+        return { kind: 'again', dueAt: this.#clock.nowOf(row), counts: false, error: null };
       return this.#failed(row, error);
     }
   }
@@ -223,11 +241,11 @@ export class WorkQueue<Row extends DueRow, Result> {
   /** Returns what follows from a run that failed, or whose result cannot be stored. */
   #failed(row: Row, error: unknown): Outcome<Result> {
     const { giveUp, retries, counts } = this.#work;
-    const result = giveUp?.(row, error);
+    const result = this.#clock.by(row, () => giveUp?.(row, error));
     this.#note(row, error, result === undefined && retries !== null);
     if (result !== undefined) return { kind: 'done', result, isLast: true };
     if (!retries) return { kind: 'lost' };
-    const dueAt = new Date(this.#foundation.clock().getTime() + backoffMs(retries.backoff, row.attempts));
+    const dueAt = new Date(this.#clock.nowOf(row).getTime() + backoffMs(retries.backoff, row.attempts));
     return { kind: 'again', dueAt, counts: counts?.(error) ?? true, error: errorText(error) };
   }
 
@@ -238,24 +256,23 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#foundation.log.warn(facts, isAgain ? 'an attempt failed; it is made again' : 'the last attempt failed');
   }
 
+  /** Writes results that go by one clock. */
   async #write(ended: readonly [Run<Row>, Outcome<Result>][]): Promise<void> {
     const again = ended.flatMap(([run, outcome]) => (outcome.kind === 'again' ? [{ ...run, ...outcome }] : []));
     const done = ended.flatMap(([{ row }, outcome]) =>
       outcome.kind === 'done' ? [{ row, result: outcome.result }] : [],
     );
     if (again.length > 0) await putBack(this.#foundation.sql, this.#work.table, again);
-    if (done.length > 0) await this.#work.settle(done);
+    if (done.length > 0) await this.#clock.by(done[0]!.row, () => this.#work.settle(done));
+    // What it led to may be due by the clock of its account.
+    this.#foundation.clockWork.wake();
   }
 
   /** Renews the leases that have less than two thirds left, and aborts the runs whose rows are another's. */
   async #renew(leaseMs: number): Promise<boolean> {
-    const { sql, clock } = this.#foundation;
-    const { table } = this.#work;
-    const now = clock().getTime();
-    const ending = [...this.#runs].filter(({ leasedUntil }) => leasedUntil.getTime() <= now + (leaseMs * 2) / 3);
-    if (ending.length === 0) return false;
-    const kept = new Set(await renewLeases(sql, table, ending, new Date(now + leaseMs)));
-    for (const run of ending) if (!kept.has(run)) run.stop.abort(new LeaseLost());
+    const { sql } = this.#foundation;
+    const lost = await this.#clock.renew(sql, this.#work.table, [...this.#runs], leaseMs);
+    for (const { stop } of lost) stop.abort(new LeaseLost());
     return false;
   }
 

@@ -1,4 +1,5 @@
 import { operatorRequests, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
+import type { ClockWork } from '../clocks/clock-work.ts';
 import type { Sql } from '../database.ts';
 import type { Logger } from '../logging.ts';
 import { requestRepublication } from '../outbox.sql.ts';
@@ -13,11 +14,11 @@ import { requeueInRounds } from './requeue-in-rounds.ts';
 const partBytes = 524_288;
 
 type Handled = BoundRequest<undefined>;
-type Context = { service: ServiceName; queues: Queues; log: Logger };
+type Context = { service: ServiceName; queues: Queues; clockWork: ClockWork; log: Logger };
 
 /** Handles what operators ask of a service: the same in each. */
 export function handleOperatorRequests(context: Context): Handled[] {
-  return [...handleQueues(context), ...handleDeadEvents(context)];
+  return [...handleQueues(context), ...handleDeadEvents(context), handleClock(context)];
 }
 
 function handleQueues({ service, queues, log }: Context): Handled[] {
@@ -49,6 +50,13 @@ function handleQueues({ service, queues, log }: Context): Handled[] {
       return { matched };
     }),
   ];
+}
+
+function handleClock({ service, clockWork }: Context): Handled {
+  return handleRequest(operatorRequests(service).lookAtClock, async ({ accountId }, { position }) => {
+    const { waitsFor, next, mark } = await clockWork.state(accountId, position);
+    return { waitsFor, nextMs: next?.getTime() ?? null, mark };
+  });
 }
 
 function handleDeadEvents({ service, queues, log }: Context): Handled[] {

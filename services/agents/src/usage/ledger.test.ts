@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { inTransaction, nothingPaused } from '@customer-platform/service-kit';
+import { everybody, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openCrew } from '../../test/agents.ts';
@@ -141,7 +141,7 @@ describe('a call that nobody settles', () => {
     const recent = idOf(await reserve(database, { ...call, tokens: 7 }, ago(14)));
     idOf(await reserve(database, { ...call, tokens: 500 }, ago(16)));
     await waitFor('the old call to be settled', async () => {
-      await inTransaction(database, (tx) => settleLostCalls.run({ tx, now: new Date() } as never, nothingPaused));
+      await inTransaction(database, (tx) => settleLostCalls.run({ tx, now: new Date() } as never, everybody));
       return (await sums())[3] === 7;
     });
     expect(await sums()).toEqual([1, 0, 500, 7]);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { type Database, inTransaction, type WorkCall } from '@customer-platform/service-kit';
+import { type Database, everybody, inTransaction, type WorkCall } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -17,7 +17,6 @@ import { forgetMerges } from './forget-merges.ts';
 import { isTooOld } from './undo-period.ts';
 
 const dayMs = 24 * 3_600_000;
-const idle = { isWhole: false, accounts: [], endpoints: [] };
 
 let platform: Platform;
 let sql: Database;
@@ -367,7 +366,7 @@ describe('30 days', () => {
     const tooOld = { ...refusal(409), message: expect.stringContaining('30 days ago or earlier') as unknown };
     await expect(undo(second.params)).rejects.toMatchObject(tooOld);
     const recorded = async (now: Date) => {
-      while (await inTransaction(sql, (tx) => forgetMerges.run({ tx, now } as WorkCall<unknown>, idle)));
+      while (await inTransaction(sql, (tx) => forgetMerges.run({ tx, now } as WorkCall<unknown>, everybody)));
       const rows = await sql`
         select id from merges where account_id = ${account.id}
         union all select id from merge_pairs where account_id = ${account.id}`;

@@ -1,0 +1,58 @@
+import { type ClockLook, moveClock, operatorRequests, type ServiceName } from '@customer-platform/contracts/core';
+import { serviceUnavailable } from '@customer-platform/service-kit';
+import type { Cells } from '../cells/cells.ts';
+
+/** Time in which a service says what a clock has to wait for; longer than that of a statement. */
+const lookMs = 6_000;
+/** Time in which every process goes by a moved clock, and after which one that is silent is not waited for any more. */
+const moveMs = 2_000;
+const forgottenMs = 15_000;
+
+/** The services of the cells, as clocks ask them. */
+export class CellServices {
+  readonly #cells: Cells;
+  readonly #servicesOf: (cell: string) => readonly ServiceName[];
+  /** Processes by their instance, with the time of their last reply on the monotonic clock. */
+  readonly #heard = new Map<string, { cell: string; atMs: number }>();
+
+  /** `servicesOf` returns the services that have an address in a cell, without the gateway. */
+  constructor(cells: Cells, servicesOf: (cell: string) => readonly ServiceName[]) {
+    this.#cells = cells;
+    this.#servicesOf = servicesOf;
+  }
+
+  /** Asks every service of a cell what the clock of an account waits for. Throws 503 where one does not reply: the clock waits for it. */
+  async look(cell: string, accountId: string): Promise<ClockLook[]> {
+    const { bus } = this.#cells.named(cell);
+    const position = await bus.position();
+    const looks = this.#expected(cell).map((service) => {
+      // The gateway's own work is with the main cell's bus.
+      const asked = service === 'gateway' ? this.#cells.main.bus : bus;
+      return asked.ask(operatorRequests(service).lookAtClock, accountId, { position }, lookMs);
+    });
+    return await Promise.all(looks);
+  }
+
+  /** Moves a clock in every process of a cell. Throws 503 where a service has none that does, and for one that was there a moment ago. */
+  async move(cell: string, accountId: string, aheadMs: number): Promise<void> {
+    const sinceMs = performance.now() - forgottenMs;
+    for (const [instance, { atMs }] of this.#heard) if (atMs < sinceMs) this.#heard.delete(instance);
+    const { bus, name } = this.#cells.named(cell);
+    const inCell = this.#expected(cell).filter((service) => service !== 'gateway' || name === this.#cells.main.name);
+    const known = [...this.#heard].filter(([, heard]) => heard.cell === cell).map(([instance]) => instance);
+    const missing = (replies: readonly { service: ServiceName; instance: string }[]) => {
+      const services = new Set(replies.map(({ service }) => service));
+      const instances = new Set(replies.map(({ instance }) => instance));
+      return [...inCell.filter((each) => !services.has(each)), ...known.filter((each) => !instances.has(each))];
+    };
+    const until = { isComplete: (replies: never) => missing(replies).length === 0, timeoutMs: moveMs };
+    const replies = await bus.askAll(moveClock, { account: accountId, aheadMs }, until);
+    for (const { instance } of replies) this.#heard.set(instance, { cell, atMs: performance.now() });
+    const left = missing(replies);
+    if (left.length > 0) throw serviceUnavailable(`the clock waits for ${left.join(', ')}`);
+  }
+
+  #expected(cell: string): ServiceName[] {
+    return [...this.#servicesOf(cell), 'gateway'];
+  }
+}

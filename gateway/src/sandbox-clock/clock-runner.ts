@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClockLook } from '@customer-platform/contracts/core';
+import { type Clocks, type Database, type Logger, WakeLoop } from '@customer-platform/service-kit';
+import type { CellServices } from './cell-services.ts';
+import { type Advance, claimAdvances, endAdvance, releaseAdvance, renewAdvance } from './clock.sql.ts';
+
+/** Clocks that one gateway moves at once. */
+const most = 8;
+/** Poll interval for clocks whose gateway died. */
+const pollMs = 1_000;
+const slowestRetryMs = 5_000;
+/** Time for which one clock is moved without a break: then the next that waits comes. */
+const stretchMs = 5_000;
+const renewEveryMs = 3_000;
+/** Wait before a clock goes on that waits for a service. */
+const restMs = 1_000;
+/** Looks in a row at which all is quiet and nothing has happened since the one before. */
+const quietLooks = 3;
+/** Pause between looks while something is under way: at first, and at most. */
+const lookPauseMs = { first: 5, most: 50 };
+
+/** Parts of the gateway that move clocks. */
+export interface RunnerParts {
+  sql: Database;
+  log: Logger;
+  clocks: Clocks;
+  services: Pick<CellServices, 'look' | 'move'>;
+}
+
+/** State of an account of which nothing is under way. */
+interface Quiet {
+  /** The next moment at which something is due, by the account's clock; null where there is none. */
+  nextMs: number | null;
+}
+
+/**
+ * Moves the clocks of sandbox accounts: from one due moment to the next, and on only when all is done that was set off there. Whatever is
+ * lost when the process dies is a lease; another gateway looks again at what is due and goes on.
+ */
+export class ClockRunner {
+  readonly #parts: RunnerParts;
+  readonly #holder = randomUUID();
+  readonly #loop: WakeLoop;
+  readonly #stretches = new Set<Promise<void>>();
+  #isStopping = false;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    const pace = { everyMs: pollMs, slowestRetryMs, log: parts.log };
+    this.#loop = new WakeLoop('clock advances', pace, () => this.#begin());
+  }
+
+  /** Says that a clock is to advance. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#loop.stop();
+    await Promise.all(this.#stretches);
+  }
+
+  /** Begins with clocks that nobody moves. */
+  async #begin(): Promise<undefined> {
+    const free = most - this.#stretches.size;
+    if (free === 0 || this.#isStopping) return;
+    for (const advance of await claimAdvances(this.#parts.sql, this.#holder, free)) {
+      const stretch = this.#move(advance).finally(() => {
+        this.#stretches.delete(stretch);
+        this.#loop.wake();
+      });
+      this.#stretches.add(stretch);
+    }
+  }
+
+  /** Moves one clock for a while. Never rejects. */
+  async #move(advance: Advance): Promise<void> {
+    const { sql, log } = this.#parts;
+    const { accountId } = advance;
+    let rest = 0;
+    try {
+      if (await this.#goOn(advance)) return await endAdvance(sql, this.#holder, accountId);
+    } catch (error) {
+      rest = restMs;
+      log.warn({ err: error, account: accountId }, 'a clock waits');
+    }
+    // Without the database the lease runs out.
+    await releaseAdvance(sql, this.#holder, accountId, rest).catch(() => undefined);
+  }
+
+  /** Moves a clock until it is there, which it returns, or its time is over. Throws where a service is unavailable. */
+  async #goOn({ accountId, target, cell }: Advance): Promise<boolean> {
+    const { sql, clocks, services } = this.#parts;
+    const lease = new Lease(() => renewAdvance(sql, this.#holder, accountId));
+    const untilMs = performance.now() + stretchMs;
+    const isOver = () => this.#isStopping || performance.now() >= untilMs;
+    // Where the gateway before this one died in between: every process goes by what was written.
+    let aheadMs = clocks.nowOf(accountId).getTime() - clocks.real().getTime();
+    if (aheadMs > 0) await services.move(cell, accountId, aheadMs);
+    while (!isOver()) {
+      const quiet = await this.#settle({ accountId, cell, lease }, isOver);
+      if (!quiet) return false;
+      const nowMs = clocks.nowOf(accountId).getTime();
+      const nextMs = quiet.nextMs !== null && quiet.nextMs <= target.getTime() ? quiet.nextMs : target.getTime();
+      if (nextMs <= nowMs && quiet.nextMs !== nextMs) return true;
+      // One that is due by this clock is due by that of a service in a moment.
+      if (nextMs <= nowMs) await sleep(lookPauseMs.first);
+      aheadMs = Math.max(aheadMs, nextMs - clocks.real().getTime());
+      await clocks.move(sql, accountId, aheadMs);
+      await services.move(cell, accountId, aheadMs);
+    }
+    return false;
+  }
+
+  /** Waits until nothing of an account is under way; undefined where its time is over before. */
+  async #settle(
+    { accountId, cell, lease }: { accountId: string; cell: string; lease: Lease },
+    isOver: () => boolean,
+  ): Promise<Quiet | undefined> {
+    const { services } = this.#parts;
+    let quietSince = 0;
+    let before = '';
+    let pauseMs = lookPauseMs.first;
+    while (!isOver()) {
+      await lease.keep();
+      const looks = await services.look(cell, accountId);
+      const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
+      const marks = looks.map(({ mark }) => mark).join(' ');
+      quietSince = isQuiet ? (marks === before ? quietSince + 1 : 1) : 0;
+      before = marks;
+      if (quietSince >= quietLooks) return { nextMs: earliest(looks) };
+      if (isQuiet) continue;
+      await sleep(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, lookPauseMs.most);
+    }
+    return undefined;
+  }
+}
+
+function earliest(looks: readonly ClockLook[]): number | null {
+  const moments = looks.flatMap(({ nextMs }) => nextMs ?? []);
+  return moments.length === 0 ? null : Math.min(...moments);
+}
+
+/** The lease of a clock, renewed every few seconds. */
+class Lease {
+  readonly #renew: () => Promise<boolean>;
+  #renewedAtMs = performance.now();
+
+  constructor(renew: () => Promise<boolean>) {
+    this.#renew = renew;
+  }
+
+  /** Renews it where it is time to. Throws where another process has it. */
+  async keep(): Promise<void> {
+    if (performance.now() - this.#renewedAtMs < renewEveryMs) return;
+    this.#renewedAtMs = performance.now();
+    if (!(await this.#renew())) throw new Error('another gateway moves this clock');
+  }
+}

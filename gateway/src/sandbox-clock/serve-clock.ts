@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type * as contract from '@customer-platform/contracts/accounts';
+import { type AccountContext, ApiError, type RoutedOperation, scopes } from '@customer-platform/contracts/core';
+import {
+  askAs,
+  bindOperations,
+  createApp,
+  endWithEnvelopes,
+  type Foundation,
+  type Implements,
+  ResponseSeal,
+} from '@customer-platform/service-kit';
+import type { Body } from '../bodies/body-intake.ts';
+import type { KeyRecord } from '../keys/key-record.ts';
+import type { GatewayConfig } from '../settings.ts';
+import { advanceClock } from './advance-clock.ts';
+import { type ClockResources, getClock } from './get-clock.ts';
+
+const operations: Pick<Implements<typeof contract, ClockResources>, 'getSandboxClock' | 'advanceSandboxClock'> = {
+  getSandboxClock: getClock,
+  advanceSandboxClock: advanceClock,
+};
+
+/** Serves a request for a sandbox's clock, of a key that was admitted. Throws 404 for a live key, and 403 for one that may not advance it. */
+export type ServeClock = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  admitted: AdmittedRequest,
+) => Promise<void>;
+
+/** A request as the public listener knows it. */
+interface AdmittedRequest {
+  record: KeyRecord;
+  operation: RoutedOperation;
+  requestId: string;
+  /** Returns the whole body, if there is one. */
+  takeBody(): Promise<Body | undefined>;
+}
+
+/** Returns what serves the operations on sandboxes' clocks: the gateway's own beside /v1/me. */
+export function clockServer(foundation: Foundation<GatewayConfig>, resources: ClockResources): ServeClock {
+  const { log, config, bus } = foundation;
+  const accounts = new WeakMap<IncomingMessage, AccountContext>();
+  const app = createApp();
+  bindOperations(app, Object.values(operations), {
+    ...foundation,
+    resources,
+    authenticate: (request) => accounts.get(request)!,
+    askFor: (account) => askAs(bus, account.id),
+    seal: new ResponseSeal(config.CONTEXT_SECRET),
+  });
+  endWithEnvelopes(app, log);
+  return async (request, response, { record, operation, requestId, takeBody }) => {
+    if (record.account.mode !== 'test') throw new ApiError('not_found', 'Only a sandbox has a clock: send a test key');
+    if (operation.method !== 'GET' && !hasEveryScope(record)) {
+      throw new ApiError('scope_missing', "Advancing the sandbox's clock needs a test key with every scope");
+    }
+    accounts.set(request, record.account);
+    request.headers['request-id'] = requestId;
+    const body = await takeBody();
+    // A request that is read to its end is left as it is by what reads bodies.
+    if (body) Object.assign(request, { body: await wholeOf(body) });
+    app(request, response);
+  };
+}
+
+async function wholeOf(body: Body): Promise<Buffer> {
+  try {
+    return Buffer.concat(await body.stream().toArray());
+  } finally {
+    body.letGo();
+  }
+}
+
+function hasEveryScope({ scopes: given }: KeyRecord): boolean {
+  return given.has('*') || scopes.every((scope) => given.has(scope));
+}

@@ -1,0 +1,27 @@
+import type { Sql } from '../database.ts';
+import { nothingPaused, type Paused } from '../queues/pauses.ts';
+import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
+
+/** Scope of a round of work: the accounts whose due rows it takes, and what operators paused of these. */
+export interface Scope extends Paused {
+  /** The one account by whose clock the round goes; undefined: all that go by the real time. */
+  account: string | undefined;
+  /** There are accounts with clocks of their own, whose rows a round by the real time leaves to theirs. */
+  leavesClocks: boolean;
+}
+
+/** All rows of all accounts. */
+export const everybody: Scope = { ...nothingPaused, account: undefined, leavesClocks: false };
+
+/** Returns the condition, after others, of the rows that a round takes; `column` is the one with the account. */
+export function isOfScope(sql: Sql, { account, leavesClocks }: Scope, column: Fragment = sql`account_id`): Fragment {
+  if (account !== undefined) return sql`and ${column} = ${account}`;
+  return leavesClocks ? sql`and ${column} not in (select c.account_id from sandbox_clocks c)` : sql``;
+}
+
+/** Returns a table of which nothing but the rows of a round is read. */
+export function rowsOfScope<Rows extends QueueRows>(rows: Rows, scope: Scope): Rows {
+  if (scope.account === undefined && !scope.leavesClocks) return rows;
+  const { where = (sql: Sql) => sql`true` } = rows;
+  return { ...rows, where: (sql) => sql`${where(sql)} ${isOfScope(sql, scope)}` };
+}
