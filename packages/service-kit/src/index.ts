@@ -4,7 +4,7 @@ export { AccountsLocked } from './accounts-locked.ts';
 export { bindOperations } from './bind-operations.ts';
 export * from './bus.ts';
 export * from './changed-values.ts';
-export { ClockWork } from './clocks/clock-work.ts';
+export { type ClockedWork, ClockWork } from './clocks/clock-work.ts';
 export type { ClockedRows, Look } from './clocks/clocked-rows.ts';
 export { Clocks } from './clocks/clocks.ts';
 export { everybody, isOfScope, rowsOfScope, type Scope } from './clocks/scope.ts';

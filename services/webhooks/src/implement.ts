@@ -1,5 +1,5 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
-import { implementer, type StreamSource, type Worker } from '@customer-platform/service-kit';
+import { type Clocks, implementer, type StreamSource, type Worker } from '@customer-platform/service-kit';
 import type { Retention } from './retention/retention.ts';
 import type { RetrySchedule } from './sending/retry-schedule.ts';
 
@@ -17,6 +17,8 @@ export type WebhookResources = {
   secretKeys: SecretKeys;
   schedule: RetrySchedule;
   retention: Retention;
+  /** The retention goes by the real time. */
+  clocks: Pick<Clocks, 'real'>;
   dispatcher: Worker;
   feed: Feed;
   eventsCommitted(): void;

@@ -71,7 +71,7 @@ const balanceLagMs = 30_000;
 
 /** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
 async function makeResources(foundation: Foundation<WebhooksConfig>) {
-  const { config, sql, bus, log, clock, accounts, queues, eventsCommitted } = foundation;
+  const { config, sql, bus, log, clocks, clockWork, accounts, queues, eventsCommitted } = foundation;
   const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
   const retention = retentionOf(config.EVENT_RETENTION_DAYS);
   const guard: TargetGuard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5000) };
@@ -84,7 +84,8 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
   const dispatcher = new Dispatcher({
     sql,
     log,
-    clock,
+    clocks,
+    clockWork,
     poster,
     accounts,
     queues,
@@ -94,7 +95,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
   });
-  const feed = new EventFeed({ sql, bus, log, clock, retention });
+  const feed = new EventFeed({ sql, bus, log, clock: clocks.real, retention });
   const reporter = new Reporter(sql, 'endpoints');
   const stopReports = [reportBalance(foundation), reportFailing(foundation, reporter)];
   return {
@@ -102,6 +103,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     secretKeys,
     schedule,
     retention,
+    clocks,
     dispatcher,
     feed,
     eventsCommitted,
@@ -132,9 +134,9 @@ const failureGauges = {
 };
 
 /** Observes the balance of deliveries; returns a function that ends it. */
-function reportBalance({ sql, clock }: Foundation<WebhooksConfig>): () => void {
+function reportBalance({ sql, clocks }: Foundation<WebhooksConfig>): () => void {
   return meter.observe(gauges, async (observe) => {
-    const until = clock().getTime() - balanceLagMs;
+    const until = clocks.real().getTime() - balanceLagMs;
     const balance = await countUnaccounted(sql, new Date(until - balanceWindowMs), new Date(until));
     observe('webhooks.unaccounted', balance.unaccounted);
     for (const status of deliveryStatus.options) {
@@ -144,12 +146,12 @@ function reportBalance({ sql, clock }: Foundation<WebhooksConfig>): () => void {
 }
 
 /** Observes the endpoints that fail, once for all processes; returns a function that ends it. */
-function reportFailing({ sql, clock }: Foundation<WebhooksConfig>, reporter: Reporter): () => void {
+function reportFailing({ sql, clocks }: Foundation<WebhooksConfig>, reporter: Reporter): () => void {
   return meter.observe(failureGauges, async (observe) => {
     if (!(await reporter.isChosen())) return;
     const { count, since } = await countFailingEndpoints(sql);
     observe('webhooks.endpoints.failing', count);
-    const longestMs = since ? Math.max(0, clock().getTime() - since.getTime()) : 0;
+    const longestMs = since ? Math.max(0, clocks.real().getTime() - since.getTime()) : 0;
     observe('webhooks.endpoints.failing_longest', longestMs / 1_000);
   });
 }

@@ -82,9 +82,9 @@ export async function dropPlan(sql: Sql, claim: Claim): Promise<void> {
   await sql`delete from plans where ${isHeld(sql, claim)} and agent_id is null`;
 }
 
-/** Schedules a plan to be made again at `dueAt`. */
-export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date): Promise<void> {
-  await sql`update plans set planning_due_at = ${dueAt} where ${isHeld(sql, claim)}`;
+/** Schedules a plan to be made again at `dueAt`, after an error. */
+export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date, error: string): Promise<void> {
+  await sql`update plans set planning_due_at = ${dueAt}, planning_error = ${error} where ${isHeld(sql, claim)}`;
 }
 
 /** Returns the live agents of an account with the ids of their pipelines, by id. */

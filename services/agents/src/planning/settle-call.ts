@@ -26,7 +26,7 @@ export async function settleAiCall(
     const pauseMs = retryAfterMs[claim.attempts - 1];
     if (!result.isTemporary || pauseMs === undefined) return await failHeldPlan(work, claim, result.error);
     const waitMs = Math.max(pauseMs, Math.min(result.retryAfterMs, longestRetryMs));
-    await planning.postponePlan(tx, claim, new Date(now.getTime() + waitMs));
+    await planning.postponePlan(tx, claim, new Date(now.getTime() + waitMs), result.error);
   });
   return 'error' in result ? undefined : result;
 }

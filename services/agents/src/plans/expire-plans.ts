@@ -8,9 +8,10 @@ const batchSize = 100;
 /** Expires plans that nobody decided in time; if steps are decided one by one, skips those that nobody decided. */
 export const expirePlans: Job<unknown> = {
   name: 'expire-plans',
+  due: { name: 'plans', due: 'lapses_at' },
   everyMs: 500,
-  async run(call) {
-    const rows = await lockLapsedPlans(call.tx, call.now, batchSize);
+  async run(call, scope) {
+    const rows = await lockLapsedPlans(call.tx, scope, call.now, batchSize);
     await changePlansAtWork(call, rows, (row) => lapse(row, call.now));
     return rows.length === batchSize;
   },

@@ -2,9 +2,11 @@ import { contactColumns, idsOfContact, joinContact } from '@customer-platform/co
 import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
 import {
   type Fragment,
+  isOfScope,
   type JsonValue,
   type PageBounds,
   readUnderLock,
+  type Scope,
   type Sql,
   type TraceHeaders,
   withinPageBytes,
@@ -103,9 +105,10 @@ export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<
 }
 
 /** Locks and returns at most `limit` plans that nobody decided in time, oldest first; skips those that are locked. */
-export async function lockLapsedPlans(tx: Sql, now: Date, limit: number): Promise<PlanRow[]> {
+export async function lockLapsedPlans(tx: Sql, scope: Scope, now: Date, limit: number): Promise<PlanRow[]> {
   const locked = await tx<PlanRef[]>`
-    select account_id, id from plans where lapses_at <= ${now} order by lapses_at limit ${limit} for update skip locked`;
+    select account_id, id from plans where lapses_at <= ${now} ${isOfScope(tx, scope)}
+    order by lapses_at limit ${limit} for update skip locked`;
   return await selectPlans(tx, locked);
 }
 

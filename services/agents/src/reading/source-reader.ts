@@ -102,6 +102,8 @@ export class SourceReader {
       everyMs: 500,
       stopMs: 0,
       claim: claimSources,
+      // One that failed on its schedule keeps its tries until the next.
+      running: (sql) => sql`reading_since is not null and tries > 0 and last_error is null`,
       run: async (source, signal) => {
         const outcome = await writeReading(this.#foundation, source, await this.#read(source, signal));
         readings.add(1, { kind: source.kind, outcome });

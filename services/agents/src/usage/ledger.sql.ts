@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '@customer-platform/service-kit';
+import { type Fragment, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import { lockSettings } from '../settings/settings.sql.ts';
 
 /** A call of an AI provider that is about to be made. */
@@ -127,11 +127,16 @@ async function addTokens(tx: Sql, accountId: string, planId: number, tokens: num
 }
 
 /** Settles open calls that began before `before` as unknown, at most `limit`. Returns their number. */
-export async function settleCallsBefore(tx: Sql, before: Date, limit: number, now: Date): Promise<number> {
+export async function settleCallsBefore(
+  tx: Sql,
+  scope: Scope,
+  { before, limit }: { before: Date; limit: number },
+  now: Date,
+): Promise<number> {
   const rows = await settling(
     tx,
     tx`(c.account_id, c.id) in (
-      select account_id, id from ai_calls where outcome is null and began_at < ${before}
+      select account_id, id from ai_calls where outcome is null and began_at < ${before} ${isOfScope(tx, scope)}
       order by began_at limit ${limit} for update skip locked)`,
     unknown,
     now,

@@ -8,9 +8,10 @@ const batchSize = 100;
 /** Settles calls whose process died before the response: their usage is unknown, so the whole reservation counts. */
 export const settleLostCalls: Job<unknown> = {
   name: 'settle-lost-calls',
+  due: { name: 'ai_calls', due: 'began_at', where: (sql) => sql`outcome is null`, afterMs: lostAfterMs },
   everyMs: 30_000,
-  async run({ tx, now }) {
+  async run({ tx, now }, scope) {
     const before = new Date(now.getTime() - lostAfterMs);
-    return (await settleCallsBefore(tx, before, batchSize, now)) === batchSize;
+    return (await settleCallsBefore(tx, scope, { before, limit: batchSize }, now)) === batchSize;
   },
 };

@@ -15,8 +15,9 @@ export const emitDueReminders: Job<unknown> = {
   name: 'emit-due-reminders',
   queue: { queue: 'reminders', rows: dueReminders },
   everyMs: 1_000,
-  async run({ tx, now, emit, findAccounts, log }, { accounts: paused }) {
-    const { reminders, cut } = await takeDueReminders(tx, (await batches.next(tx, now, paused)).due);
+  async run({ tx, now, emit, findAccounts, log }, scope) {
+    const mine = batches.of(scope);
+    const { reminders, cut } = await takeDueReminders(tx, (await mine.next(tx, now, scope.accounts)).due);
     const accounts = findAccounts(reminders.map((reminder) => reminder.account_id));
     for (const { account_id, channel, minutes_before, ...row } of reminders) {
       const account = accounts.get(account_id);
@@ -35,7 +36,7 @@ export const emitDueReminders: Job<unknown> = {
         }
       }
     }
-    return batches.took(reminders.length, cut);
+    return mine.took(reminders.length, cut);
   },
 };
 

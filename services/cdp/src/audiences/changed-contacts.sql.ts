@@ -1,18 +1,28 @@
-import type { Sql } from '@customer-platform/service-kit';
+import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import type { Target } from './membership.sql.ts';
 
 /** Returns the next account, in id order after `after`, with changed contacts; none of `but`. */
-export async function nextChangedAccount(tx: Sql, after: string, but: string[]): Promise<string | undefined> {
+export async function nextChangedAccount(
+  tx: Sql,
+  scope: Scope,
+  after: string,
+  but: string[],
+): Promise<string | undefined> {
   const [row] = await tx<{ account_id: string }[]>`
-    select account_id from changed_contacts where account_id > ${after} and account_id <> all(${but}::uuid[])
+    select account_id from changed_contacts where account_id > ${after} and account_id <> all(${but}::uuid[]) ${isOfScope(tx, scope)}
     order by account_id limit 1`;
   return row?.account_id;
 }
 
 /** Returns the account whose scheduled re-evaluation is due the longest; none of `but`. */
-export async function nextAccountToReevaluate(tx: Sql, now: Date, but: string[]): Promise<string | undefined> {
+export async function nextAccountToReevaluate(
+  tx: Sql,
+  scope: Scope,
+  now: Date,
+  but: string[],
+): Promise<string | undefined> {
   const [row] = await tx<{ account_id: string }[]>`
-    select account_id from audience_flips where flips_at <= ${now} and account_id <> all(${but}::uuid[])
+    select account_id from audience_flips where flips_at <= ${now} and account_id <> all(${but}::uuid[]) ${isOfScope(tx, scope)}
     order by flips_at limit 1`;
   return row?.account_id;
 }

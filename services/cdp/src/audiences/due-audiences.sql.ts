@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import { type AudienceRow, columns } from './audiences.sql.ts';
 
 /** An audience that is due for a refresh as a whole. */
@@ -6,14 +6,15 @@ export interface DueAudience extends Pick<AudienceRow, 'id' | 'version' | 'rules
   due_at: Date;
 }
 
-/** Returns the accounts with due audiences, the longest due first; none of `paused`. */
+/** Returns the accounts with due audiences, the longest due first; none that is paused. */
 export async function selectDueAccounts(
   tx: Sql,
   now: Date,
-  { limit, paused }: { limit: number; paused: readonly string[] },
+  { limit, scope }: { limit: number; scope: Scope },
 ): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
-    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...paused]}::uuid[]) group by account_id order by min(due_at) limit ${limit}`;
+    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts]}::uuid[]) ${isOfScope(tx, scope)}
+    group by account_id order by min(due_at) limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
 
@@ -77,8 +78,8 @@ export async function countFailure(
 }
 
 /** Returns and locks audiences that have been building since `before` or longer. */
-export async function takeStuck(tx: Sql, before: Date, limit: number) {
+export async function takeStuck(tx: Sql, scope: Scope, before: Date, limit: number) {
   return await tx<{ account_id: string; id: string; version: number }[]>`
-    select account_id, id, version from audiences where status = 'building' and building_since <= ${before}
+    select account_id, id, version from audiences where status = 'building' and building_since <= ${before} ${isOfScope(tx, scope)}
     order by building_since limit ${limit} for update skip locked`;
 }

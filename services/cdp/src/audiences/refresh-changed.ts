@@ -1,5 +1,5 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Job, Sql, WorkCall } from '@customer-platform/service-kit';
+import type { Job, Scope, Sql, WorkCall } from '@customer-platform/service-kit';
 import { claimAccount } from '../accounts/claim-account.ts';
 import {
   nextAccountToReevaluate,
@@ -22,16 +22,20 @@ const restMs = 10_000;
  * side by side.
  */
 export function refreshChangedContacts(worker: number): Job<unknown> {
+  return { ...makeRefresh(worker), byClock: makeRefresh(worker) };
+}
+
+function makeRefresh(worker: number): Job<unknown> {
   const resting = new Map<string, number>();
   let after = beforeAll;
   let isScheduledNext = false;
 
   /** Yields accounts with work, the next one first; none twice. */
-  async function* candidates(tx: Sql, now: Date) {
+  async function* candidates(tx: Sql, now: Date, scope: Scope) {
     const busy = [...resting].filter(([, until]) => until > performance.now()).map(([id]) => id);
     const changed = async () =>
-      (await nextChangedAccount(tx, after, busy)) ?? (await nextChangedAccount(tx, beforeAll, busy));
-    const scheduled = () => nextAccountToReevaluate(tx, now, busy);
+      (await nextChangedAccount(tx, scope, after, busy)) ?? (await nextChangedAccount(tx, scope, beforeAll, busy));
+    const scheduled = () => nextAccountToReevaluate(tx, scope, now, busy);
     for (;;) {
       const accountId = isScheduledNext
         ? ((await scheduled()) ?? (await changed()))
@@ -44,11 +48,13 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
 
   return {
     name: `refresh-changed-contacts-${worker}`,
+    // Changes and what is due of an account are one round's.
+    due: { name: 'audience_work', due: 'due_at' },
     everyMs: 250,
     statementMs: timeoutMs,
-    async run(call) {
+    async run(call, scope) {
       const { tx, now } = call;
-      const claimed = await claimAccount(call, candidates(tx, now), {
+      const claimed = await claimAccount(call, candidates(tx, now, scope), {
         lock: 'audiences',
         missing: 'changed contacts without an account dropped',
         drop: async (_tx, id) => [await takeChanged(tx, id, batch), await takeReevaluations(tx, id, now, batch)],

@@ -44,6 +44,10 @@ interface Failure {
  * nothing and another begins again. `worker` distinguishes jobs that run side by side, each for another account.
  */
 export function refreshWhole(worker: number): Job<unknown> {
+  return { ...makeRefresh(worker), byClock: makeRefresh(worker) };
+}
+
+function makeRefresh(worker: number): Job<unknown> {
   let failure: Failure | undefined;
   let served: string | undefined;
   return {
@@ -51,14 +55,14 @@ export function refreshWhole(worker: number): Job<unknown> {
     queue: audiences,
     everyMs: 500,
     statementMs: timeoutMs,
-    async run(call, { accounts: paused }) {
-      if (failure) {
+    async run(call, scope) {
+      if (failure && (scope.account ?? failure.account.id) === failure.account.id) {
         const { account, audience, message } = failure;
         failure = undefined;
         await noteFailure(call, account, audience, message);
         return true;
       }
-      const dueAccounts = await selectDueAccounts(call.tx, call.now, { limit: candidates, paused });
+      const dueAccounts = await selectDueAccounts(call.tx, call.now, { limit: candidates, scope });
       const claimed = await claimAccount(call, dueAccounts, refreshes);
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;

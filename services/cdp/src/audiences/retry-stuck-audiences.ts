@@ -8,9 +8,10 @@ const stuckMs = 900_000;
 /** Gives an audience that has been building for 15 minutes one more attempt of 15 minutes, then fails it. */
 export const retryStuckAudiences: Job<unknown> = {
   name: 'retry-stuck-audiences',
+  due: { name: 'audiences', due: 'building_since', where: (sql) => sql`status = 'building'`, afterMs: stuckMs },
   everyMs: 5_000,
-  async run(call) {
-    const stuck = await takeStuck(call.tx, new Date(call.now.getTime() - stuckMs), batch);
+  async run(call, scope) {
+    const stuck = await takeStuck(call.tx, scope, new Date(call.now.getTime() - stuckMs), batch);
     const accounts = call.findAccounts(stuck.map((audience) => audience.account_id));
     for (const audience of stuck) {
       const account = accounts.get(audience.account_id);

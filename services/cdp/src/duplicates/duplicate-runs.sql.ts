@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 
 /** A due run of an account; `due_at` identifies the request that the run fulfils. */
 export interface DueRun {
@@ -17,11 +17,12 @@ export async function askForRun(tx: Sql, accountId: string, now: Date) {
 export async function selectDueAccounts(
   tx: Sql,
   now: Date,
-  { limit, resting }: { limit: number; resting: readonly string[] },
+  { limit, resting, scope }: { limit: number; resting: readonly string[]; scope: Scope },
 ): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
     select account_id from duplicate_runs
-    where due_at <= ${now} and account_id <> all(${[...resting]}::uuid[]) order by due_at limit ${limit}`;
+    where due_at <= ${now} and account_id <> all(${[...resting]}::uuid[]) ${isOfScope(tx, scope)}
+    order by due_at limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
 

@@ -19,17 +19,21 @@ const duplicateRuns: AccountWork = {
 
 /** Finds duplicates of one account per round, all in PostgreSQL: every night of its zone, and on request. */
 export function lookForDuplicates(): Job<unknown> {
+  return { ...makeLook(), byClock: makeLook() };
+}
+
+function makeLook(): Job<unknown> {
   const restingUntil = new Map<string, number>();
   return {
     name: 'look-for-duplicates',
     queue: { queue: 'duplicates', rows: { name: 'duplicate_runs', due: 'due_at' } },
     everyMs: 1_000,
     statementMs: longestMs,
-    async run(call, { accounts: paused }) {
+    async run(call, scope) {
       const { tx, now } = call;
       for (const [id, until] of restingUntil) if (until <= now.getTime()) restingUntil.delete(id);
-      const resting = [...restingUntil.keys(), ...paused];
-      const due = await selectDueAccounts(tx, now, { limit: candidates, resting });
+      const resting = [...restingUntil.keys(), ...scope.accounts];
+      const due = await selectDueAccounts(tx, now, { limit: candidates, resting, scope });
       const claimed = await claimAccount(call, due, duplicateRuns);
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;

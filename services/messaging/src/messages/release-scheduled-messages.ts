@@ -7,11 +7,13 @@ const batches = new RoundRobin(scheduledMessages, { limit: 500, locks: true });
 /** Releases messages whose `send_at` has come, however many of one account before those of another. */
 export const releaseScheduledMessages: Job<MessagingResources> = {
   name: 'release-scheduled-messages',
+  due: scheduledMessages,
   everyMs: 500,
-  async run({ tx, now, resources }) {
-    const { due } = await batches.next(tx, now, []);
+  async run({ tx, now, resources }, scope) {
+    const mine = batches.of(scope);
+    const { due } = await mine.next(tx, now, []);
     const released = await releaseScheduled(tx, due);
     if (released > 0) resources.sending.wake();
-    return batches.took(released);
+    return mine.took(released);
   },
 };

@@ -14,9 +14,10 @@ export const applyReceipts: Job<MessagingResources> = {
   name: 'apply-receipts',
   queue: { queue: 'receipts', rows: dueReceipts },
   everyMs: 200,
-  async run(call, { accounts: paused }) {
+  async run(call, scope) {
+    const mine = batches.of(scope);
     const { tx, now } = call;
-    const arrived = await takeArrivedReceipts(tx, (await batches.next(tx, now, paused)).due);
+    const arrived = await takeArrivedReceipts(tx, (await mine.next(tx, now, scope.accounts)).due);
     const known = arrived.filter((receipt): receipt is Known => receipt.message_id !== null);
     await changeMessages(
       call,
@@ -37,7 +38,7 @@ export const applyReceipts: Job<MessagingResources> = {
       .map((receipt) => ({ receipt, dueAt: new Date(now.getTime() + firstWaitMs + ageOf(receipt, now)) }));
     if (arrived.length > 0) await settleReceipts(tx, [...known, ...stale], waiting);
     if (known.length > 0) call.resources.sending.wake();
-    return batches.took(arrived.length);
+    return mine.took(arrived.length);
   },
 };
 

@@ -26,7 +26,7 @@ const maxWaitingReceipts = 5_000;
 export const takeHook: Hook<MessagingResources> = {
   path: '/hooks/messages/{token}',
   async handle(call) {
-    const { resources, now, change } = call;
+    const { resources, change } = call;
     const named = call.params.token!;
     const row = tokenForm.test(named) ? await channelByToken(call.sql, named) : undefined;
     const provider = providers.get(row?.provider ?? '');
@@ -36,16 +36,21 @@ export const takeHook: Hook<MessagingResources> = {
     const settings = JSON.parse(decryptSecret(resources.secretKeys, row.settings, account_id, channel));
     const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
     const { receipts, messages, response } = content;
+    const now = call.inTimeOf(account_id, call.now);
+    const inTime = <Dated extends { at: Date }>(given: Dated) => ({
+      ...given,
+      at: call.inTimeOf(account_id, given.at),
+    });
     if (receipts.length > 0 && (await hasWaitingReceipts(call.sql, account_id, maxWaitingReceipts)))
       throw tooManyReceipts();
     if (receipts.length + messages.length > 0) {
       await change(async ({ tx }) => {
         const inserted = await insertReceipts(
           tx,
-          receipts.map((receipt) => ({ ...receipt, account_id, channel })),
+          receipts.map((receipt) => ({ ...inTime(receipt), account_id, channel })),
           now,
         );
-        await insertInbound(tx, { account_id, channel }, messages, now);
+        await insertInbound(tx, { account_id, channel }, messages.map(inTime), now);
         // Calls at the same moment all found room: of those only the first to commit has it.
         if (inserted > 0 && (await lockWaitingReceipts(tx, account_id, maxWaitingReceipts + inserted)))
           throw tooManyReceipts();

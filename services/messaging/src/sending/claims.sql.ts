@@ -1,6 +1,15 @@
 import { joinContact } from '@customer-platform/contact-copy';
 import type { Channel, MessageStep } from '@customer-platform/contracts/messaging';
-import type { Claim, Database, DueRow, DueTable, KeyedRows, Sql } from '@customer-platform/service-kit';
+import {
+  type Claim,
+  type Database,
+  type DueRow,
+  type DueTable,
+  isOfScope,
+  type KeyedRows,
+  type Scope,
+  type Sql,
+} from '@customer-platform/service-kit';
 import type { MessageRef } from '../messages/attempts.sql.ts';
 
 /** Attempts of messages, as a queue: an attempt is due when its call of the provider may begin. */
@@ -61,14 +70,23 @@ export async function beginAttempts(sql: Database, { due, now }: Claim): Promise
     from begun b join addressed d using (account_id, message_id, number)`;
 }
 
+/** Tries under way. */
+export const runningTries = {
+  name: dueAttempts.name,
+  due: 'running_since',
+  where: (sql: Sql) => sql`running_since is not null`,
+};
+
 /** Tries that began before `before` and of which nothing was heard: their process died, or cannot write any more. */
 export async function selectLostTries(
   tx: Sql,
+  scope: Scope,
   before: Date,
   limit: number,
 ): Promise<(MessageRef & { number: number })[]> {
   return await tx<(MessageRef & { number: number })[]>`
-    select account_id, message_id, number from attempts where running_since < ${before} order by running_since limit ${limit}`;
+    select account_id, message_id, number from attempts where running_since < ${before} ${isOfScope(tx, scope)}
+    order by running_since limit ${limit}`;
 }
 
 /** Attempts by the end of their time for a receipt. */

@@ -2,7 +2,7 @@ import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
-import { type DueFallback, dueFallbacks, selectLostTries } from './claims.sql.ts';
+import { type DueFallback, dueFallbacks, runningTries, selectLostTries } from './claims.sql.ts';
 
 const batchSize = 200;
 /** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
@@ -15,8 +15,9 @@ export const fallBack: Job<MessagingResources> = {
   name: 'fall-back',
   queue: { queue: 'fallbacks', rows: dueFallbacks },
   everyMs: 500,
-  async run(call, { accounts: paused }) {
-    const { due: selection } = await batches.next(call.tx, call.now, paused);
+  async run(call, scope) {
+    const mine = batches.of(scope);
+    const { due: selection } = await mine.next(call.tx, call.now, scope.accounts);
     const due = await call.tx<DueFallback[]>`${selection}`;
     await changeMessages(
       call,
@@ -27,16 +28,18 @@ export const fallBack: Job<MessagingResources> = {
       })),
     );
     if (due.length > 0) call.resources.sending.wake();
-    return batches.took(due.length);
+    return mine.took(due.length);
   },
 };
 
 /** Ends tries whose process died before it wrote what they came to: they are not made again. */
 export const endLostTries: Job<MessagingResources> = {
   name: 'end-lost-tries',
+  due: { ...runningTries, afterMs: lostAfterMs },
   everyMs: 5_000,
-  async run(call) {
-    const lost = await selectLostTries(call.tx, new Date(call.now.getTime() - lostAfterMs), batchSize);
+  async run(call, scope) {
+    const before = new Date(call.now.getTime() - lostAfterMs);
+    const lost = await selectLostTries(call.tx, scope, before, batchSize);
     await changeMessages(
       call,
       lost.map((ref) => ({ ...ref, apply: (message) => takeLoss(message, ref.number, call.now) })),

@@ -2,7 +2,7 @@ import { type DueWork, type Foundation, meter } from '@customer-platform/service
 import type { MessagingConfig } from '../config.ts';
 import type { TryResult } from '../messages/message-state.ts';
 import { scheduledMessages } from '../messages/messages.sql.ts';
-import { beginAttempts, type DueAttempt, dueAttempts } from './claims.sql.ts';
+import { beginAttempts, type DueAttempt, dueAttempts, runningTries } from './claims.sql.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { writeResults } from './write-results.ts';
 
@@ -37,6 +37,7 @@ export function messageSending(
     },
     // A provider that was called may have sent the message: tries of a process that died end as unknown.
     retries: null,
+    running: runningTries.where,
     everyMs: 100,
     gatherMs: 5,
     stopMs: 16_000,

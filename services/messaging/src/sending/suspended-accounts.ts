@@ -20,7 +20,7 @@ export const endSuspendedMessages: Job<MessagingResources> = {
     const refs = await selectWaitingTries(call.tx, suspended, batchSize);
     await changeMessages(
       call,
-      refs.map((ref) => ({ ...ref, apply: (message) => takeSuspension(message, call.now) })),
+      refs.map((ref) => ({ ...ref, apply: (message) => takeSuspension(message, call.nowOf(ref.account_id)) })),
     );
     return refs.length === batchSize;
   },

@@ -9,7 +9,7 @@ const batch = 500;
 export const forgetOldReplays: Job<WebhookResources> = {
   name: 'forget-old-replays',
   everyMs: 60_000,
-  async run({ tx, now, resources }) {
-    return (await deleteOldReplays(tx, oldestShown(now, resources.retention), batch)) === batch;
+  async run({ tx, resources }) {
+    return (await deleteOldReplays(tx, oldestShown(resources.clocks.real(), resources.retention), batch)) === batch;
   },
 };

@@ -5,9 +5,9 @@ import { findDelivery } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 
 export const getDelivery = implement(contract.getDelivery, {
-  find: ({ account, params, tx, now, resources }) => {
+  find: ({ account, params, tx, resources }) => {
     const key = { accountId: account.id, endpointId: params.endpoint_id };
-    return findDelivery(tx, key, params.delivery_id, oldestShown(now, resources.retention));
+    return findDelivery(tx, key, params.delivery_id, oldestShown(resources.clocks.real(), resources.retention));
   },
   handle: async ({ account, found }) => toDelivery(found, account),
 });

@@ -8,8 +8,8 @@ const most = 100;
 
 export const handleFindDeliveries = handleRequest<typeof findDeliveries, WebhookResources>(
   findDeliveries,
-  async ({ sql, accountId, now, resources }, { events }) => {
-    const oldest = oldestShown(now, resources.retention);
+  async ({ sql, accountId, resources }, { events }) => {
+    const oldest = oldestShown(resources.clocks.real(), resources.retention);
     const rows = await selectDeliveriesOf(sql, accountId, { eventIds: events, oldest }, most);
     return { deliveries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
   },

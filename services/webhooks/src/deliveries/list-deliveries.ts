@@ -8,9 +8,9 @@ import { toDelivery } from './delivery.ts';
 
 export const listDeliveries = implement(contract.listDeliveries, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id),
-  handle({ account, found, query, tx, now, resources }) {
+  handle({ account, found, query, tx, resources }) {
     const key = { accountId: account.id, endpointId: found.id };
-    const oldest = oldestShown(now, resources.retention);
+    const oldest = oldestShown(resources.clocks.real(), resources.retention);
     return readPage(query, {
       position: (cursor) => findCursor(tx, key, uuidCursor(cursor), oldest),
       rows: (after, limit) => selectDeliveries(tx, key, { ...query, oldest }, { after, limit }),

@@ -7,11 +7,11 @@ import { findDelivery, restartDelivery } from './deliveries.sql.ts';
 import { toDelivery } from './delivery.ts';
 
 export const redeliver = implement(contract.redeliver, {
-  async find({ account, params, tx, now, resources }) {
+  async find({ account, params, tx, resources }) {
     const endpoint = await findEndpoint(tx, account.id, params.endpoint_id, 'lock');
     if (!endpoint) return undefined;
     const key = { accountId: account.id, endpointId: endpoint.id };
-    const oldest = oldestShown(now, resources.retention);
+    const oldest = oldestShown(resources.clocks.real(), resources.retention);
     const delivery = await findDelivery(tx, key, params.delivery_id, oldest);
     return delivery && { endpoint, delivery, key, oldest };
   },

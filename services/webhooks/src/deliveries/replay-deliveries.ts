@@ -19,7 +19,7 @@ export const replayDeliveries = implement(contract.replayDeliveries, {
     const ended = until < now ? until : now;
     const isOf = { account_id: account.id, endpoint_id: found.id };
     const period = { ...isOf, since, until: ended, includes_delivered: status === 'all' };
-    const matched = await countMatched(tx, period, oldestShown(now, resources.retention));
+    const matched = await countMatched(tx, period, oldestShown(resources.clocks.real(), resources.retention));
     if (matched > 0 && (await countRunning(tx, { accountId: account.id, endpointId: found.id })) >= maxRunning) {
       fail('invalid_state', `${maxRunning} replays of the endpoint are running; wait until one has completed`);
     }

@@ -1,4 +1,4 @@
-import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
+import type { Fragment, KeyedRows, Look, Sql } from '@customer-platform/service-kit';
 import type { QueueKey } from '../sending/dispatch.sql.ts';
 import { firstOf, restarted } from './deliveries.sql.ts';
 
@@ -27,6 +27,12 @@ export const runningReplays: KeyedRows = {
   where: (sql) => sql`status = 'running'`,
   endpoint: 'endpoint_id',
 };
+
+/** Looks at the replays of an account that go on: one that rests until its endpoint has taken more holds no clock up. */
+export const lookAtReplays = (sql: Sql, { account, now, endpoints }: Look) => sql`
+  select exists (
+    select from replays where account_id = ${account} and status = 'running' and rests = 0 and rests_until <= ${now}
+      and endpoint_id <> all(${[...endpoints]}::uuid[])) as due, false as running, null::timestamptz as next`;
 
 const columns = (sql: Sql) => sql`
   account_id, id, endpoint_id, since, until, includes_delivered, status, matched, done, cursor_at::text as cursor_at, cursor_id, rests`;

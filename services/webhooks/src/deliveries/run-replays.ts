@@ -13,6 +13,7 @@ import { makeDue } from '../sending/dispatch.sql.ts';
 import { isEndpointOf } from '../sending/queued-deliveries.sql.ts';
 import {
   countDue,
+  lookAtReplays,
   nextOfReplay,
   type ReplayRow,
   restartOfReplay,
@@ -50,11 +51,14 @@ class ReplayFailed extends Error {
 export const runReplays: Job<WebhookResources> = {
   name: 'run-replays',
   queue: { queue: 'replays', rows: runningReplays, hasEndpoint: isEndpointOf },
+  due: { ...runningReplays, look: lookAtReplays },
   everyMs: 500,
-  async run(call, { accounts, endpoints }) {
-    const replay = await takeReplay(call.tx, (await replays.next(call.tx, call.now, accounts, endpoints)).due);
+  async run(call, scope) {
+    const mine = replays.of(scope);
+    const { due } = await mine.next(call.tx, call.now, scope.accounts, scope.endpoints);
+    const replay = await takeReplay(call.tx, due);
     // Before it goes on: where it cannot, others come next all the same.
-    const hasMore = replays.took(replay ? 1 : 0);
+    const hasMore = mine.took(replay ? 1 : 0);
     if (replay) {
       await goOn(replay, call).catch((error: unknown) => {
         throw isUnavailable(error) ? error : new ReplayFailed(replay, error);
@@ -81,7 +85,7 @@ async function goOn(replay: ReplayRow, { tx, now, resources }: WorkCall<WebhookR
   if (endpoint.paused || (await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
     return await rest(tx, replay, now, longestRestMs.busy);
   }
-  const deliveries = await nextOfReplay(tx, replay, oldestShown(now, resources.retention), batch);
+  const deliveries = await nextOfReplay(tx, replay, oldestShown(resources.clocks.real(), resources.retention), batch);
   const last = deliveries.at(-1);
   if (last) {
     // Only now: outcomes of all accounts wait for whoever has locked a queue.

@@ -9,9 +9,10 @@ const batch = 20;
 /** Publishes webhook.disabled for every endpoint that the platform switched off, as it was then: the row waits until it is. */
 export const announceDisabled: Job<WebhookResources> = {
   name: 'announce-disabled',
+  due: { name: 'announcements', due: null },
   everyMs: 500,
-  async run({ tx, emit, findAccounts, log }) {
-    const announcements = await lockAnnouncements(tx, batch);
+  async run({ tx, emit, findAccounts, log }, scope) {
+    const announcements = await lockAnnouncements(tx, scope, batch);
     if (announcements.length === 0) return false;
     const accounts = findAccounts(announcements.map((row) => row.account_id));
     for (const row of announcements) {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '@customer-platform/contracts/webhooks';
-import type { Sql } from '@customer-platform/service-kit';
+import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import type { PreviousSecret } from '../sending/dispatch.sql.ts';
 
 export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'> {
@@ -95,11 +95,11 @@ export async function replaceSecret(
 type Announcement = EndpointRow & { account_id: string; announcement: string; disabled_reason: string };
 
 /** Reads at most `limit` announcements, oldest first; they are this transaction's. */
-export async function lockAnnouncements(tx: Sql, limit: number) {
+export async function lockAnnouncements(tx: Sql, scope: Scope, limit: number) {
   return await tx<Announcement[]>`
     select account_id, id as announcement, endpoint_id as id, url, description, events, false as active, disabled_reason,
       paused, created_at, updated_at
-    from announcements order by announcements.id limit ${limit} for update skip locked`;
+    from announcements where true ${isOfScope(tx, scope)} order by announcements.id limit ${limit} for update skip locked`;
 }
 
 /** Removes announcements that were made. */

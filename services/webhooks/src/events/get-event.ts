@@ -5,7 +5,7 @@ import { findEvent } from './events.sql.ts';
 import { toEvent } from './recorded-event.ts';
 
 export const getEvent = implement(contract.getEvent, {
-  find: ({ account, params, tx, now, resources }) =>
-    findEvent(tx, account.id, params.event_id, oldestShown(now, resources.retention)),
+  find: ({ account, params, tx, resources }) =>
+    findEvent(tx, account.id, params.event_id, oldestShown(resources.clocks.real(), resources.retention)),
   handle: async ({ found }) => toEvent(found),
 });

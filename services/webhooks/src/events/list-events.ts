@@ -9,9 +9,9 @@ const shown = { bytes: (row: SizedEventRow) => row.bytes, item: toEvent };
 
 /** Newest first, or in the order of their numbers after the one named. */
 export const listEvents = implement(contract.listEvents, {
-  async handle({ account, query, tx, now, resources, fail }) {
+  async handle({ account, query, tx, resources, fail }) {
     const { type, limit, starting_after, after_sequence } = query;
-    const oldest = oldestShown(now, resources.retention);
+    const oldest = oldestShown(resources.clocks.real(), resources.retention);
     if (after_sequence === undefined) {
       return await readPage(query, {
         ...shown,

@@ -18,6 +18,14 @@ export const endpointsOf = (keys: QueueKey[]) => keys.map((key) => key.endpointI
 /** A queue with work that is due, as it was then: `version` grows with what comes in, `endpointVersion` with its endpoint. */
 type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
+/** Queues that a process takes: at most `limit`, none of the accounts and endpoints that are passed over, and also by clocks where there are any. */
+interface TakenQueues {
+  limit: number;
+  accounts: readonly string[];
+  endpoints: readonly string[];
+  byClocks: boolean;
+}
+
 /**
  * Leases at most `limit` queues that are due or whose lease has run out, those of each account in turn but none of the accounts
  * and endpoints that are passed over, and returns them together with the queues that this owner has already and that are due.
@@ -26,10 +34,20 @@ export async function takeDueQueues(
   sql: Sql,
   owner: string,
   now: Date,
-  { limit, accounts, endpoints }: { limit: number; accounts: readonly string[]; endpoints: readonly string[] },
+  { limit, accounts, endpoints, byClocks }: TakenQueues,
 ) {
   const isTaken = sql`account_id <> all(${[...accounts]}::uuid[]) and endpoint_id <> all(${[...endpoints]}::uuid[])`;
   const queue = sql`${keyColumns(sql)}, version, endpoint_version as "endpointVersion"`;
+  const ahead = sql`c.ahead_ms * interval '1 ms'`;
+  const dueByClocks = byClocks
+    ? sql`union all (
+        select q.account_id, q.endpoint_id, q.due_at - ${ahead} from sandbox_clocks c join queues q on q.account_id = c.account_id
+        where q.owner is null and not q.paused and q.due_at <= ${now}::timestamptz + ${ahead} and q.account_id <> all(${[...accounts]}::uuid[])
+          and q.endpoint_id <> all(${[...endpoints]}::uuid[]) limit ${maxCandidates})`
+    : sql``;
+  const isDue = byClocks
+    ? sql`due_at <= ${now}::timestamptz + coalesce((select ${ahead} from sandbox_clocks c where c.account_id = queues.account_id), interval '0')`
+    : sql`due_at <= ${now}`;
   return await sql<DueQueue[]>`
     with candidate as (
       select account_id, endpoint_id, due_at, row_number() over (partition by account_id order by due_at) as turn
@@ -39,6 +57,7 @@ export async function takeDueQueues(
         union all
         (select account_id, endpoint_id, due_at from queues
          where owner is not null and not paused and leased_until <= now() and ${isTaken} order by leased_until limit ${maxCandidates})
+        ${dueByClocks}
       ) as free
     ), free as (
       select q.account_id, q.endpoint_id from queues q join candidate c using (account_id, endpoint_id)
@@ -51,7 +70,7 @@ export async function takeDueQueues(
     )
     select ${queue} from taken
     union all
-    select ${queue} from queues where owner = ${owner} and leased_until > now() and due_at <= ${now}`;
+    select ${queue} from queues where owner = ${owner} and leased_until > now() and ${isDue}`;
 }
 
 /** A secret as it is stored, which signs until `until`, or until it is replaced. */
@@ -94,28 +113,28 @@ type StateRow = DueQueue &
 const maxReadBytes = 1_048_576;
 
 /**
- * Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, without those under way, and without
+ * Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, each by the time of its account, without those under way, and without
  * those of events that are older than `eventsKeptMs`, whose rows may be gone: an endpoint was paused for weeks. They are chosen before their events are joined: over
  * partitions the planner would rather sort all that is due than merge the first of each.
  */
 export async function readQueues(
   sql: Sql,
-  wanted: (QueueKey & { limit: number })[],
+  wanted: (QueueKey & { limit: number; now: Date })[],
   { busyIds, eventsKeptMs }: { busyIds: string[]; eventsKeptMs: number },
-  now: Date,
 ): Promise<QueueState[]> {
   const rows = await sql<StateRow[]>`
     select w.account_id as "accountId", w.endpoint_id as "endpointId", q.version, q.endpoint_version as "endpointVersion",
       e.url, e.active as "isActive", e.paused as "isPaused", e.secret, e.previous_secrets as "previousSecrets", e.failing_since as "failingSince",
       later.next_try_at as "laterAt", due.found, due.id, due.event_id as "eventId", due.run, due.step,
       due.is_manual as "isManual", due.envelope, due.sequence, due.trace
-    from unnest(${accountsOf(wanted)}::uuid[], ${endpointsOf(wanted)}::uuid[], ${wanted.map((one) => one.limit)}::int[])
-      as w (account_id, endpoint_id, most)
+    from unnest(${accountsOf(wanted)}::uuid[], ${endpointsOf(wanted)}::uuid[], ${wanted.map((one) => one.limit)}::int[],
+        ${wanted.map((one) => one.now.toISOString())}::text[]::timestamptz[])
+      as w (account_id, endpoint_id, most, now)
     join queues q on q.account_id = w.account_id and q.endpoint_id = w.endpoint_id
     left join endpoints e on e.account_id = w.account_id and e.id = w.endpoint_id
     left join lateral (
       select d.next_try_at from deliveries d
-      where d.account_id = w.account_id and d.endpoint_id = w.endpoint_id and d.status = 'pending' and d.next_try_at > ${now}
+      where d.account_id = w.account_id and d.endpoint_id = w.endpoint_id and d.status = 'pending' and d.next_try_at > w.now
       order by d.next_try_at limit 1
     ) as later on true
     left join lateral (
@@ -125,7 +144,7 @@ export async function readQueues(
         select d.id, d.event_id, d.run, d.step, d.is_manual, v.envelope, v.sequence, v.trace, d.next_try_at
         from (
           select * from deliveries
-          where account_id = w.account_id and endpoint_id = w.endpoint_id and status = 'pending' and next_try_at <= ${now}
+          where account_id = w.account_id and endpoint_id = w.endpoint_id and status = 'pending' and next_try_at <= w.now
             and id <> all(${busyIds}::uuid[]) and event_id >= ${oldestIdKept(eventsKeptMs)}
           order by next_try_at, id limit w.most
         ) as d join events v on v.account_id = d.account_id and v.id = d.event_id

@@ -49,12 +49,10 @@ describe('the dispatcher', () => {
     await emitLarge(account, 21);
     const key = { accountId: account.id, endpointId: endpoint.id };
     await waitFor('all of them', async () => (await states(account.id)).pending === 21, 30_000);
-    const [state] = await readQueues(
-      sql,
-      [{ ...key, limit: 40 }],
-      { busyIds: [], eventsKeptMs: retentionOf(30).keptMs },
-      platform.clock.now(),
-    );
+    const [state] = await readQueues(sql, [{ ...key, limit: 40, now: platform.clock.now() }], {
+      busyIds: [],
+      eventsKeptMs: retentionOf(30).keptMs,
+    });
     expect([state!.due.length < 12, state!.found]).toEqual([true, 21]);
     release();
     await waitFor('them at the endpoint', () => receiver.received.length === 21);

@@ -1,44 +1,23 @@
-import type { Poster } from '@customer-platform/outbound';
-import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
+import { decryptSecret, signingKeyOf } from '@customer-platform/outbound';
 import {
-  type AccountDirectory,
   AccountSlots,
-  type Database,
   DeadlineWatch,
-  type Logger,
   meter,
   type QueueSeat,
-  type Queues,
   type Timed,
   WakeLoop,
   waitUntil,
 } from '@customer-platform/service-kit';
 import { AccountStandings } from './account-standings.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
+import type { DispatcherOptions } from './dispatcher-options.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import { deliveries } from './queued-deliveries.ts';
-import type { RetrySchedule } from './retry-schedule.ts';
+import { clockedDeliveries, deliveries } from './queued-deliveries.ts';
 import { tryDelivery } from './try-delivery.ts';
-
-export type DispatcherOptions = {
-  sql: Database;
-  log: Logger;
-  clock: () => Date;
-  poster: Poster;
-  accounts: AccountDirectory;
-  queues: Queues;
-  schedule: RetrySchedule;
-  eventsKeptMs: number;
-  secretKeys: SecretKeys;
-  /** Tries under way at most to one endpoint. */
-  maxPerEndpoint: number;
-  /** Tries under way at most that began within the last second; four times as many in all. */
-  maxInFlight: number;
-};
 
 /** Poll interval without a wake: bounds the delay of a retry, and of work of a process that died. */
 const lookEveryMs = 100;
@@ -84,12 +63,13 @@ export class Dispatcher {
   readonly #look: WakeLoop;
   readonly #upkeep: WakeLoop;
   readonly #seat: QueueSeat;
+  readonly #unwatch: (() => void)[];
   #isDueForLook = true;
   #lookedAt = 0;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
-    const { sql, clock, log, accounts, queues, maxPerEndpoint, maxInFlight } = options;
+    const { sql, clocks, log, accounts, queues, maxPerEndpoint, maxInFlight } = options;
     this.#options = options;
     const most = maxInFlight * 4;
     this.#slots = new AccountSlots(most);
@@ -99,14 +79,15 @@ export class Dispatcher {
     };
     this.#standings = new AccountStandings({ accounts, log, learned });
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
-    this.#queues = new HeldQueues({ sql, clock, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
-    this.#writer = new OutcomeWriter(sql, clock, log, (outcomes) => this.#onWritten(outcomes));
+    this.#queues = new HeldQueues({ sql, clocks, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
+    this.#writer = new OutcomeWriter(sql, clocks, log, (outcomes) => this.#onWritten(outcomes));
     this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
     this.#seat = queues.open({ ...deliveries, running: () => this.#queues.running, changed: () => this.wake() });
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
       return undefined;
     });
+    this.#unwatch = [clocks.onMove(() => this.wake()), options.clockWork.register(clockedDeliveries)];
   }
 
   /** Says that something became due: after the commit of the transaction that made it so. */
@@ -118,6 +99,7 @@ export class Dispatcher {
   /** Starts nothing more, waits up to 5 s for tries under way and gives its leases back; what is cut off is tried again. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    for (const unwatch of this.#unwatch) unwatch();
     await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
     await waitUntil(() => this.#slots.running === 0, stopMs);
     this.#tries.stop();
@@ -163,8 +145,12 @@ export class Dispatcher {
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
-    const { sql, clock, eventsKeptMs, maxPerEndpoint } = this.#options;
-    const wanted = wanting.map((held) => ({ ...held.key, limit: held.wanted(maxPerEndpoint) }));
+    const { sql, clocks, eventsKeptMs, maxPerEndpoint } = this.#options;
+    const wanted = wanting.map((held) => ({
+      ...held.key,
+      limit: held.wanted(maxPerEndpoint),
+      now: clocks.nowOf(held.key.accountId),
+    }));
     const busyIds = wanting.flatMap((held) => [...held.busy, ...held.ready.map((delivery) => delivery.id)]);
     // What becomes due during the read raises the version again and is noticed at the next look.
     // Until it is taken in nobody knows whether a queue has run dry: what was seen before is not written, nor the queue given back.
@@ -172,7 +158,7 @@ export class Dispatcher {
       held.mayHaveMore = false;
       held.drained = undefined;
     }
-    const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs }, clock()).catch((error: unknown) => {
+    const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs }).catch((error: unknown) => {
       for (const held of wanting) held.mayHaveMore = true;
       throw error;
     });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, LRUCache, type RunEnd } from '@customer-platform/service-kit';
+import { type Clocks, type Database, LRUCache, type RunEnd } from '@customer-platform/service-kit';
 import {
   deleteQueue,
   noteNextDue,
@@ -12,7 +12,7 @@ import { adaptedCap, firstCap, HeldEndpoint } from './held-endpoint.ts';
 
 export type HeldQueuesOptions = {
   sql: Database;
-  clock: () => Date;
+  clocks: Clocks;
   /** Tries under way at most to one endpoint. */
   maxPerEndpoint: number;
   /** Queues held at most; more than there are tries under way, so that some can always give way to others. */
@@ -64,14 +64,18 @@ export class HeldQueues {
 
   /** Leases queues that are due, but none of the accounts and endpoints that are passed over, and notes which of those held have become due again. */
   async takeDue(passedOver: { accounts: readonly string[]; endpoints: readonly string[] }): Promise<void> {
-    const { sql, clock, maxHeld } = this.#options;
-    const now = clock();
+    const { sql, clocks, maxHeld } = this.#options;
+    const now = clocks.real();
     const room = Math.max(0, maxHeld - this.#held.size);
-    for (const queue of await takeDueQueues(sql, this.#owner, now, { limit: room, ...passedOver })) {
+    for (const queue of await takeDueQueues(sql, this.#owner, now, {
+      limit: room,
+      byClocks: clocks.hasAny,
+      ...passedOver,
+    })) {
       const held = this.#held.get(queue.endpointId);
       if (held) {
         if (held.version !== queue.endpointVersion) held.forgetFetched();
-        held.noteDue(queue.version, now);
+        held.noteDue(queue.version, clocks.inTimeOf(queue.accountId, now));
       } else if (!this.#releasing.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap));
@@ -102,9 +106,9 @@ export class HeldQueues {
 
   /** Gives everything back; what was not finished is due at once. */
   async giveBackAll(): Promise<void> {
-    const dueAt = this.#options.clock();
+    const { clocks } = this.#options;
     const all = this.all();
-    await this.#release(all, (held) => (held.drained && held.isIdle() ? null : dueAt));
+    await this.#release(all, (held) => (held.drained && held.isIdle() ? null : clocks.nowOf(held.accountId)));
   }
 
   async #noteDrained(): Promise<void> {
@@ -136,8 +140,9 @@ export class HeldQueues {
       if (!held.isIdle()) return false;
       return held.isLeaving || (held.drained?.isNoted && !held.mayHaveMore && nowMs - held.lastWorkAt > idleMs);
     });
-    const clockMs = this.#options.clock().getTime();
-    await this.#release(over, (held) => (held.isLeaving ? new Date(clockMs + held.restMs) : null));
+    const { clocks } = this.#options;
+    const restedAt = (held: HeldEndpoint) => new Date(clocks.nowOf(held.accountId).getTime() + held.restMs);
+    await this.#release(over, (held) => (held.isLeaving ? restedAt(held) : null));
   }
 
   async #release(queues: HeldEndpoint[], dueAt: (held: HeldEndpoint) => Date | null): Promise<void> {

@@ -1,4 +1,4 @@
-import { createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
+import { Clocks, createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { register } from '../../test/webhooks.ts';
@@ -45,7 +45,7 @@ async function anOutcome(change: Partial<TryOutcome> = {}): Promise<TryOutcome> 
 function writerOf() {
   const written: TryOutcome[] = [];
   const log = createLogger('webhooks', 'silent');
-  const writer = new OutcomeWriter(sql, platform.clock.now, log, (batch) => written.push(...batch));
+  const writer = new OutcomeWriter(sql, new Clocks(platform.clock.now), log, (batch) => written.push(...batch));
   return { writer, written };
 }
 

@@ -1,4 +1,4 @@
-import { BatchWriter, type Database, inTransaction, type Logger } from '@customer-platform/service-kit';
+import { BatchWriter, type Clocks, type Database, inTransaction, type Logger } from '@customer-platform/service-kit';
 import type { TryOutcome } from './outcome.ts';
 import { type EndpointNews, writeEndpointNews, writeOutcomes } from './outcomes.sql.ts';
 
@@ -11,15 +11,15 @@ const maxBatch = 500;
  */
 export class OutcomeWriter {
   readonly #sql: Database;
-  readonly #clock: () => Date;
+  readonly #clocks: Clocks;
   readonly #written: (outcomes: readonly TryOutcome[]) => void;
   readonly #writer: BatchWriter<TryOutcome>;
   /** Since when an address has failed, as the database has it. */
   readonly #failingSince = new Map<string, Date | null>();
 
-  constructor(sql: Database, clock: () => Date, log: Logger, written: (outcomes: readonly TryOutcome[]) => void) {
+  constructor(sql: Database, clocks: Clocks, log: Logger, written: (outcomes: readonly TryOutcome[]) => void) {
     this.#sql = sql;
-    this.#clock = clock;
+    this.#clocks = clocks;
     this.#written = written;
     this.#writer = new BatchWriter<TryOutcome>({
       name: 'outcomes',
@@ -54,15 +54,15 @@ export class OutcomeWriter {
   /** Writes a batch; returns the outcomes of endpoints that another transaction has locked. */
   async #write(batch: readonly TryOutcome[]): Promise<readonly TryOutcome[]> {
     const news = newsOf(batch, this.#failingSince);
-    const now = this.#clock();
+    const nowOf = ({ accountId }: { accountId: string }) => this.#clocks.nowOf(accountId);
     const locked = new Set<string>();
     let written = batch;
-    if (news.length === 0) await writeOutcomes(this.#sql, batch, now);
+    if (news.length === 0) await writeOutcomes(this.#sql, batch, nowOf);
     else {
       await inTransaction(this.#sql, async (tx) => {
-        for (const id of await writeEndpointNews(tx, news, now)) locked.add(id);
+        for (const id of await writeEndpointNews(tx, news, nowOf)) locked.add(id);
         written = batch.filter(({ endpointId }) => !locked.has(endpointId));
-        if (written.length > 0) await writeOutcomes(tx, written, now);
+        if (written.length > 0) await writeOutcomes(tx, written, nowOf);
       });
     }
     for (const one of news) if (!locked.has(one.endpointId)) this.#failingSince.set(addressOf(one), one.failingSince);

@@ -2,6 +2,9 @@ import type { Sql } from '@customer-platform/service-kit';
 import { accountsOf, endpointsOf, type QueueKey } from './dispatch.sql.ts';
 import type { TryOutcome } from './outcome.ts';
 
+/** Returns the time of an account. */
+type NowOf = (of: { accountId: string }) => Date;
+
 /** A change of what is known of an endpoint, from its tries. */
 export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; disable: string | null };
 
@@ -10,13 +13,14 @@ export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; 
  * an address responded says nothing of the one that an endpoint has been given since. Being off goes before being paused: what is pending ends. Waits for nobody: nothing is written of endpoints
  * that another transaction has locked, and their ids are returned.
  */
-export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date): Promise<string[]> {
+export async function writeEndpointNews(tx: Sql, news: EndpointNews[], nowOf: NowOf): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
     with news as (
       select * from unnest(${accountsOf(news)}::uuid[], ${endpointsOf(news)}::uuid[],
         ${news.map((one) => one.failingSince?.toISOString() ?? null)}::timestamptz[],
-        ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[])
-        as n (account_id, endpoint_id, failing_since, disable, url)
+        ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[],
+        ${news.map((one) => nowOf(one).toISOString())}::text[]::timestamptz[])
+        as n (account_id, endpoint_id, failing_since, disable, url, now)
     ), locked as materialized (
       select e.account_id, e.id from endpoints e
       where (e.account_id, e.id) in (select account_id, endpoint_id from news) for no key update skip locked
@@ -24,7 +28,7 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date
       update endpoints e set failing_since = n.failing_since,
         active = e.active and n.disable is null,
         disabled_reason = case when e.active then n.disable else e.disabled_reason end,
-        updated_at = case when e.active and n.disable is not null then ${now} else e.updated_at end
+        updated_at = case when e.active and n.disable is not null then n.now else e.updated_at end
       from news n join locked on locked.account_id = n.account_id and locked.id = n.endpoint_id
       where e.account_id = n.account_id and e.id = n.endpoint_id and e.url = n.url
       returning old.active as was_active, e.*
@@ -47,7 +51,7 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], now: Date
  * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
  * under way, looks passed it over. Queues are locked before deliveries, as everywhere: no circle of waiting can come about.
  */
-export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], now: Date) {
+export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], nowOf: NowOf) {
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
   await tx`
     with outcome as (
@@ -60,9 +64,10 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
         ${outcomes.map((one) => String(one.isManual))}::text[]::boolean[], ${outcomes.map((one) => one.status)}::text[],
         ${outcomes.map((one) => one.reason)}::text[],
         ${outcomes.map((one) => one.nextTryAt?.toISOString() ?? null)}::timestamptz[],
-        ${outcomes.map((one) => String(one.disable !== null))}::text[]::boolean[]
+        ${outcomes.map((one) => String(one.disable !== null))}::text[]::boolean[],
+        ${outcomes.map((one) => nowOf(one).toISOString())}::text[]::timestamptz[]
       ) as o (account_id, endpoint_id, delivery_id, run, at, url, http_status, error, body, duration_ms, is_manual, status,
-        reason, next_try_at, disables)
+        reason, next_try_at, disables, now)
     ), locked as materialized (
       select 1 from queues q join (select distinct account_id, endpoint_id from outcome) as o using (account_id, endpoint_id)
       order by account_id, endpoint_id for update of q
@@ -90,7 +95,7 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
     select account_id, endpoint_id, min(due_at) from (
       select account_id, endpoint_id, next_try_at as due_at from changed where status = 'pending'
       union all
-      select account_id, endpoint_id, ${now}::timestamptz from outcome where disables
+      select account_id, endpoint_id, now from outcome where disables
     ) as due
     group by account_id, endpoint_id order by account_id, endpoint_id
     on conflict (account_id, endpoint_id) do update

@@ -1,5 +1,5 @@
 import type { OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
-import { maxMoved, type QueueRows, type Sql } from '@customer-platform/service-kit';
+import { type Look, maxMoved, type QueueRows, type Sql } from '@customer-platform/service-kit';
 import { makeDue } from './dispatch.sql.ts';
 
 /**
@@ -69,3 +69,12 @@ export async function isEndpointOf(sql: Sql, { account, endpoint }: QueuePart): 
     select 1 from endpoints where id = ${endpoint!} ${account ? sql`and account_id = ${account}` : sql``} limit 1`;
   return found.length === 1;
 }
+
+/** Looks at the deliveries of an account, endpoint by endpoint: the first of each says enough. One under way is due until its outcome is written. */
+export const lookAtDeliveries = (sql: Sql, { account, now, endpoints }: Look) => sql`
+  select coalesce(bool_or(first.at <= ${now}), false) as due, false as running, min(first.at) filter (where first.at > ${now}) as next
+  from endpoints e cross join lateral (
+    select d.next_try_at as at from deliveries d
+    where d.account_id = e.account_id and d.endpoint_id = e.id and d.status = 'pending' order by d.next_try_at limit 1
+  ) as first
+  where e.account_id = ${account} and not e.paused and e.id <> all(${[...endpoints]}::uuid[])`;

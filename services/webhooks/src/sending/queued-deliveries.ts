@@ -1,5 +1,5 @@
-import type { ReportedQueue } from '@customer-platform/service-kit';
-import { describeEndpoints, isEndpointOf, retryDeliveries } from './queued-deliveries.sql.ts';
+import type { ClockedWork, ReportedQueue } from '@customer-platform/service-kit';
+import { describeEndpoints, isEndpointOf, lookAtDeliveries, retryDeliveries } from './queued-deliveries.sql.ts';
 
 /** Deliveries that wait for their next try, as a queue. */
 export const deliveries: ReportedQueue = {
@@ -15,4 +15,10 @@ export const deliveries: ReportedQueue = {
   hasEndpoint: isEndpointOf,
   describe: describeEndpoints,
   retry: retryDeliveries,
+};
+
+/** The same as the clocks of accounts see them; the dispatcher takes what is due by them itself. */
+export const clockedDeliveries: ClockedWork = {
+  queue: deliveries.queue,
+  rows: { name: 'deliveries', due: 'next_try_at', look: lookAtDeliveries },
 };

@@ -1,11 +1,11 @@
 import { type Poster, type PostResult, signatureHeader } from '@customer-platform/outbound';
-import { inSpan, markFailed, setHttpStatus, telemetryEnabled } from '@customer-platform/service-kit';
+import { type Clocks, inSpan, markFailed, setHttpStatus, telemetryEnabled } from '@customer-platform/service-kit';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 
 /** Resources of the process that every try needs. */
-export type TryContext = { poster: Poster; clock: () => Date; schedule: RetrySchedule };
+export type TryContext = { poster: Poster; clocks: Pick<Clocks, 'nowOf' | 'real'>; schedule: RetrySchedule };
 
 /** Makes one try: signs the envelope's exact text for this moment, sends it, and says what follows. Never rejects. */
 export async function tryDelivery(
@@ -14,10 +14,13 @@ export async function tryDelivery(
   context: TryContext,
 ): Promise<TryOutcome> {
   const { accountId, endpointId, url } = endpoint;
-  const at = context.clock();
+  const { clocks } = context;
+  const at = clocks.nowOf(accountId);
+  // Whoever verifies a signature goes by the real time.
+  const moment = { at, timestamp: Math.floor(clocks.real().getTime() / 1000) };
   const result = telemetryEnabled()
-    ? await sendInSpan(delivery, endpoint, context.poster, at)
-    : await send(delivery, endpoint, context.poster, at);
+    ? await sendInSpan(delivery, endpoint, context.poster, moment)
+    : await send(delivery, endpoint, context.poster, moment);
   return outcomeOf(delivery, result, {
     accountId,
     endpointId,
@@ -26,14 +29,16 @@ export async function tryDelivery(
     endReason: endpoint.endReason,
     failingSince: endpoint.failingSince,
     at,
-    endedAt: context.clock(),
+    endedAt: clocks.nowOf(accountId),
     schedule: context.schedule,
     random: Math.random(),
   });
 }
 
-function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at: Date) {
-  const timestamp = Math.floor(at.getTime() / 1000);
+/** Time of a try, by its account's clock, and as it is signed. */
+type Moment = { at: Date; timestamp: number };
+
+function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, { at, timestamp }: Moment) {
   const lasting = endpoint.signingKeys.filter(({ until }) => until === null || until > at);
   const keys = lasting.map(({ key }) => key);
   const headers = {
@@ -49,7 +54,12 @@ function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at:
 }
 
 /** The same as a span of the trace that began with the client's request; the endpoint gets to know the trace. */
-function sendInSpan(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, at: Date): Promise<PostResult> {
+function sendInSpan(
+  delivery: DueDelivery,
+  endpoint: HeldEndpoint,
+  poster: Poster,
+  moment: Moment,
+): Promise<PostResult> {
   const attributes = {
     'platform.account': endpoint.accountId,
     'messaging.message.id': delivery.eventId,
@@ -58,7 +68,7 @@ function sendInSpan(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poste
     'webhooks.try': delivery.step + 1,
   };
   return inSpan('deliver webhook', { attributes, parent: delivery.trace ?? undefined }, async (span) => {
-    const result = await send(delivery, endpoint, poster, at);
+    const result = await send(delivery, endpoint, poster, moment);
     if (result.status !== undefined) setHttpStatus(span, result.status, 300);
     if (span && result.error !== undefined) markFailed(span, result.error);
     return result;

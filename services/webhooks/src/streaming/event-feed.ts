@@ -32,6 +32,7 @@ interface FeedParts {
   sql: Database;
   bus: Bus;
   log: Logger;
+  /** The real time, by which events are kept. */
   clock: () => Date;
   retention: Retention;
 }

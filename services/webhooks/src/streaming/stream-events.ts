@@ -6,12 +6,12 @@ import { oldestShown } from '../retention/retention.ts';
 
 /** Streams what follows the last event that the reader had, of those that are still shown; to a new reader what comes from now on. */
 export const streamEvents = implement(contract.streamEvents, {
-  async handle({ account, query, headers, tx, now, resources }) {
+  async handle({ account, query, headers, tx, resources }) {
     const last = headers['Last-Event-ID'] ?? query.after_sequence;
     const after =
       last === undefined
         ? await lastSequence(tx, account.id)
-        : await firstShown(tx, account.id, sequenceOf(last), oldestShown(now, resources.retention));
+        : await firstShown(tx, account.id, sequenceOf(last), oldestShown(resources.clocks.real(), resources.retention));
     const types = (query.types ?? ['*']).join(',');
     return resources.feed.open({ accountId: account.id, after, types });
   },
