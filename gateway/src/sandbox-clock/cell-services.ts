@@ -21,10 +21,13 @@ export class CellServices {
     this.#servicesOf = servicesOf;
   }
 
-  /** Asks every service of a cell what the clock of an account waits for. Throws 503 where one does not reply: the clock waits for it. */
-  async look(cell: string, accountId: string): Promise<ClockLook[]> {
+  /**
+   * Asks every service of a cell what the clock of an account waits for; where there may be events on their way also whether its consumers
+   * have taken them. Throws 503 where one does not reply: the clock waits for it.
+   */
+  async look(cell: string, accountId: string, hasEvents: boolean): Promise<ClockLook[]> {
     const { bus } = this.#cells.named(cell);
-    const position = await bus.position();
+    const position = hasEvents ? await bus.position() : null;
     const looks = this.#expected(cell).map((service) => {
       // The gateway's own work is with the main cell's bus.
       const asked = service === 'gateway' ? this.#cells.main.bus : bus;

@@ -15,8 +15,11 @@ const stretchMs = 5_000;
 const renewEveryMs = 3_000;
 /** Wait before a clock goes on that waits for a service. */
 const restMs = 1_000;
-/** Looks in a row at which all is quiet and nothing has happened since the one before. */
-const quietLooks = 3;
+/**
+ * Looks in a row at which all is quiet and nothing has happened since the one before. Where there were no events since the last moment two
+ * are enough: what one service asks of another after that was looked at is seen at the second. What consumers do takes one more.
+ */
+const quietLooks = { withoutEvents: 2, withEvents: 3 };
 /** Pause between looks while something is under way: at first, and at most. */
 const lookPauseMs = { first: 5, most: 50 };
 
@@ -32,6 +35,8 @@ export interface RunnerParts {
 interface Quiet {
   /** The next moment at which something is due, by the account's clock; null where there is none. */
   nextMs: number | null;
+  /** Marks of all services: the same while there are no further events. */
+  marks: string;
 }
 
 /**
@@ -99,9 +104,11 @@ export class ClockRunner {
     // Where the gateway before this one died in between: every process goes by what was written.
     let aheadMs = clocks.nowOf(accountId).getTime() - clocks.real().getTime();
     if (aheadMs > 0) await services.move(cell, accountId, aheadMs);
+    let marks: string | undefined;
     while (!isOver()) {
-      const quiet = await this.#settle({ accountId, cell, lease }, isOver);
+      const quiet = await this.#settle({ accountId, cell, lease, marks }, isOver);
       if (!quiet) return false;
+      marks = quiet.marks;
       const nowMs = clocks.nowOf(accountId).getTime();
       const nextMs = quiet.nextMs !== null && quiet.nextMs <= target.getTime() ? quiet.nextMs : target.getTime();
       if (nextMs <= nowMs && quiet.nextMs !== nextMs) return true;
@@ -116,21 +123,29 @@ export class ClockRunner {
 
   /** Waits until nothing of an account is under way; undefined where its time is over before. */
   async #settle(
-    { accountId, cell, lease }: { accountId: string; cell: string; lease: Lease },
+    {
+      accountId,
+      cell,
+      lease,
+      marks: known,
+    }: { accountId: string; cell: string; lease: Lease; marks: string | undefined },
     isOver: () => boolean,
   ): Promise<Quiet | undefined> {
     const { services } = this.#parts;
-    let quietSince = 0;
-    let before = '';
+    let hasEvents = known === undefined;
+    let before = known;
+    let quiet = 0;
     let pauseMs = lookPauseMs.first;
     while (!isOver()) {
       await lease.keep();
-      const looks = await services.look(cell, accountId);
-      const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
+      const looks = await services.look(cell, accountId, hasEvents);
       const marks = looks.map(({ mark }) => mark).join(' ');
-      quietSince = isQuiet ? (marks === before ? quietSince + 1 : 1) : 0;
+      const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
+      quiet = isQuiet ? (marks === before ? quiet + 1 : Number(hasEvents)) : 0;
       before = marks;
-      if (quietSince >= quietLooks) return { nextMs: earliest(looks) };
+      hasEvents ||= marks !== known;
+      if (quiet >= (hasEvents ? quietLooks.withEvents : quietLooks.withoutEvents))
+        return { nextMs: earliest(looks), marks };
       if (isQuiet) continue;
       await sleep(pauseMs);
       pauseMs = Math.min(pauseMs * 2, lookPauseMs.most);

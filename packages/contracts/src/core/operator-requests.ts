@@ -168,8 +168,8 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
     ),
     dropDeadEvent: request('dropDeadEvent', z.object({ id }), z.object({ matched: z.number() })),
     /** Publishes events since an instant again, in batches; returns how many there are. */
-    /** Looks at the account that it is asked for, with the stream's position up to which all events have to be taken. */
-    lookAtClock: request('lookAtClock', z.object({ position: z.number() }), ClockLook),
+    /** Looks at the account that it is asked for, with the stream's position up to which all events have to be taken; null where there are none. */
+    lookAtClock: request('lookAtClock', z.object({ position: z.number().nullable() }), ClockLook),
     republishEvents: request('republishEvents', z.object({ since: time }), z.object({ matched: z.int().min(0) })),
   };
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../logging.ts';
 import type { Pauses } from '../queues/pauses.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
 import { WakeLoop } from '../wake-loop.ts';
-import { markOf, waitingEventsOf } from './clock-work.sql.ts';
+import { selectEvents } from './clock-work.sql.ts';
 import { accountsDue, type ClockedRows, type Found, lookAt } from './clocked-rows.ts';
 import type { Clocks } from './clocks.ts';
 
@@ -93,16 +93,16 @@ export class ClockWork {
 
   /**
    * Returns what an account's clock has to wait for here: events that are not out yet, or that consumers have left of what the stream had at
-   * `position`, and work that is due or under way. What is paused waits by itself and holds nothing up.
+   * `position` (null: nothing), and work that is due or under way. What is paused waits by itself and holds nothing up.
    */
-  async state(accountId: string, position: number): Promise<ClockState> {
-    const consumers = [...this.#consumers].filter(({ queue }) => !this.#pauses.of(queue).isWhole);
-    const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position)));
+  async state(accountId: string, position: number | null): Promise<ClockState> {
+    const asked = position === null ? [] : [...this.#consumers];
+    const consumers = asked.filter(({ queue }) => !this.#pauses.of(queue).isWhole);
+    const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position!)));
     const behind = consumers.filter((_, index) => !passed[index]).map(({ queue }) => queue);
     // After the consumers: what they led to is seen.
-    const [mark, events, found] = await Promise.all([
-      markOf(this.#sql, accountId),
-      waitingEventsOf(this.#sql, accountId),
+    const [{ mark, queues: events }, found] = await Promise.all([
+      selectEvents(this.#sql, accountId),
       this.#look(accountId),
     ]);
     const isPaused = (queue: string) =>

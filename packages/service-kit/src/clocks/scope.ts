@@ -16,7 +16,8 @@ export const everybody: Scope = { ...nothingPaused, account: undefined, leavesCl
 /** Returns the condition, after others, of the rows that a round takes; `column` is the one with the account. */
 export function isOfScope(sql: Sql, { account, leavesClocks }: Scope, column: Fragment = sql`account_id`): Fragment {
   if (account !== undefined) return sql`and ${column} = ${account}`;
-  return leavesClocks ? sql`and ${column} not in (select c.account_id from sandbox_clocks c)` : sql``;
+  // Not `in`: in a statement with that word the client takes lists of columns after it for lists of values.
+  return leavesClocks ? sql`and not ${column} = any (select c.account_id from sandbox_clocks c)` : sql``;
 }
 
 /** Returns a table of which nothing but the rows of a round is read. */

@@ -1,0 +1,39 @@
+import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openYear, type Year } from './year.ts';
+
+/** Events of the year after each of which a process is killed: those of its beginning, its middle and its end. */
+const killedAfter = [
+  { type: 'plan.expired', name: 'webhooks' },
+  { type: 'audience.left', name: 'gateway' },
+  { type: 'message.sent', name: 'messaging' },
+] as const;
+
+let platform: ProcessPlatform;
+let year: Year;
+beforeAll(async () => {
+  platform = await startProcessPlatform();
+  year = await openYear(platform);
+}, 180_000);
+afterAll(async () => {
+  await year?.stop();
+  await platform?.stop();
+}, 60_000);
+
+/** Kills a process and waits until it is up again. */
+async function killAndSeeBack(name: string): Promise<void> {
+  const before = await waitFor(`${name} to run`, () => platform.pidOf(name));
+  platform.kill(name);
+  await waitFor(`${name} to be back`, () => ![undefined, before].includes(platform.pidOf(name)), 20_000);
+}
+
+it('plays the year as it is whatever process is killed in the middle of it', async () => {
+  await year.begin();
+  for (const { type, name } of killedAfter) {
+    await waitFor(`${type} to be told`, () => year.told().some((event) => event.type === type), 120_000);
+    await killAndSeeBack(name);
+  }
+  expect((await year.client.getSandboxClock()).status).toBe('advancing');
+  await year.ready();
+  await year.expectPlayed();
+}, 600_000);

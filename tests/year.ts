@@ -1,0 +1,248 @@
+import type { Client } from '@customer-platform/client';
+import type { Envelope } from '@customer-platform/contracts/core';
+import { type Receiver, rawRequest, startReceiver, waitFor } from '@customer-platform/testkit';
+import { expect } from '@jest/globals';
+import { patientClient } from './setup.ts';
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+export const dayMs = 86_400_000;
+
+/** What every year is played on. */
+interface Installation {
+  gatewayUrl: string;
+  adminUrl: string;
+  adminToken: string;
+}
+
+/** A sandbox with something due all through the next year. */
+export interface Year {
+  /** Id of the sandbox. */
+  accountId: string;
+  client: Client;
+  live: Client;
+  startedAt: number;
+  target: string;
+  /** Kinds and times of the events that its endpoint was told, in the order in which they came first. */
+  told(): { type: string; at: number }[];
+  /** Begins to advance the clock by the year. */
+  begin(): Promise<void>;
+  /** Waits until the clock is there. */
+  ready(): Promise<void>;
+  /** Expects all that was due to have happened at its time. */
+  expectPlayed(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const always = [['00:00', '24:00']] as [string, string][];
+const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, always]));
+
+/** Makes an account, and in its sandbox all that falls due within the year. */
+export async function openYear(installation: Installation): Promise<Year> {
+  const [listener, failing, paused] = [await startReceiver(), await startReceiver(), await startReceiver()];
+  failing.respond = (_request, response) => response.writeHead(500).end();
+  const { accountId, client, live } = await makeAccount(installation);
+  const endpoint = (receiver: Receiver, events: string[]) =>
+    client.createEndpoint({ body: { url: receiver.url, events } });
+  await endpoint(listener, ['*']);
+  const exhausted = await endpoint(failing, ['contact.created']);
+  const held = await endpoint(paused, ['*']);
+  await pause(installation, 'webhooks/deliveries', { account: accountId, endpoint: held.id });
+  const startedAt = Date.parse((await client.getSandboxClock()).now);
+  const target = new Date(startedAt + 365 * dayMs).toISOString();
+  const due = await fillYear({ installation, accountId, client, startedAt });
+  const told = () => firstTold(listener);
+  return {
+    accountId,
+    client,
+    live,
+    startedAt,
+    target,
+    told,
+    async begin() {
+      await client.advanceSandboxClock({ body: { advance_to: target } });
+    },
+    ready: () => readyAt(client, target),
+    async expectPlayed() {
+      await expectMessages(client, due);
+      await expectExhausted(client, exhausted.id);
+      expectInOrder(told(), due);
+      expect(paused.received).toEqual([]);
+      const { now } = await client.getSandboxClock();
+      expect(Date.parse(now)).toBeGreaterThanOrEqual(Date.parse(target));
+    },
+    async stop() {
+      await Promise.all([listener, failing, paused].map((server) => server.stop()));
+    },
+  };
+}
+
+async function readyAt(client: Client, target: string): Promise<void> {
+  await waitFor(
+    `the clock to be at ${target}`,
+    async () => (await client.getSandboxClock()).status === 'ready',
+    300_000,
+  );
+}
+
+async function makeAccount({ gatewayUrl, adminUrl, adminToken }: Installation) {
+  const admin = async (path: string, body: unknown) => {
+    const response = await rawRequest(adminUrl, 'POST', path, { body, key: adminToken });
+    if (response.status !== 201) throw new Error(`${path} got ${response.status}: ${response.text}`);
+    return response.body;
+  };
+  const rate_limit = { per_minute: 1_000_000, burst: 100_000 };
+  const made = await admin('/admin/accounts', { name: 'Year', timezone: 'UTC', rate_limit });
+  await admin(`/admin/accounts/${made.sandbox_id}/members`, { name: 'Ada', email: 'ada@example.com' });
+  const keyOf = async (mode: string) =>
+    (await admin(`/admin/accounts/${made.id}/keys`, { name: mode, mode, scopes: ['*'] })).key as string;
+  const [client, live] = [
+    patientClient(gatewayUrl, await keyOf('test')),
+    patientClient(gatewayUrl, await keyOf('live')),
+  ];
+  return { accountId: made.sandbox_id as string, client, live };
+}
+
+async function pause({ adminUrl, adminToken }: Installation, queue: string, part: object): Promise<void> {
+  const body = { ...part, reason: 'It holds nothing up' };
+  const response = await rawRequest(adminUrl, 'POST', `/admin/queues/${queue}/pause`, { body, key: adminToken });
+  expect(response.status).toBe(204);
+}
+
+interface Filling {
+  installation: Installation;
+  accountId: string;
+  client: Client;
+  startedAt: number;
+}
+
+/** Moments of the year, in the account's time. */
+type Moments = Awaited<ReturnType<typeof fillYear>>;
+
+async function fillYear({ installation, accountId, client, startedAt }: Filling) {
+  // The sandbox's provider tells of no receipt for addresses that end in 04.
+  const contact = await client.createContact({
+    body: { name: 'Casey', phone: '+4930901804', email: 'casey04@example.com' },
+  });
+  const lapsingAt = await requestPlan(client, contact.id);
+  const leavingAt = await visit(client, contact.id);
+  const steps = (['whatsapp', 'sms', 'email'] as const).map((channel) => ({
+    channel,
+    body: 'Are you there?',
+    ...(channel === 'email' ? { subject: 'Hello' } : {}),
+    fallback_after_seconds: 3_600,
+  }));
+  const sendAt = startedAt + 200 * dayMs;
+  const falling = await client.sendMessage({
+    body: { contact: contact.id, channels: steps, reference: 'falling', send_at: new Date(sendAt).toISOString() },
+  });
+  const startsAt = Math.ceil((startedAt + 100 * dayMs) / hourMs) * hourMs;
+  const appointment = await book(client, contact.id, startsAt);
+  // An article that nobody reads while its queue is paused.
+  await pause(installation, 'agents/readings', { account: accountId });
+  await client.createSource({ body: { kind: 'article', title: 'Later', body: 'It waits.' } });
+  return { lapsingAt, leavingAt, sendAt, falling: falling.id, startsAt, appointment };
+}
+
+/** Requests a plan that nobody decides; returns when it lapses. */
+async function requestPlan(client: Client, contact: string): Promise<number> {
+  const agent = await client.createAgent({ body: { name: 'Robin', role: 'Answers questions' } });
+  const params = { agent_id: agent.id };
+  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
+  await client.publishWorkflow({ params });
+  await client.goLiveAgent({ params });
+  const plan = await client.requestPlan({ params, body: { contact, goal: 'Say hello' } });
+  const awaiting = await waitFor('the plan', async () => {
+    const found = await client.getPlan({ params: { plan_id: plan.id } });
+    return found.status === 'awaiting_approval' && found;
+  });
+  return Date.parse(awaiting.expires_at!);
+}
+
+/** Makes an audience that the contact is in for 30 days; returns when it leaves. */
+async function visit(client: Client, contact: string): Promise<number> {
+  const at = new Date(Date.now() - hourMs);
+  await client.recordEvents({ body: { events: [{ contact, name: 'visited', at: at.toISOString() }] } });
+  const rules = {
+    match: 'all' as const,
+    conditions: [{ type: 'event' as const, op: 'did' as const, name: 'visited', days: 30, at_least: 1 }],
+  };
+  const { id } = await client.createAudience({ body: { name: 'Visitors', rules } });
+  await waitFor('the member', async () => {
+    const audience = await client.getAudience({ params: { audience_id: id } });
+    return audience.status === 'ready' && audience.members === 1;
+  });
+  return at.getTime() + 30 * dayMs;
+}
+
+async function book(client: Client, contact: string, startsAt: number): Promise<string> {
+  await waitFor('the teammate', () => client.createStaff({ body: { email: 'ada@example.com', hours } }));
+  await client.updateSettings({
+    body: {
+      reminders: [
+        { minutes_before: 1_440, channel: 'sms' },
+        { minutes_before: 60, channel: 'sms' },
+      ],
+    },
+  });
+  const type = await client.createBookingType({
+    body: { name: 'Call', duration_minutes: 30, staff: ['ada@example.com'], window_days: 365 },
+  });
+  const body = { contact, booking_type: type.id, starts_at: new Date(startsAt).toISOString() };
+  return (await client.bookAppointment({ body })).id;
+}
+
+/** Returns the events that a receiver got, each once. */
+function firstTold({ received }: Receiver): { type: string; at: number }[] {
+  const events = new Map<string, { type: string; at: number }>();
+  for (const { body } of received) {
+    const { id, type, timestamp } = JSON.parse(body) as Envelope;
+    if (!events.has(id)) events.set(id, { type, at: Date.parse(timestamp) });
+  }
+  return [...events.values()];
+}
+
+/** Latest that something happens after its time. */
+const lateMs = minuteMs;
+
+function expectAt(shown: string | number, momentMs: number): void {
+  const ms = (typeof shown === 'string' ? Date.parse(shown) : shown) - momentMs;
+  expect(ms).toBeGreaterThanOrEqual(0);
+  expect(ms).toBeLessThan(lateMs);
+}
+
+/** Reminders came a day and an hour before the appointment, and the message went from channel to channel, an hour each. */
+async function expectMessages(client: Client, { appointment, startsAt, falling, sendAt }: Moments): Promise<void> {
+  const { data } = await client.listMessages({ query: { reference: `appointment-${appointment}` } });
+  const reminders = data.reverse().slice(-2);
+  expect(reminders).toHaveLength(2);
+  expectAt(reminders[0]!.created_at, startsAt - dayMs);
+  expectAt(reminders[1]!.created_at, startsAt - hourMs);
+  const { attempts } = await client.getMessage({ params: { message_id: falling } });
+  expect(attempts.map(({ channel }) => channel)).toEqual(['whatsapp', 'sms', 'email']);
+  for (const [index, attempt] of attempts.entries()) expectAt(attempt.started_at, sendAt + index * hourMs);
+}
+
+/** The schedule of retries in ms, as it is by default. */
+const waits = [0, 5_000, 5 * minuteMs, 30 * minuteMs, ...[2, 5, 10, 14, 20, 24].map((count) => count * hourMs)];
+
+async function expectExhausted(client: Client, endpoint: string): Promise<void> {
+  const { data } = await client.listDeliveries({ params: { endpoint_id: endpoint } });
+  expect(data).toHaveLength(1);
+  const { status, reason, tries } = data[0]!;
+  expect([status, reason, tries.length]).toEqual(['failed', 'exhausted', waits.length]);
+  for (const [index, { at }] of tries.entries()) {
+    if (index === 0) continue;
+    const waited = Date.parse(at) - Date.parse(tries[index - 1]!.at);
+    expect(waited).toBeGreaterThanOrEqual(waits[index]!);
+    expect(waited).toBeLessThan(waits[index]! * 1.1 + lateMs);
+  }
+}
+
+function expectInOrder(told: readonly { type: string; at: number }[], { lapsingAt, leavingAt }: Moments): void {
+  expect(told.map(({ at }) => at)).toEqual(told.map(({ at }) => at).sort((a, b) => a - b));
+  const of = (kind: string) => told.filter(({ type }) => type === kind).map(({ at }) => at);
+  expect([of('plan.expired').length, of('audience.left').length]).toEqual([1, 1]);
+  expectAt(of('plan.expired')[0]!, lapsingAt);
+  expectAt(of('audience.left')[0]!, leavingAt);
+}
