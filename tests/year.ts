@@ -8,7 +8,7 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 export const dayMs = 86_400_000;
 
-/** What every year is played on. */
+/** Installation that a year is played on. */
 interface Installation {
   gatewayUrl: string;
   adminUrl: string;
@@ -146,9 +146,9 @@ async function fillYear({ installation, accountId, client, startedAt }: Filling)
 
 /** Requests a plan that nobody decides; returns when it lapses. */
 async function requestPlan(client: Client, contact: string): Promise<number> {
-  const agent = await client.createAgent({ body: { name: 'Robin', role: 'Answers questions' } });
+  const agent = await client.createAgent({ body: { name: 'Robin', role: 'Helps' } });
   const params = { agent_id: agent.id };
-  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
+  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'help', kind: 'ai' }] } });
   await client.publishWorkflow({ params });
   await client.goLiveAgent({ params });
   const plan = await client.requestPlan({ params, body: { contact, goal: 'Say hello' } });
