@@ -97,7 +97,8 @@ describe('deliveries of the platform', () => {
     const second = await startProcess(secret, port);
     const [line] = await waitFor('the second event', () => second.lines().length > 0 && second.lines());
     // The count is in the inbox's database: the first event is the first there, though another process handled it.
-    expect(line).toMatch(/contact\.created #2 .*Meanwhile/);
+    expect(line).toContain('contact.created #2 ');
+    expect(line).toContain('Meanwhile');
     expect(second.lines()).toHaveLength(1);
   }, 60_000);
 });
