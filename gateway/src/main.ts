@@ -33,7 +33,9 @@ import { QueueHistory } from './operators/queue-history.ts';
 import { Services } from './operators/services.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
 import { openAdmission } from './proxy/open-admission.ts';
+import { OpenStreams } from './proxy/open-streams.ts';
 import { publicHandler } from './proxy/public-handler.ts';
+import { StreamDoor } from './proxy/stream-door.ts';
 import { openUpstreams } from './proxy/upstreams.ts';
 import { readQueues } from './queues/read-queues.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
@@ -61,8 +63,9 @@ export async function startGateway(
   const { sql, bus, log, eventsCommitted } = foundation;
   const changes = new ChangeFeed(sql, bus, log);
   const admission = openAdmission(foundation, changes);
-  const { keys, uses, guard } = admission;
-  await changes.start((accountIds) => keys.forget(accountIds));
+  const { keys, uses, guard, slots } = admission;
+  const streams = new OpenStreams({ keys, changes, clock, log });
+  await changes.start((accountIds) => streams.forgetKeys(accountIds));
   const work = { ...foundation, resources: undefined };
   for (const cell of cells.all) {
     handleRequests(cell.bus, Object.values(requests), { ...work, resources: { cell: cell.name } });
@@ -92,6 +95,7 @@ export async function startGateway(
     routes,
     upstreams,
     bodies,
+    streams: new StreamDoor(slots, streams),
     hooks: hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined,
     addressOf,
     serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
@@ -110,7 +114,7 @@ export async function startGateway(
     adminUrl: admin.url,
     async stop() {
       isStopping = true;
-      await drained([publicListener, admin], config);
+      await drained([publicListener, admin, streams], config);
       await Promise.all([changes, queueHistory, sandboxClocks, ...jobs].map((running) => running.stop()));
       await admission.stop();
       bodies.stop();

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bufferedLogger, type Logger } from '@customer-platform/service-kit';
 
+/** Event of a response that has begun to stream: from then on it is no request under way any more. */
+export const streamBegan = 'stream began';
 /** Status, in logs and metrics, of a request whose client disconnected. */
 const clientGone = 499;
 
@@ -40,7 +42,7 @@ function logTo(lines: Logger): LogRequest {
     const beganMs = performance.now();
     const { method, socket } = request;
     const sentBefore = socket.bytesWritten;
-    response.once('close', () => {
+    whenServed(response, () => {
       const { account, operation, trace_id } = facts();
       lines.info(
         {
@@ -59,7 +61,21 @@ function logTo(lines: Logger): LogRequest {
   };
 }
 
-/** Returns the status of a response that has ended; 499 if its client disconnected before. */
+/** Calls `done` once a response has ended; one that streams as soon as it does, for how long it goes on says nothing of how it was served. */
+export function whenServed(response: ServerResponse, done: () => void): void {
+  const once = () => {
+    response.off('close', once).off(streamBegan, once);
+    done();
+  };
+  response.on('close', once).on(streamBegan, once);
+}
+
+/** Returns whether the client of a response that was served disconnected before. */
+export function isClientGone(response: ServerResponse): boolean {
+  return response.closed && !response.writableFinished;
+}
+
+/** Returns the status of a response that was served; 499 if its client disconnected before. */
 export function statusOf(response: ServerResponse): number {
-  return response.writableFinished ? response.statusCode : clientGone;
+  return isClientGone(response) ? clientGone : response.statusCode;
 }

@@ -8,6 +8,11 @@ export interface Upstream {
    * or 503.
    */
   forward(request: IncomingMessage, response: ServerResponse, owner: string, body?: Body): void;
+  /**
+   * Opens a stream: returns the response once it has begun, of any status, for a request without a body. It takes none of the sockets that
+   * requests wait for, and ends with `signal`. Throws 503, or the signal's reason.
+   */
+  openStream(request: IncomingMessage, signal: AbortSignal): Promise<IncomingMessage>;
   /** Returns the status of a HEAD of a path. Throws if the service does not respond within `limitMs`. */
   probe(path: string, requestId: string, limitMs: number): Promise<number>;
   /** Ends the connections that are kept. */

@@ -62,14 +62,18 @@ export async function admit(
   return record;
 }
 
+/** Returns the key that a request was sent with, whatever it is; undefined without one. */
+export function keyOf({ headers: { authorization } }: IncomingMessage): string | undefined {
+  return authorization !== undefined && /^bearer +\S/i.test(authorization) ? authorization.slice(7).trim() : undefined;
+}
+
 async function identify(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<KeyRecord> {
-  const { authorization } = request.headers;
-  if (authorization === undefined || !/^bearer +\S/i.test(authorization)) {
+  const key = keyOf(request);
+  if (key === undefined) {
     throw new ApiError('key_required', 'Send an API key: Authorization: Bearer cp_live_… (see /docs)', {
       headers: bearer,
     });
   }
-  const key = authorization.slice(7).trim();
   const hash = hashOfKey(key);
   let record = parts.keys.peek(hash);
   if (record === undefined) record = isWellFormedKey(key) ? await parts.keys.find(hash) : null;
@@ -88,7 +92,8 @@ async function invalidKey({ guard }: AdmissionParts, address: string): Promise<A
   return new ApiError('invalid_key', 'This API key is invalid: mistyped, revoked or expired', { headers: bearer });
 }
 
-function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
+/** Returns the refusal of a key that is valid and may not be used: by its account, its plan, or the address. */
+export function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
   if (record.account.suspended) return new ApiError('account_suspended', 'This account is suspended');
   if (!record.planHasApi) {
     return new ApiError('plan_excludes_api', "This account's plan does not include the API; change the plan");

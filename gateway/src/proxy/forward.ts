@@ -7,12 +7,14 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { ApiError } from '@customer-platform/contracts/core';
-import { ClientGone, FairPermits, type Logger, PermitQueue, serviceUnavailable } from '@customer-platform/service-kit';
+import { ClientGone, FairPermits, type Logger, PermitQueue } from '@customer-platform/service-kit';
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
 import type { Body } from '../bodies/body-intake.ts';
 import type { Upstream } from '../upstream.ts';
+import { codeOf, isUnconnected, noResponse } from './connection-errors.ts';
 import { Outage } from './outage.ts';
 import { refuse } from './respond.ts';
+import { streamOpener } from './stream-opener.ts';
 
 /** Sooner than services close theirs (75 s), so that no request is sent into a socket that closes. */
 const idleSocketMs = 60_000;
@@ -21,8 +23,6 @@ const quietMs = 5_000;
 /** Most times that a request is sent. */
 const maxSends = 5;
 
-/** Errors of a connection that never was: the service has seen nothing of the request. */
-const unconnected = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 /** Errors of a connection that the other side has closed. */
 const reset = new Set(['ECONNRESET', 'EPIPE']);
 
@@ -61,7 +61,7 @@ type Sent = ServerResponse & { [sendingOf]?: Sending };
 export function forwarder(target: string, service: string, log: Logger, bounds: UpstreamBounds = {}): Upstream {
   const { timeoutMs = 30_000, sockets = 256, waiting = 1_000, waitMs = 10_000, holdMs = 0 } = bounds;
   const url = new URL(target);
-  const { agent, probeAgent } = openAgents(url, sockets);
+  const { agent, probeAgent, streamAgent } = openAgents(url, sockets);
   const probeAt = (path: string, requestId: string, limitMs: number) =>
     probe(new URL(url.pathname.replace(/\/$/, '') + path, url), probeAgent, requestId, limitMs);
   const outage = new Outage(
@@ -69,6 +69,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
     (limitMs) => probeAt('/healthz', 'outage', limitMs),
     () => log.warn({ target: service, hold_ms: holdMs }, 'service takes no connections; its requests wait for it'),
   );
+  const openStream = streamOpener({ url, agent: streamAgent, outage, service, log });
   const send = (request: IncomingMessage, response: Sent) => {
     response[sendingOf]!.sends++;
     void (response[sendingOf]!.body ? proxyWithBody : proxy)(request, response);
@@ -117,15 +118,17 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       if (queue.tryTake(owner)) begin(request, response, owner, body);
       else void beginLater(request, response, owner, body);
     },
+    openStream,
     probe: probeAt,
     close: () => {
       agent.destroy();
+      streamAgent.destroy();
       probeAgent.destroy();
     },
   };
 }
 
-function openAgents({ protocol }: URL, sockets: number): { agent: HttpAgent; probeAgent: HttpAgent } {
+function openAgents({ protocol }: URL, sockets: number) {
   const Agent = protocol === 'https:' ? HttpsAgent : HttpAgent;
   const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
   return {
@@ -133,6 +136,8 @@ function openAgents({ protocol }: URL, sockets: number): { agent: HttpAgent; pro
     agent: new Agent({ ...idle, maxSockets: sockets + 32 }),
     // Probes need no permit: however many there are, no request waits behind them.
     probeAgent: new Agent({ ...idle, maxSockets: 32 }),
+    // Streams need none either: the keys that have them bound their number.
+    streamAgent: new Agent({ keepAlive: false }),
   };
 }
 
@@ -209,7 +214,7 @@ function handleErrors({ service, log, outage, send }: ErrorParts): Plugin {
       if (!request || request.socket.destroyed) return;
       const sending = (response as Sent)[sendingOf];
       if (!sending || response.headersSent || sending.sends >= maxSends) refuseWith(error, request, response);
-      else if (unconnected.has(codeOf(error))) {
+      else if (isUnconnected(error)) {
         void outage.wait().then((isBack) => {
           if (response.closed) return;
           if (isBack) send(request, response);
@@ -223,10 +228,6 @@ function handleErrors({ service, log, outage, send }: ErrorParts): Plugin {
   };
 }
 
-function codeOf(error: Error): string {
-  return (error as NodeJS.ErrnoException).code ?? '';
-}
-
 /** Returns whether a request went into a connection that the service was closing. */
 function isLost(error: Error, { outgoing }: Sending): boolean {
   return reset.has(codeOf(error)) && outgoing?.reusedSocket === true;
@@ -234,8 +235,4 @@ function isLost(error: Error, { outgoing }: Sending): boolean {
 
 function isRepeatable({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD' || headers['idempotency-key'] !== undefined;
-}
-
-function noResponse(service: string): ApiError {
-  return serviceUnavailable(`${service} does not respond; try again shortly`);
 }

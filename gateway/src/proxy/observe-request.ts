@@ -13,7 +13,7 @@ import {
   traceOfRequest,
   traceRequest,
 } from '@customer-platform/service-kit';
-import { type LogRequest, statusOf } from '../request-log.ts';
+import { isClientGone, type LogRequest, statusOf, whenServed } from '../request-log.ts';
 
 /** Longest path in a span. */
 const maxPathLength = 500;
@@ -33,7 +33,7 @@ export interface PublicCall {
 }
 
 /**
- * Serves a request, and says how that went when its response has ended: one log line, one value of the duration, and a span
+ * Serves a request, and says how that went when its response has ended, or has begun to stream: one log line, one value of the duration, and a span
  * that is linked with the client's own, each where it is on.
  */
 export function observeRequest(
@@ -50,14 +50,14 @@ export function observeRequest(
   if (metricsEnabled()) {
     const beganMs = performance.now();
     activeRequests.add(1, method);
-    response.once('close', () => {
+    whenServed(response, () => {
       activeRequests.add(-1, method);
       requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method, call, statusOf(response)));
     });
   }
   const span = trace?.span;
   const { url } = request;
-  if (span) response.once('close', () => endSpan(span, { method, url: url!, response, call }));
+  if (span) whenServed(response, () => endSpan(span, { method, url: url!, response, call }));
   void (trace ? trace.run(serve) : serve());
 }
 
@@ -69,8 +69,8 @@ function endSpan(
   const route = routeOf(call);
   if (route) span.updateName(`${method} ${route}`);
   span.setAttributes({ ...callAttributes(call), ...(call.isHook ? {} : { 'url.path': pathOf(url) }) });
-  if (response.writableFinished) setHttpStatus(span, response.statusCode);
-  else markFailed(span, 'client_gone');
+  if (isClientGone(response)) markFailed(span, 'client_gone');
+  else setHttpStatus(span, response.statusCode);
   span.end();
 }
 

@@ -6,6 +6,7 @@ import { UseLog } from '../keys/use-log.ts';
 import { LiveGateways } from '../rate/live-gateways.ts';
 import { RateLimiter } from '../rate/rate-limiter.ts';
 import { openRedis } from '../rate/redis.ts';
+import { StreamSlots } from '../rate/stream-slots.ts';
 import type { GatewayConfig } from '../settings.ts';
 import type { AdmissionParts } from './admission.ts';
 
@@ -13,9 +14,10 @@ import type { AdmissionParts } from './admission.ts';
 export function openAdmission(
   { config, sql, bus, log, clock, dependencies }: Foundation<GatewayConfig>,
   changes: ChangeFeed,
-): AdmissionParts & { stop(): Promise<void> } {
+): AdmissionParts & { slots: StreamSlots; stop(): Promise<void> } {
   const redis = openRedis(config, (error) => log.debug({ err: error }, 'Redis'));
   const gateways = new LiveGateways(bus);
+  const slots = new StreamSlots(redis, gateways);
   const uses = new UseLog();
   const limiter = new RateLimiter(redis, gateways, log);
   dependencies.watch('Redis', () => limiter.isRedisUnavailable());
@@ -25,8 +27,10 @@ export function openAdmission(
     guard: new InvalidKeyGuard(redis, bus, log, clock),
     limiter,
     clock,
+    slots,
     async stop() {
       gateways.stop();
+      slots.stop();
       await uses
         .save(sql)
         .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));

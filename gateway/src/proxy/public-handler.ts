@@ -16,6 +16,7 @@ import { sendMe } from './me.ts';
 import { observeRequest, type PublicCall } from './observe-request.ts';
 import { readRequestPath } from './request-path.ts';
 import { refuse } from './respond.ts';
+import type { StreamDoor } from './stream-door.ts';
 import type { UpstreamsByCell } from './upstreams.ts';
 
 /** Lifetime of a signed context: the longest time that a request may take to arrive. */
@@ -29,6 +30,7 @@ export interface PublicParts extends AdmissionParts {
   routes: Pick<AnnouncedOperations, 'find'>;
   upstreams: UpstreamsByCell;
   bodies: BodyIntake;
+  streams: StreamDoor;
   /** Undefined where no messaging is set up. */
   hooks: HookDoor | undefined;
   addressOf(request: IncomingMessage): string;
@@ -100,13 +102,20 @@ async function serve(
       if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
       const limit = operation.bodyLimit ?? defaultBodyLimit;
       limitBody(request, limit);
+      const { target } = path!;
+      const prepare = () => {
+        const scope = { service, method: request.method!, target };
+        const context = signContext(record.signer, scope, Date.now() + contextLifetimeMs);
+        request.url = target;
+        setHeaders(request, { context, requestId, trace: call.trace });
+      };
+      if (operation.streams) {
+        await parts.streams.pass({ request, response, record, operation, address, upstream, prepare });
+        return;
+      }
       const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
       const body = hasBody(request) ? await parts.bodies.take(request, response, terms) : undefined;
-      const { target } = path!;
-      const scope = { service, method: request.method!, target };
-      const context = signContext(record.signer, scope, Date.now() + contextLifetimeMs);
-      request.url = target;
-      setHeaders(request, { context, requestId, trace: call.trace });
+      prepare();
       upstream.forward(request, response, record.ownerId, body);
     }
   } catch (error) {

@@ -41,6 +41,19 @@ if count >= tonumber(ARGV[2]) then redis.call('DEL', KEYS[1]) end
 return count`;
 
 /**
+ * Holds one of at most ARGV[2] slots for ARGV[1] microseconds under the name ARGV[3], again where that has it; returns 0 where all are held.
+ */
+const holdScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+local isHeld = redis.call('ZSCORE', KEYS[1], ARGV[3])
+if not isHeld and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[1])), ARGV[3])
+redis.call('PEXPIRE', KEYS[1], math.ceil(tonumber(ARGV[1]) / 1000))
+return 1`;
+
+/**
  * Parts into which the buckets of a cluster are divided, each in one slot: a script's keys have to be. A tick sends at most
  * one script a part, so few of them; up to nine masters get a fair part each.
  */
@@ -57,6 +70,9 @@ export interface GatewayRedis {
   /** Takes the number of buckets, their names, then interval, burst and cost of each. In a cluster all are of one shard. */
   takeRequests(count: number, ...bucketsAndArguments: string[]): Promise<number[]>;
   countWithin(key: string, windowUs: number, limit: number, distinct: string): Promise<number>;
+  /** Holds one of `most` slots for some time, or goes on holding it; returns 1, or 0 where all are held. */
+  holdSlot(key: string, leaseUs: number, most: number, holder: string): Promise<number>;
+  zrem(key: string, member: string): Promise<number>;
   del(key: string): Promise<number>;
   disconnect(): void;
 }
@@ -69,6 +85,7 @@ export function shardTag(shard: number): string {
 const scripts = {
   takeRequests: { lua: takeScript },
   countWithin: { lua: countScript, numberOfKeys: 1 },
+  holdSlot: { lua: holdScript, numberOfKeys: 1 },
 };
 
 const connectTimeoutMs = 1_000;

@@ -6,6 +6,7 @@ export {
   startServices,
   type TestedService,
 } from './environment.ts';
+export { type EventReader, readStream } from './event-stream.ts';
 export * from './merge-contacts.ts';
 export * from './pages-of.ts';
 export * from './platform.ts';

@@ -1,0 +1,20 @@
+import type { ApiError } from '@customer-platform/contracts/core';
+import { serviceUnavailable } from '@customer-platform/service-kit';
+
+/** Errors of a connection that never was: the service has seen nothing of the request. */
+const unconnected = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** Returns the code of an error of a connection; empty where it has none. */
+export function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}
+
+/** Returns whether there was no connection: the service has seen nothing of the request. */
+export function isUnconnected(error: Error): boolean {
+  return unconnected.has(codeOf(error));
+}
+
+/** The refusal of a request that its service does not respond to. */
+export function noResponse(service: string): ApiError {
+  return serviceUnavailable(`${service} does not respond; try again shortly`);
+}

@@ -1,0 +1,201 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { inTransaction, type ReceivedEvent } from '@customer-platform/service-kit';
+import {
+  type EventReader,
+  type Platform,
+  readStream,
+  startPlatform,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSecondProcess } from '../../test/second-process.ts';
+import { emitContactCreated, register } from '../../test/webhooks.ts';
+import { takeEvents } from '../events/events.sql.ts';
+
+let platform: Platform;
+const readers: EventReader[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+});
+afterEach(() => {
+  for (const reader of readers.splice(0)) reader.close();
+});
+afterAll(() => platform?.stop());
+
+/** Opens a stream of an account. */
+async function open(
+  { key }: Pick<TestAccount, 'key'>,
+  { query = '', last }: { query?: string; last?: string } = {},
+): Promise<EventReader> {
+  const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last };
+  const reader = await readStream(`${platform.gatewayUrl}/v1/events/stream${query}`, key, headers);
+  readers.push(reader);
+  return reader;
+}
+
+/** Records events of an account as the consumer does, past the bus and without news of it: `bytes` is the size of their data. */
+async function record(account: string, count: number, { type = 'deal.won', bytes = 10 } = {}): Promise<void> {
+  const events = Array.from({ length: count }, (): ReceivedEvent => {
+    const data = { text: 'x'.repeat(bytes) };
+    const content = {
+      id: randomUUIDv7(),
+      type,
+      timestamp: '2026-11-21T03:00:00Z',
+      account,
+      mode: 'live',
+      data,
+    } as const;
+    return { ...content, sequence: 0, text: JSON.stringify(content), trace: undefined };
+  });
+  await inTransaction(platform.database('webhooks'), (tx) => takeEvents(tx, events, new Date(), new Date()));
+}
+
+const idsOf = ({ events }: EventReader) => events.map(({ id }) => Number(id));
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const received = (reader: EventReader, count: number) =>
+  waitFor(`${count} events`, () => reader.events.length >= count && reader.events);
+
+describe('a stream', () => {
+  it('has each event from now on as it is sent, under its sequence and its kind', async () => {
+    const [account, other] = [await platform.account(), await platform.account()];
+    await emitContactCreated(account, 'Before');
+    await waitFor('the event', async () => (await account.client.listEvents()).data.length === 1);
+    const reader = await open(account);
+    expect([reader.status, reader.headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8']);
+    expect(reader.headers).toMatchObject({ 'cache-control': 'no-store', 'request-id': expect.any(String) });
+    await emitContactCreated(other);
+    const contact = await emitContactCreated(account, 'One\nTwo');
+    await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Three' } });
+    const events = await received(reader, 2);
+    const sent = [await platform.event(account.id, 'contact.created', (data) => data.contact.id === contact.id)];
+    sent.push(await platform.event(account.id, 'contact.updated'));
+    expect(events).toEqual(sent.map((data, index) => ({ id: String(index + 2), event: data.type, data })));
+  });
+
+  it('has the kinds that it names alone', async () => {
+    const account = await platform.account();
+    const readers = await Promise.all([
+      open(account, { query: '?types=contact.updated,webhook.*' }),
+      open(account, { query: '?types=webhook.test' }),
+      open(account, { query: '?types=order.*,*' }),
+    ]);
+    const { id } = await emitContactCreated(account);
+    await account.client.updateContact({ params: { contact_id: id }, body: { name: 'New' } });
+    await waitFor('both', async () => (await account.client.listEvents()).data.length === 2);
+    const endpoint = await register(account, 'http://127.0.0.1:1');
+    await account.client.testEndpoint({ params: { endpoint_id: endpoint.id }, body: {} });
+    for (const [index, reader] of readers.entries()) await received(reader, 3 - [1, 2, 0][index]!);
+    expect(readers.map(idsOf)).toEqual([[2, 3], [3], [1, 2, 3]]);
+  });
+
+  it('goes on after the last event of a reader, without loss or repetition, over any number of pages', async () => {
+    const account = await platform.account();
+    await record(account.id, 700);
+    const first = await open(account, { query: '?after_sequence=5' });
+    await received(first, 300);
+    first.close();
+    const last = first.events.at(-1)!.id;
+    await record(account.id, 500);
+    // The header wins.
+    const second = await open(account, { query: '?after_sequence=2', last });
+    await record(account.id, 300);
+    await received(second, 1_500 - Number(last));
+    expect([...idsOf(first), ...idsOf(second)]).toEqual(numbers(6, 1_500));
+    const [none, rare] = [
+      await open(account, { last: '1500' }),
+      await open(account, { query: '?types=deal.lost&after_sequence=0' }),
+    ];
+    await record(account.id, 1, { type: 'deal.lost' });
+    await Promise.all([received(none, 1), received(rare, 1)]);
+    expect([idsOf(none), idsOf(rare)]).toEqual([[1_501], [1_501]]);
+  });
+
+  it('begins with the first event that is still shown', async () => {
+    const account = await platform.account();
+    await record(account.id, 20);
+    await platform.database('webhooks')`
+      update events set taken_at = taken_at - interval '31 days' where account_id = ${account.id} and sequence <= 15`;
+    const reader = await open(account, { query: '?after_sequence=3' });
+    await received(reader, 5);
+    expect(idsOf(reader)).toEqual(numbers(16, 20));
+  });
+
+  it('has what another process has recorded', async () => {
+    const account = await platform.account();
+    const second = await startSecondProcess(platform);
+    try {
+      const reader = await open(account);
+      const sql = platform.database('webhooks');
+      const [row] = await sql<{ holder: string }[]>`select holder from reporters where name like 'consumer %'`;
+      const before = row!.holder;
+      await waitFor('the other process to take events', async () => {
+        await sql`update reporters set held_until = now() where name like 'consumer %' and holder = ${before}`;
+        return (await sql`select from reporters where name like 'consumer %' and holder <> ${before}`).length === 1;
+      });
+      for (let index = 0; index < 20; index++) await emitContactCreated(account);
+      await received(reader, 20);
+      expect(idsOf(reader)).toEqual(numbers(1, 20));
+    } finally {
+      second.kill('SIGKILL');
+    }
+  }, 60_000);
+
+  it('of a reader that takes nothing is cut off, and nothing is lost when it resumes', async () => {
+    const account = await platform.account();
+    const key = await platform.issueKey(account.id);
+    const slow = await open({ key });
+    slow.pause();
+    // More than all buffers on the way hold.
+    for (let batch = 0; batch < 8; batch++) await record(account.id, 10, { bytes: 500_000 });
+    await Promise.all(numbers(1, 4).map(() => open({ key })));
+    // The stream that was cut off counts no more.
+    await waitFor('a place for a stream', async () => (await open({ key })).status === 200, 60_000);
+    slow.resume();
+    await waitFor('its end', () => slow.end === 'cut off');
+    const rest = await open(account, { query: '?after_sequence=0', last: slow.events.at(-1)?.id ?? '0' });
+    await received(rest, 80 - slow.events.length);
+    expect([...idsOf(slow), ...idsOf(rest)]).toEqual(numbers(1, 80));
+  }, 120_000);
+
+  it('sends a comment every 15 s, and the head at once', async () => {
+    const reader = await open(await platform.account());
+    await waitFor('a comment', () => reader.comments === 1);
+    expect(reader.events).toEqual([]);
+  }, 40_000);
+});
+
+describe('a request for a stream', () => {
+  it('is refused by its field where it is wrong', async () => {
+    const account = await platform.account();
+    const refusal = async (query: string, last?: string) => {
+      const { status, body } = await open(account, { query, ...(last === undefined ? {} : { last }) });
+      const { error } = await waitFor('the refusal', () => body && JSON.parse(body));
+      return [status, error.code, error.field];
+    };
+    for (const types of [
+      '',
+      'order.lost',
+      'order',
+      'contact.created,',
+      ',',
+      'contact.created,,deal.*',
+      '*.*',
+      'Contact.*',
+    ]) {
+      expect([types, await refusal(`?types=${types}`)]).toEqual([types, [400, 'invalid_request', 'types']]);
+    }
+    for (const last of ['-1', 'x', '1.5', '', '1e3', '0 1']) {
+      expect([last, await refusal('', last)]).toEqual([last, [400, 'invalid_request', 'Last-Event-ID']]);
+    }
+    expect(await refusal('?after_sequence=x')).toEqual([400, 'invalid_request', 'after_sequence']);
+    expect(await refusal('?kinds=*')).toEqual([400, 'invalid_request', 'kinds']);
+  });
+
+  it('with HEAD gets the head alone', async () => {
+    const account = await platform.account();
+    const { status, headers, text } = await account.request('HEAD', '/v1/events/stream');
+    expect([status, headers.get('content-type'), text]).toEqual([200, 'text/event-stream; charset=utf-8', '']);
+  });
+});
