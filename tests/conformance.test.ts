@@ -43,10 +43,16 @@ function expectRefusal(response: RawResponse, status: number, code: string, fiel
 
 const some = async (operation: Operation, account = owner, path?: string) => {
   const options = operation.method === 'GET' ? {} : bodyOf(operation, {});
-  return await account.request(operation.method, path ?? (await seed.path(operation.path)), options);
+  return await account.request(operation.method, path ?? (await seed.path(operation.path)), {
+    ...options,
+    ...keyFor(operation, account),
+  });
 };
+/** Only a sandbox has a clock: its operations need a test key. */
+const isOfSandbox = ({ path }: Operation) => path.startsWith('/v1/sandbox/');
+const keyFor = (operation: Operation, { testKey }: TestAccount) => (isOfSandbox(operation) ? { key: testKey } : {});
 const isWrite = (operation: Operation) => ['POST', 'PATCH', 'DELETE'].includes(operation.method);
-const hasPathId = (operation: Operation) => operation.errors.includes('not_found');
+const hasPathId = (operation: Operation) => operation.errors.includes('not_found') && !isOfSandbox(operation);
 const requiresFields = (operation: Operation) => operation.body !== undefined && !operation.body.safeParse({}).success;
 const requiresQuery = (operation: Operation) => operation.query !== undefined && !operation.query.safeParse({}).success;
 
@@ -146,7 +152,11 @@ each('repeats its first response for the same Idempotency-Key, byte by byte', is
   const path = await new Seed(account, platform.clock.now()).path(operation.path);
   const send = (given: unknown) => {
     const { headers, ...body } = bodyOf(operation, given);
-    return account.request(operation.method, path, { ...body, headers: { ...headers, 'idempotency-key': 'once' } });
+    return account.request(operation.method, path, {
+      ...body,
+      ...keyFor(operation, account),
+      headers: { ...headers, 'idempotency-key': 'once' },
+    });
   };
   const first = await send({});
   const second = await send({});
@@ -160,6 +170,7 @@ each('refuses an Idempotency-Key that is none', isWrite, async (operation) => {
   for (const key of ['', 'é', 'x'.repeat(256)]) {
     const response = await owner.request(operation.method, await seed.path(operation.path), {
       body: {},
+      ...keyFor(operation, owner),
       headers: { 'idempotency-key': key },
     });
     expectRefusal(response, 400, 'invalid_request', 'Idempotency-Key');
@@ -199,11 +210,11 @@ each(
   (operation) => operation.method === 'GET',
   async (operation) => {
     const path = (await seed.path(operation.path)) + (requiresQuery(operation) ? await requiredQuery(operation) : '');
-    const response = await owner.request('GET', path);
+    const response = await owner.request('GET', path, keyFor(operation, owner));
     expect(response.status).toBe(200);
     operation.response!.parse(response.body);
     for (const name of ['request-id', 'ratelimit', 'ratelimit-policy']) expect(response.headers.get(name)).toBeTruthy();
-    const head = await owner.request('HEAD', path);
+    const head = await owner.request('HEAD', path, keyFor(operation, owner));
     expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
       200,
       '',
