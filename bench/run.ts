@@ -3,6 +3,7 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { bookingBench } from './booking.ts';
 import { cellsBench } from './cells.ts';
+import { clockBench } from './clock.ts';
 import { customerDataBench } from './customer-data.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
@@ -37,6 +38,7 @@ const benches: Bench[] = [
   rollingBench,
   cellsBench,
   scalingBench,
+  clockBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 
