@@ -54,6 +54,11 @@ export function openSettings(env: NodeJS.ProcessEnv): Settings {
  */
 export async function findCredentials(env: NodeJS.ProcessEnv, settings: Settings): Promise<Credentials> {
   const { CUSTOMER_PLATFORM_KEY: key, CUSTOMER_PLATFORM_URL: url } = env;
+  if (url && !/^https?:\/\/[^/]/.test(url)) {
+    throw new SetupError(
+      `CUSTOMER_PLATFORM_URL must be the API's address, such as https://api.example.com, not ${url}`,
+    );
+  }
   if (key && url) return { url, key };
   const stored = (await settings.read(credentialsFile)) as Partial<Credentials> | undefined;
   if (key) {
@@ -65,7 +70,7 @@ export async function findCredentials(env: NodeJS.ProcessEnv, settings: Settings
       'There is no key: run customer-platform login, or set CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL',
     );
   }
-  if (url && new URL(url).href !== new URL(stored.url).href) {
+  if (url && url.replace(/\/$/, '') !== stored.url.replace(/\/$/, '')) {
     throw new SetupError(`The stored key is for ${stored.url}: set CUSTOMER_PLATFORM_KEY too, or log in to ${url}`);
   }
   return { url: stored.url, key: stored.key };

@@ -1,0 +1,311 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { type Receiver, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openTool, type Tool } from '../../test/tool.ts';
+import { verifyWebhook } from '../index.ts';
+
+/** A small server in the API's place, and one of a customer. */
+let api: Receiver;
+let hook: Receiver;
+let tool: Tool;
+let streams: ServerResponse[];
+
+beforeEach(async () => {
+  [api, hook] = [await startReceiver(), await startReceiver()];
+  streams = [];
+  api.respond = ({ method, path }, response) => {
+    if (path === '/v1/me') return void response.end(JSON.stringify(me));
+    if (path.startsWith('/v1/events/stream')) return open(response);
+    if (path.startsWith('/v1/events?'))
+      return void response.end(JSON.stringify({ data: [{ sequence: 40 }], next: null }));
+    return void response.writeHead(404).end(JSON.stringify(refusal('not_found', `no ${method} ${path}`)));
+  };
+  tool = openTool({ CUSTOMER_PLATFORM_URL: api.url, CUSTOMER_PLATFORM_KEY: 'cp_test_key' });
+});
+afterEach(async () => {
+  tool.remove();
+  await Promise.all([api.stop(), hook.stop()]);
+});
+
+const me = { account: { id: 'a1', name: 'Acme\u001b[31m' }, mode: 'test' };
+const refusal = (code: string, message: string, field?: string) => ({ error: { code, message, field } });
+
+function open(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': welcome\n\n');
+  streams.push(response);
+}
+
+const textOf = (sequence: number) =>
+  JSON.stringify({
+    id: `e${sequence}`,
+    type: 'order.created',
+    timestamp: '2026-11-20T09:00:00Z',
+    data: { order: { total: 1.0e21 } },
+  });
+
+/** Sends an event over the latest stream, once there are so many. */
+async function send(sequence: number, streamCount = 1): Promise<void> {
+  const stream = await waitFor('a stream', () => streams[streamCount - 1]);
+  stream.write(`id: ${sequence}\nevent: order.created\ndata: ${textOf(sequence)}\n\n`);
+}
+
+describe('listen', () => {
+  const args = (...more: string[]) => ['listen', '--forward-to', `${hook.url}/hook`, ...more];
+
+  it('forwards each event as the platform delivers it, signed with the secret that it prints, and shows the response', async () => {
+    const run = tool.start(args('--events', 'order.*,contact.created'));
+    await run.prints(/Ready/);
+    await send(41);
+    const received = await hook.next();
+    const [secret] = /whsec_\S+/.exec(run.err())!;
+    expect(received).toMatchObject({ method: 'POST', path: '/hook', body: textOf(41) });
+    expect(await verifyWebhook(received.headers, received.body, secret)).toMatchObject({ id: 'e41' });
+    expect(received.headers).toMatchObject({
+      'webhook-id': 'e41',
+      'webhook-sequence': '41',
+      'content-type': 'application/json',
+    });
+    await run.prints(/^41 {2}order\.created {2}e41 → 204 in \d+ ms$/m);
+    expect(api.received.map(({ path }) => path)).toContain('/v1/events/stream?types=order.*%2Ccontact.created');
+    expect(run.err()).toContain('of Acme\\u{1b}[31m (test) to');
+    run.interrupt();
+    expect(await run.end()).toMatchObject({ code: 0 });
+  });
+
+  it('goes on after what the server refuses or does not take, and shows why', async () => {
+    hook.respond = (_request, response) => response.writeHead(500).end('no \u001b[2J such order');
+    const run = tool.start(args());
+    await send(41);
+    await run.prints(/e41 → 500 in \d+ ms: no \\u\{1b\}\[2J such order/);
+    hook.respond = (_request, response) => response.writeHead(302, { location: `${api.url}/elsewhere` }).end();
+    await send(42);
+    await run.prints(/e42 → 302/);
+    await hook.stop();
+    await send(43);
+    await run.prints(/e43 → failed: POST http.{0,60}ECONNREFUSED/);
+    run.interrupt();
+    expect((await run.end()).code).toBe(0);
+    hook = await startReceiver();
+  });
+
+  it('started again goes on where it was, with the same secret; --latest and --after begin elsewhere', async () => {
+    const first = tool.start(args());
+    await send(41);
+    await first.prints(/e41 → 204/);
+    first.interrupt();
+    await first.end();
+    const starts: [string[], string][] = [
+      [[], '41'],
+      [['--latest'], '40'],
+      [['--after', '7'], '7'],
+      [['--events', 'order.*'], '40'],
+    ];
+    const secrets = [/whsec_\S+/.exec(first.err())![0]];
+    for (const [more, after] of starts) {
+      const run = tool.start(args(...more));
+      const count = streams.length + 1;
+      await waitFor('a stream', () => streams.length === count);
+      expect(api.received.at(-1)!.headers['last-event-id']).toBe(after);
+      run.interrupt();
+      await run.end();
+      secrets.push(/whsec_\S+/.exec(run.err())![0]);
+    }
+    expect(new Set(secrets).size).toBe(1);
+  });
+
+  it('resumes a stream that broke, and says so', async () => {
+    const run = tool.start(args('--json'));
+    await send(41);
+    await hook.next();
+    streams[0]!.destroy();
+    await send(42, 2);
+    await run.prints(/"sequence":42/);
+    run.interrupt();
+    const { out } = await run.end();
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject(
+      [41, 42].map((sequence) => ({ sequence, id: `e${sequence}`, type: 'order.created', status: 204, error: null })),
+    );
+  });
+
+  it('takes no address that is none', async () => {
+    for (const address of ['localhost:3000', 'ftp://localhost', '']) {
+      const { code, err } = await tool.run(['listen', '--forward-to', address]);
+      expect([code, err.split('\n')[0]]).toEqual([
+        2,
+        '--forward-to must be the URL of your server, such as http://localhost:3000/hook',
+      ]);
+    }
+  });
+});
+
+describe('events tail', () => {
+  it('shows each event with its sequence, and with --json the event itself', async () => {
+    const [plain, json] = [
+      tool.start(['events', 'tail', '-e', 'order.*']),
+      tool.start(['events', 'tail', '--json', '--after', '3']),
+    ];
+    await waitFor('two streams', () => streams.length === 2);
+    await Promise.all([send(41, 1), send(41, 2)]);
+    await plain.prints(/^41 {2}2026-11-20T09:00:00Z {2}order\.created {2}e41 {2}\{"order":/m);
+    await json.prints(/\n/);
+    expect(JSON.parse(json.out())).toMatchObject({ id: 'e41', sequence: 41 });
+    for (const run of [plain, json]) run.interrupt();
+    expect([(await plain.end()).code, (await json.end()).code]).toEqual([0, 0]);
+  });
+
+  it('ends when the API refuses it', async () => {
+    api.respond = (_request, response) =>
+      response.writeHead(403).end(JSON.stringify(refusal('scope_missing', 'webhooks:read')));
+    expect(await tool.run(['events', 'tail', '--after', '0'])).toMatchObject({
+      code: 1,
+      err: 'refused (403 scope_missing): webhooks:read\n',
+    });
+  });
+});
+
+describe('clock', () => {
+  it('advances by a duration or to a time, and waits until it is ready', async () => {
+    const states = [
+      { now: '2026-11-20T09:00:00Z', status: 'ready', target: null },
+      { now: '2026-11-20T09:00:00Z', status: 'advancing', target: '2026-11-22T09:00:00.000Z' },
+      { now: '2026-11-21T09:00:00Z', status: 'advancing', target: '2026-11-22T09:00:00.000Z' },
+      { now: '2026-11-22T09:00:00Z', status: 'ready', target: null },
+    ];
+    api.respond = (_request, response) => response.end(JSON.stringify(states.length > 1 ? states.shift() : states[0]));
+    expect(await tool.run(['clock', 'advance', '1d24h'])).toMatchObject({ code: 0, out: '2026-11-22T09:00:00Z\n' });
+    const [read, advanced] = api.received;
+    expect([read!.method, read!.path]).toEqual(['GET', '/v1/sandbox/clock']);
+    expect([advanced!.method, advanced!.body]).toEqual(['POST', '{"advance_to":"2026-11-22T09:00:00.000Z"}']);
+    await tool.run(['clock', 'advance', '2027-01-01T00:00:00+01:00']);
+    expect(api.received.at(-1)!.body).toBe('{"advance_to":"2027-01-01T00:00:00+01:00"}');
+    expect((await tool.run(['clock', '--json'])).out).toBe(
+      '{"now":"2026-11-22T09:00:00Z","status":"ready","target":null}\n',
+    );
+    for (const wrong of ['2', 'd', '2d3', '-1d', 'tomorrow']) {
+      expect(await tool.run(['clock', 'advance', '--', wrong])).toMatchObject({ code: 2, out: '' });
+    }
+  });
+
+  it('says that a live account has none', async () => {
+    const env = { CUSTOMER_PLATFORM_KEY: 'cp_live_key' };
+    const { code, err } = await tool.run(['clock'], { env });
+    expect([code, err]).toEqual([1, 'clock needs a test key, cp_test_…: a live account has the real time\n']);
+  });
+});
+
+describe('trigger', () => {
+  it('sends an example of a kind', async () => {
+    api.respond = (_request, response) => response.writeHead(202).end(textOf(41));
+    expect(await tool.run(['trigger', 'order.created'])).toMatchObject({
+      code: 0,
+      out: 'order.created e41 was sent\n',
+    });
+    expect(api.received[0]).toMatchObject({
+      method: 'POST',
+      path: '/v1/events/trigger',
+      body: '{"type":"order.created"}',
+    });
+  });
+
+  it('says that a live account gets none', async () => {
+    const { code, err } = await tool.run(['trigger', 'order.created'], {
+      env: { CUSTOMER_PLATFORM_KEY: 'cp_live_key' },
+    });
+    expect([code, err]).toEqual([1, 'trigger needs a test key, cp_test_…: a live account gets no example events\n']);
+  });
+});
+
+describe('the tool', () => {
+  it('has help for itself and for each command, with examples', async () => {
+    const { code, out } = await tool.run(['--help']);
+    const names = out
+      .split('\n')
+      .slice(1)
+      .flatMap((line) => /^ {2}([a-z ]+?)(?: {2,}| <)/.exec(line)?.[1] ?? []);
+    expect([code, names.length]).toEqual([0, 10]);
+    for (const name of names) {
+      const help = await tool.run([...name.split(' '), '--help']);
+      expect([help.code, help.out.includes('Examples:\n  customer-platform')]).toEqual([0, true]);
+    }
+  }, 120_000);
+
+  it('ends with 2 and the usage where it is used wrongly', async () => {
+    const wrong = [
+      [],
+      ['appointments'],
+      ['listen', '--forward'],
+      ['clock', 'advance'],
+      ['trigger', 'a', 'b'],
+      ['request', 'FETCH', '/v1/me'],
+      ['request', 'GET', 'v1/me'],
+      ['request', 'POST', '/v1/me', '-d', '{'],
+      ['request', 'GET', '/v1/me', '-q', 'limit'],
+      ['events', 'tail', '--after', '-1'],
+      ['deliveries', 'list', '--limit', '101'],
+    ];
+    for (const args of wrong) {
+      const { code, out, err } = await tool.run(args);
+      expect([args, code, out, err.includes('customer-platform')]).toEqual([args, 2, '', true]);
+    }
+    expect(api.received).toEqual([]);
+  }, 120_000);
+
+  it('keeps a stored key to the address that it was stored with', async () => {
+    const stored = { CUSTOMER_PLATFORM_KEY: '', CUSTOMER_PLATFORM_URL: '' };
+    expect(await tool.run(['request', 'GET', '/v1/me'], { env: stored })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('login'),
+    });
+    const login = await tool.run(['login', '--url', api.url], { env: stored, input: 'cp_test_stored\n' });
+    expect(login).toMatchObject({ code: 0, out: expect.stringContaining('Logged in to Acme\\u{1b}[31m (test)') });
+    const [file] = readdirSync(join(tool.folder, 'customer-platform')).map((name) =>
+      join(tool.folder, 'customer-platform', name),
+    );
+    expect(statSync(file!).mode & 0o777).toBe(0o600);
+    expect(await tool.run(['request', 'GET', '/v1/me'], { env: stored })).toMatchObject({ code: 0 });
+    expect(api.received.at(-1)!.headers.authorization).toBe('Bearer cp_test_stored');
+    const count = api.received.length;
+    const elsewhere = { ...stored, CUSTOMER_PLATFORM_URL: hook.url };
+    expect(await tool.run(['request', 'GET', '/v1/me'], { env: elsewhere })).toMatchObject({ code: 1 });
+    expect([hook.received, api.received.length]).toEqual([[], count]);
+    await tool.run(['logout'], { env: stored });
+    expect(readdirSync(join(tool.folder, 'customer-platform'))).toEqual([]);
+  });
+
+  it('stores no key that the API refuses, and no text that is none', async () => {
+    api.respond = (_request, response) =>
+      response.writeHead(401).end(JSON.stringify(refusal('invalid_key', 'mistyped')));
+    expect(await tool.run(['login', '--url', api.url], { input: 'cp_test_wrong' })).toMatchObject({
+      code: 1,
+      err: 'refused (401 invalid_key): mistyped\n',
+    });
+    for (const input of ['', 'two words', 'x'.repeat(1_001)]) {
+      expect(await tool.run(['login', '--url', api.url], { input })).toMatchObject({ code: 2 });
+    }
+    expect(readdirSync(tool.folder)).toEqual([]);
+  });
+
+  it('takes no address that is none', async () => {
+    const { code, err } = await tool.run(['request', 'GET', '/v1/me'], { env: { CUSTOMER_PLATFORM_URL: 'localhost' } });
+    expect([code, err]).toMatchObject([1, expect.stringContaining('CUSTOMER_PLATFORM_URL must be')]);
+    expect((await tool.run(['login', '--url', 'localhost'], { input: 'cp_test_key' })).code).toBe(2);
+  });
+
+  it('says what is wrong with a file of its own', async () => {
+    const env = { CUSTOMER_PLATFORM_KEY: '', CUSTOMER_PLATFORM_URL: '' };
+    await tool.run(['login', '--url', api.url], { env, input: 'cp_test_stored' });
+    const file = join(tool.folder, 'customer-platform/credentials.json');
+    writeFileSync(file, readFileSync(file, 'utf8').slice(0, 5));
+    const { code, out } = await tool.run(['request', 'GET', '/v1/me', '--json'], { env });
+    expect([code, JSON.parse(out)]).toMatchObject([
+      1,
+      { error: { code: 'not_set_up', message: expect.stringContaining(file) } },
+    ]);
+  });
+});

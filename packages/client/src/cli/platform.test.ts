@@ -1,0 +1,125 @@
+import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openTool, type Tool } from '../../test/tool.ts';
+import { createClient, verifyWebhook } from '../index.ts';
+
+let platform: Platform;
+let hook: Receiver;
+const tools: Tool[] = [];
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  hook = await startReceiver();
+});
+afterAll(async () => {
+  for (const tool of tools) tool.remove();
+  await hook?.stop();
+  await platform?.stop();
+});
+
+/** Returns the tool with the key of an account. */
+function toolOf(key: string): Tool {
+  const tool = openTool({ CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: key });
+  tools.push(tool);
+  return tool;
+}
+
+describe('the command line, against the platform', () => {
+  it('sends any request, and shows what it is refused with', async () => {
+    const account = await platform.account();
+    const tool = toolOf(account.key);
+    const data = JSON.stringify({ name: 'Ada', tags: ['vip'] });
+    const made = await tool.run(['request', 'post', '/v1/cdp/contacts', '-d', data, '--json']);
+    expect([made.code, JSON.parse(made.out)]).toMatchObject([0, { name: 'Ada', tags: ['vip'] }]);
+    const piped = await tool.run(['request', 'POST', '/v1/cdp/contacts', '-d', '-'], { input: '{"name":"Ben"}' });
+    expect([piped.code, piped.out]).toMatchObject([0, expect.stringContaining('\n  "name": "Ben"')]);
+    const listed = await tool.run(['request', 'GET', '/v1/cdp/contacts', '-q', 'tag=vip', '-q', 'limit=5', '--json']);
+    expect(JSON.parse(listed.out)).toMatchObject({ data: [{ name: 'Ada' }] });
+    const refused = await tool.run(['request', 'POST', '/v1/cdp/contacts', '-d', '{"name":1}', '--json']);
+    expect([refused.code, JSON.parse(refused.out)]).toMatchObject([
+      1,
+      { error: { code: 'invalid_request', field: 'name' } },
+    ]);
+    const plain = await tool.run(['request', 'POST', '/v1/cdp/contacts', '-d', '{"name":1}']);
+    expect(plain).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^refused \(400 invalid_request\): name must be/),
+    });
+  });
+
+  it('stores a key that the API takes', async () => {
+    const account = await platform.account({ name: 'Bakery' });
+    const tool = toolOf('');
+    const login = await tool.run(['login', '--url', platform.gatewayUrl], { input: account.testKey });
+    expect([login.code, login.out]).toMatchObject([0, expect.stringMatching(/^Logged in to .*\(test\)/)]);
+  });
+
+  it('lists deliveries of all endpoints, newest first, and sends one again', async () => {
+    const account = await platform.account();
+    const tool = toolOf(account.key);
+    const paths = ['/one', '/two'];
+    for (const path of paths)
+      await account.client.createEndpoint({ body: { url: hook.url + path, events: ['contact.*'] } });
+    await account.client.createContact({ body: { name: 'Ada' } });
+    const listed = async (...more: string[]) => {
+      const { out } = await tool.run(['deliveries', 'list', '--json', ...more]);
+      return (JSON.parse(out) as { data: { id: string; url: string; status: string }[] }).data;
+    };
+    const delivered = await waitFor('two deliveries', async () => {
+      const all = await listed('--status', 'delivered');
+      return all.length === 2 && all;
+    });
+    expect(delivered.map(({ url }) => url).sort()).toEqual(paths.map((path) => hook.url + path));
+    expect(delivered.map(({ id }) => id)).toEqual(
+      delivered
+        .map(({ id }) => id)
+        .sort()
+        .reverse(),
+    );
+    expect(await listed('--limit', '1')).toHaveLength(1);
+    expect(await listed('--event', 'contact.merged')).toEqual([]);
+    const lines = (await tool.run(['deliveries', 'list'])).out.trim().split('\n');
+    expect(lines.map((line) => line.split(/ {2,}/)[0])).toEqual(['delivery', ...delivered.map(({ id }) => id)]);
+    const { id, url } = delivered[0]!;
+    const received = () => hook.received.filter(({ path }) => hook.url + path === url);
+    expect(received()).toHaveLength(1);
+    expect((await tool.run(['deliveries', 'resend', id])).out).toContain(id);
+    await waitFor('the delivery again', () => received().length === 2);
+    const unknown = await tool.run(['deliveries', 'resend', account.id]);
+    expect(unknown).toMatchObject({ code: 1, err: `No endpoint of the account has the delivery ${account.id}\n` });
+  });
+});
+
+describe('the client, against the platform', () => {
+  it('verifies what the platform signs, also while two secrets do', async () => {
+    const account = await platform.account();
+    const body = { url: `${hook.url}/signed`, events: ['contact.created'] };
+    const { id, secret } = await account.client.createEndpoint({ body });
+    const rotated = await account.client.rotateEndpointSecret({ params: { endpoint_id: id } });
+    await account.client.createContact({ body: { name: 'Zoë' } });
+    const received = await hook.next(({ path }) => path === '/signed');
+    for (const secrets of [secret, rotated.secret, [rotated.secret, secret]]) {
+      const event = await verifyWebhook(received.headers, received.body, secrets);
+      expect(event.type === 'contact.created' && event.data.contact.name).toBe('Zoë');
+    }
+  });
+
+  it('sends a write once, though its response was lost', async () => {
+    const account = await platform.account();
+    let isFirst = true;
+    const client = createClient({
+      baseUrl: platform.gatewayUrl,
+      apiKey: account.key,
+      async fetch(url, init) {
+        const response = await fetch(url, init);
+        if (!isFirst) return response;
+        isFirst = false;
+        await response.text();
+        throw new TypeError('the connection broke');
+      },
+    });
+    const contact = await client.createContact({ body: { name: 'Ada' } });
+    expect((await account.client.listContacts()).data).toMatchObject([{ id: contact.id }]);
+    expect(isFirst).toBe(false);
+  });
+});

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@customer-platform/testkit';
+
+/** A run of the command line in a process of its own. */
+export interface ToolRun {
+  /** Text of the standard output and the standard error so far. */
+  out(): string;
+  err(): string;
+  /** Waits until the output has such a text. */
+  prints(pattern: RegExp): Promise<void>;
+  /** Ends it as Ctrl-C does. */
+  interrupt(): void;
+  /** Waits for its end. `code` is null if a signal killed it. */
+  end(): Promise<{ code: number | null; out: string; err: string }>;
+}
+
+/** The command line with files of its own, in a folder that `remove` deletes. */
+export interface Tool {
+  folder: string;
+  start(args: readonly string[], options?: { env?: Record<string, string>; input?: string }): ToolRun;
+  /** Runs it to its end. */
+  run(args: readonly string[], options?: { env?: Record<string, string>; input?: string }): ReturnType<ToolRun['end']>;
+  remove(): void;
+}
+
+const main = join(import.meta.dirname, '../src/cli/main.ts');
+const deadlineMs = 60_000;
+
+/** Returns the command line with no settings, and an environment for all its runs. */
+export function openTool(env: Record<string, string> = {}): Tool {
+  const folder = mkdtempSync(join(tmpdir(), 'client-tool-'));
+  const start: Tool['start'] = (args, options = {}) => {
+    const child = spawn(process.execPath, [main, ...args], {
+      env: { PATH: process.env.PATH, XDG_CONFIG_HOME: folder, ...env, ...options.env },
+      timeout: deadlineMs,
+    });
+    const texts = { out: '', err: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.err += text));
+    child.stdin.end(options.input ?? '');
+    const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)));
+    return {
+      out: () => texts.out,
+      err: () => texts.err,
+      async prints(pattern) {
+        const has = () => pattern.test(texts.out) || pattern.test(texts.err);
+        await waitFor(`${pattern} of ${args.join(' ')}`, () => has() || child.exitCode !== null, deadlineMs);
+        if (!has()) throw new Error(`ended without ${pattern}: ${texts.out}${texts.err}`);
+      },
+      interrupt: () => void child.kill('SIGINT'),
+      end: async () => ({ code: await ended, ...texts }),
+    };
+  };
+  return {
+    folder,
+    start,
+    run: (args, options) => start(args, options).end(),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
