@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openTool, type Tool } from '../../test/tool.ts';
-import { createClient, verifyWebhook } from '../index.ts';
+import { createClient, type Event, verifyWebhook } from '../index.ts';
 
 let platform: Platform;
 let hook: Receiver;
@@ -87,6 +89,80 @@ describe('the command line, against the platform', () => {
     await waitFor('the delivery again', () => received().length === 2);
     const unknown = await tool.run(['deliveries', 'resend', account.id]);
     expect(unknown).toMatchObject({ code: 1, err: `No endpoint of the account has the delivery ${account.id}\n` });
+  });
+});
+
+describe('events, over the stream of the platform', () => {
+  it('come to the client each once, with their sequence, also through connections that break', async () => {
+    const account = await platform.account();
+    let opened = 0;
+    const client = createClient({
+      baseUrl: platform.gatewayUrl,
+      apiKey: account.key,
+      async fetch(url, init) {
+        const response = await fetch(url, init);
+        if (!String(url).includes('/stream') || opened++ >= 3) return response;
+        // A connection that breaks within an event.
+        let bytes = 150;
+        const breaking = new TransformStream<Uint8Array, Uint8Array>({
+          transform(chunk, controller) {
+            controller.enqueue(chunk.subarray(0, bytes));
+            bytes -= chunk.length;
+            if (bytes <= 0) controller.error(new Error('broken'));
+          },
+        });
+        return new Response(response.body!.pipeThrough(breaking), { headers: response.headers });
+      },
+    });
+    const names = Array.from({ length: 6 }, (_, index) => `Ada ${index}`);
+    await account.client.createContact({ body: { name: 'Before' } });
+    await waitFor('the first event', async () => (await account.client.listEvents()).data.length === 1);
+    const stream = client.events.stream({ types: ['contact.created'] });
+    const first = stream.next();
+    await waitFor('a connection', () => opened > 0);
+    for (const name of names) await account.client.createContact({ body: { name } });
+    const seen = [(await first).value!];
+    for await (const event of stream) if (seen.push(event) === names.length) break;
+    expect(seen.map(({ sequence }) => sequence)).toEqual([2, 3, 4, 5, 6, 7]);
+    expect(seen.map((event) => event.type === 'contact.created' && event.data.contact.name)).toEqual(names);
+    expect(opened).toBeGreaterThan(3);
+  });
+
+  it('are refused where the key may not read them, or of a kind that there is not', async () => {
+    const account = await platform.account();
+    const key = await platform.issueKey(account.id, { scopes: ['cdp.contacts:read'] });
+    const client = (apiKey: string) => createClient({ baseUrl: platform.gatewayUrl, apiKey });
+    await expect(client(key).events.stream({ afterSequence: 0 }).next()).rejects.toMatchObject({
+      code: 'scope_missing',
+    });
+    const unknown = client(account.key).events.stream({ types: ['order.lost'], afterSequence: 0 });
+    await expect(unknown.next()).rejects.toMatchObject({ code: 'invalid_request', field: 'types' });
+  });
+
+  it('are forwarded by listen, where it was when it is started again', async () => {
+    const account = await platform.account();
+    const tool = toolOf(account.testKey);
+    const args = ['listen', '--forward-to', `${hook.url}/listen`, '--events', 'contact.*', '--json'];
+    const ids: string[] = [];
+    for (const name of ['Ada', 'Ben']) {
+      const create = async () => ids.push((await account.testClient.createContact({ body: { name } })).id);
+      // The second happens while nobody listens.
+      if (ids.length === 1) await create();
+      const run = tool.start(args);
+      if (ids.length === 0) {
+        await waitFor('its place', () => existsSync(join(tool.folder, 'customer-platform')));
+        await create();
+      }
+      await run.prints(/"status":204/);
+      run.interrupt();
+      await run.end();
+    }
+    const received = hook.received
+      .filter(({ path }) => path === '/listen')
+      .map(({ body }) => JSON.parse(body) as Event);
+    expect(received).toMatchObject(
+      ids.map((id) => ({ type: 'contact.created', mode: 'test', data: { contact: { id } } })),
+    );
   });
 });
 
