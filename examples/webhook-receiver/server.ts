@@ -50,7 +50,7 @@ export function createReceiver({ secret, file, handle = print }: Settings): Rece
     const take = async () => {
       const body = await readBody(request);
       if (typeof body === 'number') return body;
-      if (!isGenuine(request.headers, body, secret)) return 401;
+      if (!(await isGenuine(request.headers, body, secret))) return 401;
       inbox.add(String(request.headers['webhook-id']), body.toString());
       wake();
       return 204;

@@ -4,7 +4,10 @@ import { namedTypes, type Schema } from './named-types.ts';
 /** The parts of an OpenAPI document that the client's types come from. */
 export interface ClientDocument {
   paths: Record<string, Record<string, DocumentedOperation>>;
-  webhooks: Record<string, { post: { requestBody: { content: Record<string, { schema: Schema }> } } }>;
+  webhooks: Record<
+    string,
+    { post: { description?: string; requestBody: { content: Record<string, { schema: Schema }> } } }
+  >;
   components: { schemas: Record<string, Schema>; parameters?: Record<string, Parameter> };
 }
 
@@ -57,7 +60,9 @@ export const operationTable = {\n${rows.join('')}} as const;
 async function typesOf(operations: readonly Operation[], document: ClientDocument): Promise<string> {
   const { Error: errorSchema, ...schemas } = document.components.schemas;
   const events = Object.entries(document.webhooks).map(([kind, { post }]) => {
-    return [`${pascalCase(kind)}Event`, post.requestBody.content['application/json']!.schema] as const;
+    const { schema } = post.requestBody.content['application/json']!;
+    const described = post.description ? { ...schema, description: post.description } : schema;
+    return [`${pascalCase(kind)}Event`, described] as const;
   });
   const types = new Map(Object.entries(schemas));
   const add = (name: string, schema: Schema) => {
@@ -138,10 +143,12 @@ function parameterType([name, { type }]: [string, Schema]): string {
   return `${name}: ${type === 'integer' ? 'number' : 'string'}`;
 }
 
-function commentOf({ method, path, scope, summary, description, errors }: Operation): string {
+function commentOf({ method, path, scope, summary, description, errors, deprecated }: Operation): string {
   const lines = [`${summary}.`, ...(description ? [description] : []), '', `\`${method} ${path}\``];
   lines.push(scope ? `Scope: \`${scope}\`` : 'Scope: any key');
   if (errors.length > 0) lines.push(`Errors of its own: ${errors.map((code) => `\`${code}\``).join(', ')}`);
+  if (deprecated)
+    lines.push(`@deprecated Use \`${deprecated.instead.key}\`; it may be gone from ${deprecated.sunset}.`);
   const rows = lines.map((line) => `   * ${line.replaceAll('*/', '*\\/')}`.trimEnd());
   return `  /**\n${rows.join('\n')}\n   */\n`;
 }

@@ -2527,6 +2527,7 @@ export interface WorkflowVersionDetail {
   definition: WorkflowBlock[];
 }
 
+/** An appointment was booked. */
 export interface AppointmentBookedEvent {
   id: string;
   type: "appointment.booked";
@@ -2540,6 +2541,7 @@ export interface AppointmentBookedEvent {
   };
 }
 
+/** An appointment was cancelled: its time is free again. */
 export interface AppointmentCancelledEvent {
   id: string;
   type: "appointment.cancelled";
@@ -2557,6 +2559,7 @@ export interface AppointmentCancelledEvent {
   };
 }
 
+/** An appointment was completed. */
 export interface AppointmentCompletedEvent {
   id: string;
   type: "appointment.completed";
@@ -2574,6 +2577,7 @@ export interface AppointmentCompletedEvent {
   };
 }
 
+/** A requested appointment was confirmed. */
 export interface AppointmentConfirmedEvent {
   id: string;
   type: "appointment.confirmed";
@@ -2591,6 +2595,7 @@ export interface AppointmentConfirmedEvent {
   };
 }
 
+/** The contact did not come. */
 export interface AppointmentNoShowEvent {
   id: string;
   type: "appointment.no_show";
@@ -2608,6 +2613,7 @@ export interface AppointmentNoShowEvent {
   };
 }
 
+/** An appointment got another time or another teammate. */
 export interface AppointmentRescheduledEvent {
   id: string;
   type: "appointment.rescheduled";
@@ -2625,6 +2631,7 @@ export interface AppointmentRescheduledEvent {
   };
 }
 
+/** Location, meeting link or mode of an appointment changed. Not sent for its notes alone. */
 export interface AppointmentUpdatedEvent {
   id: string;
   type: "appointment.updated";
@@ -2642,6 +2649,7 @@ export interface AppointmentUpdatedEvent {
   };
 }
 
+/** A knowledge source could not be read; `error` says why. */
 export interface KnowledgeFailedEvent {
   id: string;
   type: "knowledge.failed";
@@ -2659,6 +2667,7 @@ export interface KnowledgeFailedEvent {
   };
 }
 
+/** A knowledge source was read: agents use it from now on. */
 export interface KnowledgeReadyEvent {
   id: string;
   type: "knowledge.ready";
@@ -2676,6 +2685,7 @@ export interface KnowledgeReadyEvent {
   };
 }
 
+/** A plan was approved: as a whole, or the first of its steps. */
 export interface PlanApprovedEvent {
   id: string;
   type: "plan.approved";
@@ -2693,6 +2703,7 @@ export interface PlanApprovedEvent {
   };
 }
 
+/** An agent made a plan that a person has to decide on, as a whole or a step of it. */
 export interface PlanAwaitingApprovalEvent {
   id: string;
   type: "plan.awaiting_approval";
@@ -2710,6 +2721,7 @@ export interface PlanAwaitingApprovalEvent {
   };
 }
 
+/** Every step of a plan has ended, and none of them failed. */
 export interface PlanCompletedEvent {
   id: string;
   type: "plan.completed";
@@ -2727,6 +2739,7 @@ export interface PlanCompletedEvent {
   };
 }
 
+/** Nobody decided on a plan in time. None of its undecided steps runs. */
 export interface PlanExpiredEvent {
   id: string;
   type: "plan.expired";
@@ -2744,6 +2757,7 @@ export interface PlanExpiredEvent {
   };
 }
 
+/** A plan could not be made, or a step of it failed; `last_error` says why. */
 export interface PlanFailedEvent {
   id: string;
   type: "plan.failed";
@@ -2761,6 +2775,7 @@ export interface PlanFailedEvent {
   };
 }
 
+/** A plan was rejected, as a whole or step by step: nothing of it runs. */
 export interface PlanRejectedEvent {
   id: string;
   type: "plan.rejected";
@@ -2778,6 +2793,7 @@ export interface PlanRejectedEvent {
   };
 }
 
+/** A contact became a member of an audience; also sent for each member that its first computation finds. */
 export interface AudienceEnteredEvent {
   id: string;
   type: "audience.entered";
@@ -2795,6 +2811,7 @@ export interface AudienceEnteredEvent {
   };
 }
 
+/** An audience's members could not be computed; `error` says why. */
 export interface AudienceFailedEvent {
   id: string;
   type: "audience.failed";
@@ -2808,6 +2825,7 @@ export interface AudienceFailedEvent {
   };
 }
 
+/** A contact is no longer a member of an audience, also because it was deleted or merged. */
 export interface AudienceLeftEvent {
   id: string;
   type: "audience.left";
@@ -2825,6 +2843,7 @@ export interface AudienceLeftEvent {
   };
 }
 
+/** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
 export interface AudienceReadyEvent {
   id: string;
   type: "audience.ready";
@@ -2838,6 +2857,7 @@ export interface AudienceReadyEvent {
   };
 }
 
+/** A contact was created: through the API, or because an unknown person wrote. */
 export interface ContactCreatedEvent {
   id: string;
   type: "contact.created";
@@ -2851,6 +2871,7 @@ export interface ContactCreatedEvent {
   };
 }
 
+/** Two contacts were merged into one: the id of `merged` refers to `contact` from now on. */
 export interface ContactMergedEvent {
   id: string;
   type: "contact.merged";
@@ -2869,6 +2890,7 @@ export interface ContactMergedEvent {
   };
 }
 
+/** A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again. */
 export interface ContactUnmergedEvent {
   id: string;
   type: "contact.unmerged";
@@ -2883,6 +2905,7 @@ export interface ContactUnmergedEvent {
   };
 }
 
+/** Fields of a contact changed. */
 export interface ContactUpdatedEvent {
   id: string;
   type: "contact.updated";
@@ -2900,6 +2923,7 @@ export interface ContactUpdatedEvent {
   };
 }
 
+/** An order was cancelled. */
 export interface OrderCancelledEvent {
   id: string;
   type: "order.cancelled";
@@ -2917,6 +2941,7 @@ export interface OrderCancelledEvent {
   };
 }
 
+/** A new order was confirmed. */
 export interface OrderConfirmedEvent {
   id: string;
   type: "order.confirmed";
@@ -2934,6 +2959,7 @@ export interface OrderConfirmedEvent {
   };
 }
 
+/** An order was placed. */
 export interface OrderCreatedEvent {
   id: string;
   type: "order.created";
@@ -2947,6 +2973,7 @@ export interface OrderCreatedEvent {
   };
 }
 
+/** An order was declined. */
 export interface OrderDeclinedEvent {
   id: string;
   type: "order.declined";
@@ -2964,6 +2991,7 @@ export interface OrderDeclinedEvent {
   };
 }
 
+/** A confirmed order was fulfilled. */
 export interface OrderFulfilledEvent {
   id: string;
   type: "order.fulfilled";
@@ -2981,6 +3009,7 @@ export interface OrderFulfilledEvent {
   };
 }
 
+/** A deal was created. */
 export interface DealCreatedEvent {
   id: string;
   type: "deal.created";
@@ -2994,6 +3023,7 @@ export interface DealCreatedEvent {
   };
 }
 
+/** An open deal was lost, with the reason that was given. */
 export interface DealLostEvent {
   id: string;
   type: "deal.lost";
@@ -3012,6 +3042,7 @@ export interface DealLostEvent {
   };
 }
 
+/** A won or lost deal was opened again. */
 export interface DealReopenedEvent {
   id: string;
   type: "deal.reopened";
@@ -3029,6 +3060,7 @@ export interface DealReopenedEvent {
   };
 }
 
+/** A deal moved to another stage of its pipeline. */
 export interface DealStageChangedEvent {
   id: string;
   type: "deal.stage_changed";
@@ -3046,6 +3078,7 @@ export interface DealStageChangedEvent {
   };
 }
 
+/** Title, value, currency, contact or notes of a deal changed. */
 export interface DealUpdatedEvent {
   id: string;
   type: "deal.updated";
@@ -3063,6 +3096,7 @@ export interface DealUpdatedEvent {
   };
 }
 
+/** An open deal was won. */
 export interface DealWonEvent {
   id: string;
   type: "deal.won";
@@ -3080,6 +3114,7 @@ export interface DealWonEvent {
   };
 }
 
+/** A provider reported that a message reached the recipient’s device or mailbox. */
 export interface MessageDeliveredEvent {
   id: string;
   type: "message.delivered";
@@ -3097,6 +3132,7 @@ export interface MessageDeliveredEvent {
   };
 }
 
+/** A message reached nobody on any of its channels (status failed), or no channel had consent (refused). */
 export interface MessageFailedEvent {
   id: string;
   type: "message.failed";
@@ -3114,6 +3150,7 @@ export interface MessageFailedEvent {
   };
 }
 
+/** A provider reported that the recipient opened a message. Not every channel reports it. */
 export interface MessageReadEvent {
   id: string;
   type: "message.read";
@@ -3131,6 +3168,7 @@ export interface MessageReadEvent {
   };
 }
 
+/** Somebody wrote to the account; an unknown sender becomes a contact first. */
 export interface MessageReceivedEvent {
   id: string;
   type: "message.received";
@@ -3152,6 +3190,7 @@ export interface MessageReceivedEvent {
   };
 }
 
+/** A provider accepted a message. */
 export interface MessageSentEvent {
   id: string;
   type: "message.sent";
@@ -3169,6 +3208,7 @@ export interface MessageSentEvent {
   };
 }
 
+/** The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints. */
 export interface WebhookDisabledEvent {
   id: string;
   type: "webhook.disabled";
@@ -3200,6 +3240,7 @@ export interface WebhookDisabledEvent {
   };
 }
 
+/** You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter. */
 export interface WebhookTestEvent {
   id: string;
   type: "webhook.test";
