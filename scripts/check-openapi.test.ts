@@ -1,6 +1,7 @@
 import { openApiDocument } from '@customer-platform/contracts/openapi';
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf } from './check-openapi.ts';
+import { heyApiFaults } from './openapi/generators.ts';
 
 type Json = Record<string, unknown>;
 
@@ -46,6 +47,14 @@ describe('refused is a document', () => {
     expect(await faultsOf(other)).toEqual([expect.stringContaining("Unused '@ts-expect-error' directive")]);
   }, 180_000);
 });
+
+it('a client can be generated from it, and not from one that refers to a missing file', () => {
+  expect(heyApiFaults(openApiDocument())).toEqual([]);
+  const broken = documentWith(({ paths }) => {
+    bodyOf(paths['/v1/cdp/contacts']!.post!).schema = { $ref: './missing.json' };
+  });
+  expect(heyApiFaults(broken)).toEqual([expect.stringContaining('missing.json')]);
+}, 180_000);
 
 it('a program that uses what there is not does not compile', async () => {
   const program = "import type { operations } from './api.js';\nexport type Missing = operations['noSuchOperation'];\n";

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openApiDocument } from '@customer-platform/contracts/openapi';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import openapiTypescript, { astToString } from 'openapi-typescript';
+import { runGenerators } from './openapi/generators.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -86,6 +87,13 @@ if (import.meta.main) {
   const faults = await faultsOf(document);
   // A check that found no operations proves nothing.
   if (operations === 0) faults.push('the document has no operations');
+  for (const outcome of faults.length > 0 ? [] : runGenerators(document)) {
+    if ('skipped' in outcome) console.log(`openapi: ${outcome.name} was skipped: ${outcome.skipped}`);
+    else {
+      faults.push(...outcome.faults);
+      console.log(`openapi: ${outcome.name} found ${outcome.faults.length} faults`);
+    }
+  }
   for (const fault of faults) console.error(fault);
   console.log(`openapi: ${operations} operations linted and generated, ${faults.length} faults`);
   process.exit(faults.length === 0 ? 0 : 1);
