@@ -36,7 +36,7 @@ import { openAdmission } from './proxy/open-admission.ts';
 import { OpenStreams } from './proxy/open-streams.ts';
 import { publicHandler } from './proxy/public-handler.ts';
 import { StreamDoor } from './proxy/stream-door.ts';
-import { openUpstreams } from './proxy/upstreams.ts';
+import { openUpstreams, type UpstreamsByCell } from './proxy/upstreams.ts';
 import { readQueues } from './queues/read-queues.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
 import { openSandboxClocks } from './sandbox-clock/open-sandbox-clocks.ts';
@@ -73,7 +73,6 @@ export async function startGateway(
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
   // Ready means taking requests: without the database all gateways respond alike, better than a balancer without any.
   let isStopping = false;
-  const isReady = () => !isStopping;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });
   const routes = new AnnouncedOperations(cells.buses, foundation);
@@ -82,12 +81,11 @@ export async function startGateway(
   const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
   queueHistory.start(log);
   const resources = { changes, guard, cells, eventsCommitted, services: operated, routes, queueHistory, traces };
-  const parts = { serveHealth: healthServer(foundation.health, isReady), addressOf, tokens };
+  const parts = { serveHealth: healthServer(foundation.health, () => !isStopping), addressOf, tokens };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
   const upstreams = openUpstreams(described, config, log);
   const sandboxClocks = openSandboxClocks(foundation, cells, upstreams);
-  const hooked = [...upstreams.values()].flatMap(({ hooks }) => hooks ?? []);
   const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
     ...admission,
@@ -96,9 +94,9 @@ export async function startGateway(
     upstreams,
     bodies,
     streams: new StreamDoor(slots, streams),
-    hooks: hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined,
+    hooks: openHookDoor(upstreams, bodies, config),
     addressOf,
-    serveHealth: healthServer(foundation.health, () => isReady() && isThere(config.READY_FILE)),
+    serveHealth: healthServer(foundation.health, () => !isStopping && isThere(config.READY_FILE)),
     serveClock: sandboxClocks.serve,
     serveDocs: docsServer(new CurrentApiDocument(routes, log), log, config.DOCS_KEY_FILE),
   });
@@ -122,6 +120,12 @@ export async function startGateway(
       await stop();
     },
   };
+}
+
+/** Returns the door of hooks; undefined where no service takes any. */
+function openHookDoor(upstreams: UpstreamsByCell, bodies: BodyIntake, config: GatewayConfig): HookDoor | undefined {
+  const hooked = [...upstreams.values()].flatMap(({ hooks }) => hooks ?? []);
+  return hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined;
 }
 
 /** Starts what every process has, with the buses of all cells: an event of an account goes to that of its own. */

@@ -10,7 +10,7 @@ import { WorkQueue } from './due-work/work-queue.ts';
 import { deleteFailedEvent, type FailedEventRow, type HeldTry } from './failed-events.sql.ts';
 import { buryRubbish, type FailedMessage, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
-import { withWorkContext } from './logging.ts';
+import { type Logger, withWorkContext } from './logging.ts';
 import type { OwnerRuns } from './queues/queues.ts';
 import { inSpans } from './telemetry.ts';
 
@@ -104,20 +104,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     }
   };
   let isStopping = false;
-  /** While the database is unavailable events stay with the bus; those to be taken in order wait here, so that none overtakes them. */
-  const orGiveBack = async (messages: ReceivedMessage[], work: () => Promise<void>) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        const said = { err: error, consumer: name, events: messages.length };
-        if (attempt === 1) context.log.warn(said, 'events wait; they come again');
-        if (!consumer.inOrder) for (const message of messages) message.giveBack(retryDelayMs);
-        if (!consumer.inOrder || isStopping) return;
-        await sleep(inOrderRetryMs);
-      }
-    }
-  };
+  const orGiveBack = giveBackWhatFails(consumer, context.log, () => isStopping);
   const ackMs = consumer.inOrder && inOrderAckMs;
   const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ackMs };
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
@@ -144,6 +131,30 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       await running.stop();
       await lease?.stop(running);
     },
+  };
+}
+
+/**
+ * Returns what does work with messages, and where it fails gives these back to the bus, as while the database is unavailable. Those to be
+ * taken in order wait here instead, so that none overtakes them, until the work is done or the process stops.
+ */
+function giveBackWhatFails(
+  { name, inOrder }: Pick<Consumer<never>, 'name' | 'inOrder'>,
+  log: Logger,
+  isStopping: () => boolean,
+) {
+  return async (messages: readonly ReceivedMessage[], work: () => Promise<void>) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        const facts = { err: error, consumer: name, events: messages.length };
+        if (attempt === 1) log.warn(facts, 'events wait; they come again');
+        if (!inOrder) for (const message of messages) message.giveBack(retryDelayMs);
+        if (!inOrder || isStopping()) return;
+        await sleep(inOrderRetryMs);
+      }
+    }
   };
 }
 
