@@ -251,7 +251,8 @@ function required(operation: Operation): Record<string, unknown> {
   return Object.fromEntries(fields);
 }
 
-describe.each(byKey(all.filter(({ query }) => query)))('%s', (_key, operation) => {
+// The responses of streams do not end.
+describe.each(byKey(all.filter(({ query, streams }) => query && !streams)))('%s', (_key, operation) => {
   it('handles any query soundly', async () => {
     const names = Object.keys(operation.query!.shape);
     const value = fc.oneof(

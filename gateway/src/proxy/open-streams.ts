@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
-import { type Listener, type Logger, retrySoon } from '@customer-platform/service-kit';
+import { type Listener, type Logger, limitReached, retrySoon } from '@customer-platform/service-kit';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
@@ -8,6 +8,11 @@ import { authorise, refusalOf } from './admission.ts';
 
 /** Interval at which keys are checked that expire, or that may have changed. */
 const checkEveryMs = 250;
+/**
+ * Time for which a reader may take nothing while more waits for it. The service cuts it off too, but a connection that is not read says
+ * nothing of that here.
+ */
+const stallMs = 10_000;
 /** Keys that are read at once. */
 const maxReads = 16;
 /** Time for which streams go on while nobody knows what became of their keys, as known keys do. */
@@ -24,6 +29,8 @@ export interface OpenStream {
   expiresAtMs: number;
   /** The key may have changed since it was read. */
   isDoubtful: boolean;
+  /** Time since which the reader has taken nothing although something waits; undefined where it takes all. */
+  stalledSinceMs?: number | undefined;
   /** Stops what comes from the service; returns whether what was sent ends with a whole event. */
   halt(): boolean;
 }
@@ -52,6 +59,9 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
   add(stream: OpenStream): void {
     this.#open.add(stream);
     stream.response.once('close', () => this.#remove(stream));
+    stream.response.on('drain', () => {
+      stream.stalledSinceMs = undefined;
+    });
     this.#timer ??= setInterval(() => void this.#check(), checkEveryMs);
     if (this.#isClosed) end(stream);
   }
@@ -85,6 +95,7 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
 
   async #check(): Promise<void> {
     this.#endExpired();
+    this.#cutOffStalled();
     if (this.#isChecking) return;
     this.#isChecking = true;
     try {
@@ -106,6 +117,17 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
     const nowMs = clock().getTime();
     const isBlind = changes.isDatabaseUnavailable && performance.now() - changes.lastGoodMs > outageMs;
     for (const stream of this.#open) if (isBlind || stream.expiresAtMs <= nowMs) end(stream);
+  }
+
+  #cutOffStalled(): void {
+    const nowMs = performance.now();
+    for (const stream of this.#open) {
+      const { response } = stream;
+      stream.stalledSinceMs = response.writableNeedDrain ? (stream.stalledSinceMs ?? nowMs) : undefined;
+      if (nowMs - (stream.stalledSinceMs ?? nowMs) < stallMs) continue;
+      limitReached('stream_backlog');
+      response.destroy();
+    }
   }
 
   async #checkKey(hash: string, streams: readonly OpenStream[]): Promise<void> {

@@ -1,0 +1,125 @@
+import {
+  type EventReader,
+  type Platform,
+  readStream,
+  startPlatform,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startGateway } from '../main.ts';
+
+let platform: Platform;
+const readers: EventReader[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+});
+afterEach(() => {
+  for (const reader of readers.splice(0)) reader.close();
+});
+afterAll(() => platform?.stop());
+
+async function open(key: string, gatewayUrl = platform.gatewayUrl): Promise<EventReader> {
+  const reader = await readStream(`${gatewayUrl}/v1/events/stream`, key);
+  readers.push(reader);
+  return reader;
+}
+
+const openMany = (key: string, count: number) => Promise.all(Array.from({ length: count }, () => open(key)));
+const statusesOf = (all: readonly EventReader[]) => all.map(({ status }) => status).sort();
+
+/** Returns the key's id. */
+async function idOf(account: TestAccount): Promise<string> {
+  const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);
+  return body.data.find((key: { mode: string }) => key.mode === 'live').id;
+}
+
+/** Starts another gateway of the same installation. */
+const startAnother = () => startGateway({ ...platform.env('gateway'), GATEWAY_PORT: '0', ADMIN_PORT: '0' });
+
+/** Sends an event through all streams, and waits until each has it. */
+async function seenBy(account: TestAccount, all: readonly EventReader[]): Promise<void> {
+  const counts = all.map(({ events }) => events.length);
+  await account.client.createContact({ body: { name: 'Seen' } });
+  await waitFor('the event in all streams', () => all.every(({ events }, index) => events.length > counts[index]!));
+}
+
+describe('the streams of a key', () => {
+  it('are at most five: one more is refused with Retry-After until one ends, and other keys have their own', async () => {
+    const account = await platform.account();
+    const four = await openMany(account.key, 4);
+    const more = await openMany(account.key, 4);
+    expect(statusesOf([...four, ...more])).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+    const refused = more.find(({ status }) => status === 429)!;
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    await waitFor('the refusal', () => refused.end);
+    expect(JSON.parse(refused.body).error).toMatchObject({
+      code: 'rate_limited',
+      message: expect.stringContaining('5 streams'),
+    });
+    expect((await open(await platform.issueKey(account.id))).status).toBe(200);
+    four[0]!.close();
+    await waitFor('a place', async () => (await open(account.key)).status === 200);
+    await seenBy(account, four.slice(1));
+  });
+
+  it('count at all gateways together', async () => {
+    const account = await platform.account();
+    const another = await startAnother();
+    try {
+      await openMany(account.key, 3);
+      const there = await Promise.all(Array.from({ length: 4 }, () => open(account.key, another.url)));
+      expect(statusesOf(there)).toEqual([200, 200, 429, 429]);
+    } finally {
+      await another.stop();
+    }
+  });
+
+  it('leave a place for requests: the key may do all else meanwhile', async () => {
+    const account = await platform.account();
+    const all = await openMany(account.key, 5);
+    expect((await account.client.listEvents()).data).toEqual([]);
+    await seenBy(account, all);
+  });
+});
+
+describe('a stream ends', () => {
+  it.each<[string, (account: TestAccount) => Promise<unknown>]>([
+    ['is revoked', async (account) => platform.admin('DELETE', `/admin/keys/${await idOf(account)}`)],
+    [
+      'belongs to an account that is suspended',
+      (account) => platform.admin('PATCH', `/admin/accounts/${account.id}`, { status: 'suspended' }),
+    ],
+  ])('with its key, when that %s, and others go on', async (_why, change) => {
+    const [account, other] = [await platform.account(), await platform.account()];
+    const [mine, others] = [await openMany(account.key, 2), await openMany(other.key, 1)];
+    await seenBy(account, mine);
+    const response = (await change(account)) as { status: number };
+    expect(response.status).toBeLessThan(300);
+    await waitFor('its streams to end', () => mine.every(({ end }) => end !== undefined));
+    await seenBy(other, others);
+    expect((await open(account.key)).status).toBeGreaterThanOrEqual(401);
+  });
+
+  it('with its key, when that expires', async () => {
+    const account = await platform.account();
+    const expiresAt = new Date(platform.clock.now().getTime() + 3_600_000).toISOString();
+    const [short, long] = [await platform.issueKey(account.id, { expires_at: expiresAt }), account.key];
+    const [ending, lasting] = [await open(short), await open(long)];
+    await seenBy(account, [ending, lasting]);
+    platform.clock.advance(3_700_000);
+    await waitFor('its stream to end', () => ending.end);
+    await seenBy(account, [lasting]);
+  });
+
+  it('when its gateway stops, and says when to connect again', async () => {
+    const account = await platform.account();
+    const another = await startAnother();
+    const reader = await open(account.key, another.url);
+    await seenBy(account, [reader]);
+    await another.stop();
+    await waitFor('the end', () => reader.end);
+    expect([reader.end, reader.retryMs! > 0, reader.events.length]).toEqual(['ended', true, 1]);
+  });
+});
