@@ -99,28 +99,23 @@ async function followSurvivors(tx: Sql, changed: readonly Pick<ContactChange, 'a
   const accounts = changed.map(({ account_id }) => account_id);
   const ids = changed.map(({ id }) => id);
   await tx`
-    with recursive changed as (
-      select distinct account_id, id from unnest(${accounts}::uuid[], ${ids}::uuid[]) as given (account_id, id)
-    ), below (account_id, origin, id) as (
-      select account_id, id, id from changed
-      union
-      select c.account_id, below.origin, c.id
-      from below join contacts c on c.account_id = below.account_id and c.merged_into is not null
-        and coalesce(c.direct_survivor, c.merged_into) = below.id
-    ), above (account_id, origin, id) as (
-      select account_id, id, id from changed
+    with recursive above (account_id, origin, id) as (
+      select distinct account_id, id, id from unnest(${accounts}::uuid[], ${ids}::uuid[]) as changed (account_id, id)
       union
       select c.account_id, above.origin, coalesce(c.direct_survivor, c.merged_into)
       from above join contacts c on c.account_id = above.account_id and c.id = above.id and c.merged_into is not null
-    ), last as materialized (
-      select account_id, origin, id from above where not exists (
+    ), found (account_id, survivor, id) as (
+      select account_id, id, origin from above where not exists (
         select from contacts c where c.account_id = above.account_id and c.id = above.id and c.merged_into is not null)
-    ), found as (
-      select distinct on (account_id, below.id) account_id, below.id, nullif(last.id, below.id) as survivor
-      from below join last using (account_id, origin) order by account_id, below.id
+      union
+      -- Offset: by the index at each level of a chain, never by a scan of the table.
+      select found.account_id, found.survivor, c.id from found cross join lateral (
+        select id from contacts c where c.account_id = found.account_id and c.merged_into is not null
+          and coalesce(c.direct_survivor, c.merged_into) = found.id offset 0) as c
     )
-    update contacts c set merged_into = found.survivor, direct_survivor = coalesce(c.direct_survivor, c.merged_into)
-    from found where c.account_id = found.account_id and c.id = found.id and c.merged_into is distinct from found.survivor`;
+    update contacts c set merged_into = nullif(found.survivor, c.id), direct_survivor = coalesce(c.direct_survivor, c.merged_into)
+    from found where c.account_id = found.account_id and c.id = found.id
+      and c.merged_into is distinct from nullif(found.survivor, c.id)`;
 }
 
 /**

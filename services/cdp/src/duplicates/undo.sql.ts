@@ -68,8 +68,10 @@ async function idsMergedInto(tx: Sql, accountId: string, id: string): Promise<st
     with recursive below (id) as (
       select ${id}::uuid
       union
-      select c.id from below join contacts c on c.account_id = ${accountId} and c.merged_into is not null
-        and coalesce(c.direct_survivor, c.merged_into) = below.id
+      -- Offset: by the index at each level of a chain, never by a scan of the table.
+      select c.id from below cross join lateral (
+        select id from contacts c where c.account_id = ${accountId} and c.merged_into is not null
+          and coalesce(c.direct_survivor, c.merged_into) = below.id offset 0) as c
     )
     select id from below`;
   return rows.map((row) => row.id);
