@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { AccountsLocked } from './accounts-locked.ts';
-import type { Bus, Consuming, EventFilter } from './bus.ts';
+import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
 import { ConsumerLease, inOrderAckMs } from './consumer-lease.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable, type Sql } from './database.ts';
@@ -11,6 +11,7 @@ import { deleteFailedEvent, type FailedEventRow, type HeldTry } from './failed-e
 import { buryRubbish, type FailedMessage, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { type Logger, withWorkContext } from './logging.ts';
+import { PendingLag } from './pending-lag.ts';
 import type { OwnerRuns } from './queues/queues.ts';
 import { inSpans } from './telemetry.ts';
 
@@ -156,26 +157,6 @@ function giveBackWhatFails(
       }
     }
   };
-}
-
-/** Measures the events that a consumer has not finished, and since when some have waited without a break: the bus tells no more. */
-class PendingLag {
-  readonly #consuming: Consuming;
-  readonly #clock: () => Date;
-  #since: Date | undefined;
-
-  constructor(consuming: Consuming, clock: () => Date) {
-    this.#consuming = consuming;
-    this.#clock = clock;
-  }
-
-  /** Undefined while the bus is unavailable: nobody knows then. */
-  async measure(): Promise<{ ready: number; oldest: Date | null } | undefined> {
-    const pending = await this.#consuming.pending().catch(() => undefined);
-    if (!pending) return undefined;
-    this.#since = pending.count === 0 ? undefined : (pending.oldestAt ?? this.#since ?? this.#clock());
-    return { ready: pending.count, oldest: this.#since ?? null };
-  }
 }
 
 /** Takes events again that the consumers could not take at first, until stopped. */
