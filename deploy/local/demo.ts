@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, type DemoChannel, makeDemoAgent } from './demo-agent.ts';
-import { readJson, writeSecretJson } from './platform-directory.ts';
+import { exampleMember, fillSandbox } from './demo-sandbox.ts';
+import { docsKeyFile, readJson, writeSecretFile, writeSecretJson } from './platform-directory.ts';
 
 /** Content of demo.json: addresses of the platform and its keys. */
 export interface Demo {
@@ -43,6 +44,7 @@ export async function openDemo(directory: string, entrances: Entrances): Promise
   // The hook is at the gateway, whose port may be another one than at the start that made the channel.
   if (demo.whatsapp) current.whatsapp = { ...demo.whatsapp, hook_url: atOrigin(entrances.gateway, demo.whatsapp) };
   writeSecretJson(file, current);
+  writeSecretFile(docsKeyFile(directory), `${current.keys.test}\n`);
   return current;
 }
 
@@ -77,7 +79,7 @@ async function makeDemo({ gateway, admin, adminToken, simulated }: Entrances): P
     plan: { name: 'demo', api: true, modules: ['calendar', 'agents', 'cdp', 'catalogue', 'crm'] },
   });
   await manage(`/admin/accounts/${account.id}/members`, dana);
-  await manage(`/admin/accounts/${account.sandbox_id}/members`, dana);
+  for (const member of [dana, exampleMember]) await manage(`/admin/accounts/${account.sandbox_id}/members`, member);
   const makeKey = (mode: 'live' | 'test') =>
     manage<{ key: string }>(`/admin/accounts/${account.id}/keys`, { name: `Demo ${mode}`, mode, scopes: ['*'] });
   const [live, test] = [(await makeKey('live')).key, (await makeKey('test')).key];
@@ -96,6 +98,7 @@ async function makeDemo({ gateway, admin, adminToken, simulated }: Entrances): P
     staff: [dana.email],
     default_staff: dana.email,
   });
+  await fillSandbox((method, path, body) => request(method, `${gateway}${path}`, test, body));
   return {
     gateway,
     admin,

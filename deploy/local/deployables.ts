@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ManagedProcess } from './managed-process.ts';
-import type { Secrets } from './platform-directory.ts';
+import { docsKeyFile, type Secrets } from './platform-directory.ts';
 import { roleUrl } from './provision.ts';
 
 /** Folders, ports and secrets of the platform on this machine. */
@@ -42,6 +42,7 @@ export const gateway: Deployable = {
     TRACE_TOKEN: platform.secrets.TRACE_TOKEN,
     REDIS_URL: platform.redisUrl,
     READY_FILE: readyFile(platform),
+    DOCS_KEY_FILE: docsKeyFile(platform.directory),
     ...Object.fromEntries(services.map(({ name }) => [`${name.toUpperCase()}_URL`, serviceUrl(platform, name)])),
   }),
 };

@@ -15,7 +15,7 @@ import { freePort, portIsFree } from './local-port.ts';
 import { recordProcess, runningRecord, stopRecorded } from './process-record.ts';
 
 // Kept by --fresh: downloads and compiled code contain none of the platform's data.
-const kept = new Set(['debian', 'compile-cache']);
+const kept = new Set(['debian', 'compile-cache', 'generators']);
 const serverNames = ['postgres', 'nats', 'redis'];
 
 /** Secrets generated once and kept in secrets.json. */
@@ -72,6 +72,11 @@ export function deleteData(directory: string): void {
   for (const name of readdirSync(directory)) {
     if (!kept.has(name) && name !== 'launcher.json') rmSync(join(directory, name), { recursive: true, force: true });
   }
+}
+
+/** Returns the file with the key that the page at /docs tries requests with. */
+export function docsKeyFile(directory: string): string {
+  return join(directory, 'docs-key');
 }
 
 /** Writes a text that only this user may read; atomic. */

@@ -26,6 +26,7 @@ export async function forSandbox(document, key) {
   };
   const starts = await nextStarts(get, ids.booking_type_id);
   const [booked, moved] = exampleStarts(document);
+  makeUnique(document);
   const replaced = new Map([...texts, [booked, starts[0] ?? booked], [moved, starts[1] ?? moved]]);
   return JSON.parse(JSON.stringify(document), (name, value) => {
     if (typeof value === 'string') return replaced.get(value) ?? value;
@@ -35,6 +36,22 @@ export async function forSandbox(document, key) {
       return { ...value, example: ids[value.name] ?? value.example };
     return value;
   });
+}
+
+/** Fields that must be unique in an account, by the path at which they are created. */
+const unique = {
+  '/v1/agents/knowledge/collections': 'name',
+  '/v1/agents/knowledge/sources': 'title',
+  '/v1/catalogue/products': 'sku',
+  '/v1/cdp/audiences': 'name',
+};
+
+/** Gives the bodies of examples other values for what the account has already: new ones each time that the page is opened. */
+function makeUnique({ paths }) {
+  for (const [path, field] of Object.entries(unique)) {
+    const body = paths[path]?.post?.requestBody.content['application/json'].example;
+    if (body) body[field] += `-${Date.now().toString(36)}`;
+  }
 }
 
 /** Returns the lists whose entries the parameters at the ends of paths name: parameter, path of the list and the parameter's example. */
