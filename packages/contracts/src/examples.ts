@@ -7,7 +7,7 @@ import type { EventExamplesOf, ExamplesOf } from './core/examples.ts';
 import { crmEventExamples, crmExamples } from './crm/examples.ts';
 import type { operationsByKey } from './index.ts';
 import { messagingEventExamples, messagingExamples } from './messaging/examples.ts';
-import type { eventsByName } from './webhooks/event-kinds.ts';
+import { eventsByName } from './webhooks/event-kinds.ts';
 import { webhookEventExamples, webhookExamples } from './webhooks/examples.ts';
 
 /** Example of an operation: its body and its response. */
@@ -43,6 +43,13 @@ export const eventExamples = {
   ...messagingEventExamples,
   ...webhookEventExamples,
 } satisfies EventExamplesOf<typeof eventsByName>;
+
+/** Returns the example of a public kind's data; undefined if it is none. */
+export function exampleOfEvent(kind: string): unknown {
+  const names = Object.keys(eventExamples) as (keyof typeof eventExamples)[];
+  const name = names.find((each) => eventsByName[each].kind === kind);
+  return name && eventExamples[name];
+}
 
 /** Examples of parameters that must be given: those of paths, and required ones of queries. */
 export const parameterExamples: Readonly<Record<string, string | number>> = {

@@ -26,6 +26,7 @@ import { listEventKinds } from './events/list-event-kinds.ts';
 import { listEvents } from './events/list-events.ts';
 import { onPublicEvent } from './events/on-public-event.ts';
 import { testEndpoint } from './events/test-endpoint.ts';
+import { triggerEvent } from './events/trigger-event.ts';
 import type { WebhookResources } from './implement.ts';
 import { partitionsOf, retentionOf } from './retention/retention.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
@@ -53,6 +54,7 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
     getReplay,
     listEvents,
     listEventKinds,
+    triggerEvent,
     streamEvents,
     getEvent,
   },

@@ -138,5 +138,6 @@ export const operationTable = {
   replayDeliveries: 'POST /v1/webhooks/{endpoint_id}/replay',
   rotateEndpointSecret: 'POST /v1/webhooks/{endpoint_id}/rotate-secret',
   testEndpoint: 'POST /v1/webhooks/{endpoint_id}/test',
+  triggerEvent: 'POST /v1/events/trigger',
   updateEndpoint: 'PATCH /v1/webhooks/{endpoint_id}',
 } as const;

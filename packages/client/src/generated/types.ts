@@ -1319,6 +1319,16 @@ export interface Operations {
   testEndpoint(input: { params: { endpoint_id: string }; body?: TestEndpointBody } & CallOptions): Promise<Delivery>;
 
   /**
+   * Trigger an example event.
+   * Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist: nothing else in the sandbox changes. Test keys alone; a live key gets 404.
+   *
+   * `POST /v1/events/trigger`
+   * Scope: `webhooks:write`
+   * Errors of its own: `not_found`
+   */
+  triggerEvent(input: { body: TriggerEventBody } & CallOptions): Promise<Event>;
+
+  /**
    * Update a webhook endpoint.
    * Switching it on again clears `disabled_reason`. While it is `paused`, deliveries are created and stay pending; resumed, they go out oldest first. Switching it off ends them.
    *
@@ -4400,6 +4410,10 @@ export interface RotateEndpointSecretResponse {
 }
 
 export type TestEndpointBody = Record<string, never>;
+
+export interface TriggerEventBody {
+  type: EventKind;
+}
 
 export interface UpdateEndpointBody {
   /** A public https URL; http is accepted only for address ranges that the operator has allowed. */

@@ -6,6 +6,7 @@ import { EndpointChange, EndpointInput } from './endpoint-inputs.ts';
 import { eventFilters, publicKind } from './event-kinds.ts';
 import { webhookTest } from './events.ts';
 import {
+  AnyEnvelope,
   Delivery,
   deliveryPath,
   deliveryStatus,
@@ -232,6 +233,19 @@ export const streamEvents = operation('streamEvents', {
   status: 200,
   streams: true,
   errors: [],
+});
+
+export const triggerEvent = operation('triggerEvent', {
+  method: 'POST',
+  path: '/v1/events/trigger',
+  scope: write,
+  summary: 'Trigger an example event',
+  description:
+    "Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist: nothing else in the sandbox changes. Test keys alone; a live key gets 404.",
+  body: z.object({ type: publicKind }),
+  status: 202,
+  response: AnyEnvelope,
+  errors: ['not_found'],
 });
 
 export const listEventKinds = operation('listEventKinds', {

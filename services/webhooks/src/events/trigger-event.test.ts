@@ -1,0 +1,73 @@
+import { events } from '@customer-platform/contracts';
+import { envelopeOf } from '@customer-platform/contracts/core';
+import {
+  type Platform,
+  type Receiver,
+  readStream,
+  startPlatform,
+  startReceiver,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { delivery } from '../../test/webhooks.ts';
+
+let platform: Platform;
+let receiver: Receiver;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await Promise.all([platform?.stop(), receiver?.stop()]);
+});
+
+it('an example of every kind is recorded, and sent to the endpoints that want it', async () => {
+  const account = await platform.account();
+  const sandbox = { ...account, client: account.testClient };
+  const { id } = await sandbox.client.createEndpoint({ body: { url: receiver.url, events: ['order.*'] } });
+  const kinds = events.filter(({ audience }) => audience === 'public');
+  expect(kinds.length).toBeGreaterThan(35);
+  for (const { kind, data } of kinds) {
+    const sent = await sandbox.client.triggerEvent({ body: { type: kind as 'order.created' } });
+    expect(sent).toMatchObject({ type: kind, account: account.sandboxId, mode: 'test' });
+    expect(envelopeOf(kind, data).safeParse(sent).error).toBeUndefined();
+  }
+  const listed = await sandbox.client.listEvents({ query: { after_sequence: '0', limit: 100 } });
+  expect(listed.data.map(({ type, sequence }) => [type, sequence])).toEqual(
+    kinds.map(({ kind }, index) => [kind, index + 1]),
+  );
+  const { data } = await sandbox.client.listDeliveries({ params: { endpoint_id: id }, query: { limit: 100 } });
+  expect(data.map(({ event }) => event).toSorted()).toEqual(
+    kinds
+      .map(({ kind }) => kind)
+      .filter((kind) => kind.startsWith('order.'))
+      .toSorted(),
+  );
+  await delivery(sandbox, id, ({ event, status }) => event === 'order.created' && status === 'delivered');
+  // Nobody else takes it for what has happened.
+  expect((await sandbox.client.listContacts({})).data).toEqual([]);
+});
+
+it('a stream shows it', async () => {
+  const account = await platform.account();
+  const stream = await readStream(`${platform.gatewayUrl}/v1/events/stream?types=deal.*`, account.testKey);
+  const sent = await account.testClient.triggerEvent({ body: { type: 'deal.won' } });
+  await waitFor('the event', () => stream.events.length > 0);
+  expect(stream.events).toEqual([{ id: '1', event: 'deal.won', data: sent }]);
+  stream.close();
+});
+
+it('a live account gets none, and a kind that is none is refused by its field', async () => {
+  const account = await platform.account();
+  await expect(account.client.triggerEvent({ body: { type: 'deal.won' } })).rejects.toMatchObject({
+    status: 404,
+    code: 'not_found',
+    message: expect.stringContaining('use a test key'),
+  });
+  for (const type of ['deal.*', '*', 'deal.lots', 'deal.deleted', 7, undefined]) {
+    const options = { body: { type }, key: account.testKey };
+    const { status, body } = await account.request('POST', '/v1/events/trigger', options);
+    expect([status, body.error.field]).toEqual([400, 'type']);
+  }
+  expect((await account.testClient.listEvents({})).data).toEqual([]);
+});
