@@ -56,6 +56,23 @@ describe('the command line, against the platform', () => {
     expect([login.code, login.out]).toMatchObject([0, expect.stringMatching(/^Logged in to .*\(test\)/)]);
   });
 
+  it("advances the sandbox's clock until it is ready, and no live account's", async () => {
+    const account = await platform.account();
+    const tool = toolOf(account.testKey);
+    const { now } = JSON.parse((await tool.run(['clock', '--json'])).out) as { now: string };
+    const advanced = await tool.run(['clock', 'advance', '2d', '--json']);
+    const after = JSON.parse(advanced.out) as { now: string; status: string };
+    expect([advanced.code, after.status]).toEqual([0, 'ready']);
+    expect(Date.parse(after.now) - Date.parse(now)).toBeGreaterThanOrEqual(2 * 86_400_000);
+    const refused = await tool.run(['clock', 'advance', now]);
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('refused (400 invalid_request): advance_to'),
+    });
+    const live = await toolOf(account.key).run(['clock', 'advance', '2d']);
+    expect(live).toMatchObject({ code: 1, err: expect.stringContaining('needs a test key') });
+  });
+
   it('lists deliveries of all endpoints, newest first, and sends one again', async () => {
     const account = await platform.account();
     const tool = toolOf(account.key);

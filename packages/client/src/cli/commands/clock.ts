@@ -1,15 +1,9 @@
 import { isPlatformError } from '../../errors.ts';
+import type { SandboxClock } from '../../generated/types.ts';
 import { wait } from '../../requests/delays.ts';
 import type { Command, CommandCall } from '../command.ts';
 import { SetupError, UsageError } from '../errors.ts';
 import { durationMs } from '../text.ts';
-
-/** The sandbox's clock. */
-interface SandboxClock {
-  now: string;
-  status: 'ready' | 'advancing';
-  target: string | null;
-}
 
 /** Milliseconds between two looks at a clock that is advancing. */
 const pollMs = 500;
