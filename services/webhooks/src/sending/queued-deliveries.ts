@@ -1,13 +1,13 @@
 import type { ClockedWork, ReportedQueue } from '@customer-platform/service-kit';
 import { describeEndpoints, isEndpointOf, lookAtDeliveries, retryDeliveries } from './queued-deliveries.sql.ts';
 
-/** Deliveries that wait for their next try, as a queue. */
+/** Deliveries that wait for their next try, as a queue; without those at endpoints that their customers have paused, which are late for nobody. */
 export const deliveries: ReportedQueue = {
   queue: 'deliveries',
   rows: {
     name: 'deliveries',
     due: 'next_try_at',
-    where: (sql) => sql`status = 'pending'`,
+    where: (sql) => sql`status = 'pending' and endpoint_id <> all(array(select endpoint_id from queues where paused))`,
     endpoint: 'endpoint_id',
     failed: (sql) => sql`step > 0`,
     countsFailed: true,
