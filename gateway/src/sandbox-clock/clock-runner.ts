@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockLook } from '@customer-platform/contracts/core';
 import { type Clocks, type Database, type Logger, WakeLoop } from '@customer-platform/service-kit';
 import type { CellServices } from './cell-services.ts';
-import { type Advance, claimAdvances, endAdvance, releaseAdvance, renewAdvance } from './clock.sql.ts';
+import { type Advance, claimAdvances, endAdvance, releaseAdvance, renewAdvance, selectClock } from './clock.sql.ts';
 
 /** Clocks that one gateway moves at once. */
 const most = 8;
@@ -102,7 +102,8 @@ export class ClockRunner {
     const untilMs = performance.now() + stretchMs;
     const isOver = () => this.#isStopping || performance.now() >= untilMs;
     // Where the gateway before this one died in between: every process goes by what was written.
-    let aheadMs = clocks.nowOf(accountId).getTime() - clocks.real().getTime();
+    let { aheadMs } = await selectClock(sql, accountId);
+    clocks.learn(accountId, aheadMs);
     if (aheadMs > 0) await services.move(cell, accountId, aheadMs);
     let marks: string | undefined;
     while (!isOver()) {

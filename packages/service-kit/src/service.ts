@@ -251,7 +251,7 @@ export async function drained(
   await Promise.all(listeners.map((listener) => listener.close(DRAIN_SECONDS * 1_000)));
 }
 
-/** Connections for jobs whose statements may take longer than others: as many as there are of them, none before the first statement. */
+/** Connections for jobs whose statements may take longer than others: as many as their rounds need, none before the first statement. */
 function openPatientDatabase<Resources>(
   { name, jobs = [] }: Pick<Startable<z.ZodObject, Resources>, 'name' | 'jobs'>,
   { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
@@ -260,7 +260,8 @@ function openPatientDatabase<Resources>(
   if (patient.length === 0) return undefined;
   const isPooled = DATABASE_POOLER === 'transaction';
   return openDatabase(DATABASE_URL, {
-    pool: patient.length,
+    // Rounds by the clocks of accounts wait for no round by the real time, nor these for them.
+    pool: patient.length * 2,
     service: name,
     statementMs: Math.max(...patient),
     isPooled,

@@ -18,12 +18,16 @@ export const endpointsOf = (keys: QueueKey[]) => keys.map((key) => key.endpointI
 /** A queue with work that is due, as it was then: `version` grows with what comes in, `endpointVersion` with its endpoint. */
 type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
-/** Queues that a process takes: at most `limit`, none of the accounts and endpoints that are passed over, and also by clocks where there are any. */
+/**
+ * Queues that a process takes: at most `limit`, and none of the accounts and endpoints that are passed over. Where there are accounts with clocks
+ * of their own, those that it has are due by these; others of these accounts are looked for when something woke the look.
+ */
 interface TakenQueues {
   limit: number;
   accounts: readonly string[];
   endpoints: readonly string[];
-  byClocks: boolean;
+  hasClocks: boolean;
+  isWoken: boolean;
 }
 
 /**
@@ -34,18 +38,19 @@ export async function takeDueQueues(
   sql: Sql,
   owner: string,
   now: Date,
-  { limit, accounts, endpoints, byClocks }: TakenQueues,
+  { limit, accounts, endpoints, hasClocks, isWoken }: TakenQueues,
 ) {
   const isTaken = sql`account_id <> all(${[...accounts]}::uuid[]) and endpoint_id <> all(${[...endpoints]}::uuid[])`;
   const queue = sql`${keyColumns(sql)}, version, endpoint_version as "endpointVersion"`;
   const ahead = sql`c.ahead_ms * interval '1 ms'`;
-  const dueByClocks = byClocks
-    ? sql`union all (
+  const dueByClocks =
+    hasClocks && isWoken
+      ? sql`union all (
         select q.account_id, q.endpoint_id, q.due_at - ${ahead} from sandbox_clocks c join queues q on q.account_id = c.account_id
         where q.owner is null and not q.paused and q.due_at <= ${now}::timestamptz + ${ahead} and q.account_id <> all(${[...accounts]}::uuid[])
           and q.endpoint_id <> all(${[...endpoints]}::uuid[]) limit ${maxCandidates})`
-    : sql``;
-  const isDue = byClocks
+      : sql``;
+  const isDue = hasClocks
     ? sql`due_at <= ${now}::timestamptz + coalesce((select ${ahead} from sandbox_clocks c where c.account_id = queues.account_id), interval '0')`
     : sql`due_at <= ${now}`;
   return await sql<DueQueue[]>`

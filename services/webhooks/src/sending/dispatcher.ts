@@ -87,7 +87,10 @@ export class Dispatcher {
       await this.#queues.keepUp();
       return undefined;
     });
-    this.#unwatch = [clocks.onMove(() => this.wake()), options.clockWork.register(clockedDeliveries)];
+    this.#unwatch = [
+      clocks.onMove(() => this.wake()),
+      options.clockWork.register(clockedDeliveries(() => this.wake())),
+    ];
   }
 
   /** Says that something became due: after the commit of the transaction that made it so. */
@@ -110,9 +113,10 @@ export class Dispatcher {
 
   async #lookAndFetch(): Promise<undefined> {
     if (this.#isDueForLook || performance.now() - this.#lookedAt >= lookEveryMs) {
+      const isWoken = this.#isDueForLook;
       this.#isDueForLook = false;
       this.#lookedAt = performance.now();
-      await this.#takeDue();
+      await this.#takeDue(isWoken);
     }
     const all = this.#queues.all();
     // What waits behind a bound is no work to go on with: it must not keep others from being fetched.
@@ -126,11 +130,11 @@ export class Dispatcher {
   }
 
   /** Leases what is due, but nothing that is paused, suspended or at its bound, and gives up what it holds of the first two. */
-  async #takeDue(): Promise<void> {
+  async #takeDue(isWoken: boolean): Promise<void> {
     const { isWhole, accounts, endpoints } = this.#seat.paused();
     const suspended = new Set(this.#standings.suspended());
     const resting = [...suspended, ...accounts, ...this.#slots.atBound()];
-    if (!isWhole) await this.#queues.takeDue({ accounts: resting, endpoints });
+    if (!isWhole) await this.#queues.takeDue({ accounts: resting, endpoints, isWoken });
     for (const held of this.#queues.all()) {
       if (suspended.has(held.accountId) || isPaused(held, this.#seat.paused())) held.giveUp(restingMs);
     }

@@ -21,6 +21,9 @@ export type HeldQueuesOptions = {
   dropped: (held: HeldEndpoint) => void;
 };
 
+/** Accounts and endpoints of which nothing is taken. */
+type PassedOver = { accounts: readonly string[]; endpoints: readonly string[] };
+
 const renewEveryMs = 3000;
 /** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
 const idleMs = 1000;
@@ -63,13 +66,14 @@ export class HeldQueues {
   }
 
   /** Leases queues that are due, but none of the accounts and endpoints that are passed over, and notes which of those held have become due again. */
-  async takeDue(passedOver: { accounts: readonly string[]; endpoints: readonly string[] }): Promise<void> {
+  async takeDue({ isWoken, ...passedOver }: PassedOver & { isWoken: boolean }): Promise<void> {
     const { sql, clocks, maxHeld } = this.#options;
     const now = clocks.real();
     const room = Math.max(0, maxHeld - this.#held.size);
     for (const queue of await takeDueQueues(sql, this.#owner, now, {
       limit: room,
-      byClocks: clocks.hasAny,
+      hasClocks: clocks.hasAny,
+      isWoken,
       ...passedOver,
     })) {
       const held = this.#held.get(queue.endpointId);

@@ -17,8 +17,12 @@ export const deliveries: ReportedQueue = {
   retry: retryDeliveries,
 };
 
-/** The same as the clocks of accounts see them; the dispatcher takes what is due by them itself. */
-export const clockedDeliveries: ClockedWork = {
+/** The same as the clocks of accounts see them: the dispatcher, which `wake` wakes, takes what is due by them. */
+export const clockedDeliveries = (wake: () => void): ClockedWork => ({
   queue: deliveries.queue,
-  rows: { name: 'deliveries', due: 'next_try_at', look: lookAtDeliveries },
-};
+  rows: { name: 'queues', due: 'due_at', look: lookAtDeliveries },
+  take: async () => {
+    wake();
+    return false;
+  },
+});

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Database } from '../database.ts';
+import { claimed, type DueTable } from '../due-work/due-rows.ts';
+import type { DueRow, DueWork } from '../due-work/due-work.ts';
+import { WorkQueue } from '../due-work/work-queue.ts';
+import { createLogger } from '../logging.ts';
+import { nothingPaused, type Paused } from '../queues/pauses.ts';
+import { ClockWork } from './clock-work.ts';
+import { Clocks } from './clocks.ts';
+
+const dayMs = 86_400_000;
+const log = createLogger('test', 'silent');
+
+interface Chore extends DueRow {
+  id: string;
+}
+
+const table: DueTable = {
+  name: 'chores',
+  key: { account_id: 'uuid', id: 'uuid' },
+  due: 'due_at',
+  attempts: 'attempts',
+  error: 'last_error',
+};
+
+let platform: Platform;
+let sql: Database;
+let paused: Paused;
+let clocks: Clocks;
+let clockWork: ClockWork;
+const queues: WorkQueue<Chore, string>[] = [];
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+  await sql`
+    create table chores (account_id uuid, id uuid default gen_random_uuid(), due_at timestamptz, done_at timestamptz,
+      attempts integer not null default 0, last_error text, primary key (account_id, id))`;
+});
+beforeEach(async () => {
+  paused = nothingPaused;
+  await sql`truncate chores`;
+  clocks = new Clocks();
+  clockWork = new ClockWork(sql, { clocks, pauses: { of: () => paused } as never, log });
+});
+afterEach(async () => {
+  await Promise.all(queues.splice(0).map((queue) => queue.stop()));
+  await clockWork.stop();
+});
+afterAll(() => platform?.stop());
+
+const seat = { paused: () => paused, failed: () => undefined, close: () => undefined };
+
+/** Starts a queue that does what `run` says; each result is written with the time by which it was settled. */
+function start(run: DueWork<Chore, string>['run']): WorkQueue<Chore, string> {
+  const foundation = { sql, log, clocks, clockWork, bus: { isConnected: () => true }, queues: { open: () => seat } };
+  const queue = new WorkQueue<Chore, string>(foundation, {
+    queue: 'chores',
+    table,
+    concurrency: { most: 8, perLane: 8 },
+    retries: { leaseMs: 30_000, backoff: { firstMs: 60_000, longestMs: 60_000 } },
+    everyMs: 50,
+    stopMs: 1_000,
+    claim: async (database, { due, leasedUntil }) => {
+      return await database<Chore[]>`
+        update chores c set ${claimed(database, table, leasedUntil)} from (${due}) as due
+        where c.account_id = due.account_id and c.id = due.id
+        returning c.account_id, c.id, c.attempts, null as trace`;
+    },
+    run,
+    async settle(ended) {
+      const ids = ended.map(({ row }) => row.id);
+      await sql`update chores set due_at = null, done_at = ${clocks.now()} where id = any(${ids}::uuid[])`;
+    },
+  });
+  queues.push(queue);
+  return queue;
+}
+
+/** Adds a chore of an account that is due so many milliseconds after the real time. */
+async function add(account: string, afterMs: number): Promise<void> {
+  await sql`insert into chores (account_id, due_at) values (${account}, ${new Date(Date.now() + afterMs)})`;
+}
+
+async function sandbox(aheadMs: number): Promise<string> {
+  const account = randomUUID();
+  await clocks.move(sql, account, aheadMs);
+  return account;
+}
+
+const doneOf = async (account: string) => {
+  const [row] = await sql<{ done_at: Date | null }[]>`select done_at from chores where account_id = ${account}`;
+  return row?.done_at;
+};
+
+describe('work by the clock of an account', () => {
+  it('is taken, run and settled by that clock, and that of others by the real time', async () => {
+    const [ahead, usual] = [await sandbox(10 * dayMs), randomUUID()];
+    await add(ahead, 10 * dayMs - 1_000);
+    await add(usual, -1_000);
+    const ranAt = new Map<string, Date>();
+    start(async ({ account_id }) => {
+      ranAt.set(account_id, clocks.now());
+      return 'done';
+    });
+    await waitFor('both', async () => (await doneOf(ahead)) && (await doneOf(usual)));
+    const daysOf = (at: Date | null | undefined) => Math.round((at!.getTime() - Date.now()) / dayMs) + 0;
+    expect([ahead, usual].map((account) => daysOf(ranAt.get(account)))).toEqual([10, 0]);
+    expect([daysOf(await doneOf(ahead)), daysOf(await doneOf(usual))]).toEqual([10, 0]);
+  });
+
+  it('waits for its time by that clock, and says when that is', async () => {
+    const ahead = await sandbox(dayMs);
+    await add(ahead, dayMs + 3_600_000);
+    start(async () => 'done');
+    const { waitsFor, next } = await clockWork.state(ahead, null);
+    expect(waitsFor).toEqual([]);
+    expect(Math.round((next!.getTime() - Date.now()) / 60_000)).toBe(25 * 60);
+    await clocks.move(sql, ahead, dayMs + 3_601_000);
+    await waitFor('it', () => doneOf(ahead));
+    expect(await clockWork.state(ahead, null)).toMatchObject({ waitsFor: [], next: null });
+  });
+
+  it('is under way until it is written, and no moment meanwhile', async () => {
+    const ahead = await sandbox(dayMs);
+    await add(ahead, 0);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    start(async () => {
+      begin();
+      await released;
+      return 'done';
+    });
+    await begun;
+    expect(await clockWork.state(ahead, null)).toMatchObject({ waitsFor: ['chores'], next: null });
+    release();
+    await waitFor('it', async () => (await clockWork.state(ahead, null)).waitsFor.length === 0);
+    expect(await doneOf(ahead)).toBeTruthy();
+  });
+
+  it('that failed is a moment of that clock again', async () => {
+    const ahead = await sandbox(dayMs);
+    await add(ahead, 0);
+    start(async () => {
+      throw new Error('not now');
+    });
+    const state = await waitFor('the failure', async () => {
+      const found = await clockWork.state(ahead, null);
+      return found.waitsFor.length === 0 && found.next && found;
+    });
+    expect(Math.round((state.next!.getTime() - Date.now() - dayMs) / 60_000)).toBe(1);
+  });
+
+  it('holds nothing up where it is paused, and is taken when the pause ends', async () => {
+    const ahead = await sandbox(dayMs);
+    paused = { ...nothingPaused, accounts: [ahead] };
+    await add(ahead, 0);
+    await add(ahead, dayMs + 60_000);
+    const queue = start(async () => 'done');
+    expect(await clockWork.state(ahead, null)).toMatchObject({ waitsFor: [], next: null });
+    paused = nothingPaused;
+    expect((await clockWork.state(ahead, null)).waitsFor).toEqual(['chores']);
+    queue.wake();
+    await waitFor('it', async () => (await clockWork.state(ahead, null)).waitsFor.length === 0);
+  });
+
+  it('that waits for a slot or fails keeps that of no other account', async () => {
+    const accounts = await Promise.all(Array.from({ length: 30 }, () => sandbox(dayMs)));
+    for (const account of accounts) await add(account, dayMs - 1_000);
+    const [bad] = accounts;
+    start(async ({ account_id }) => {
+      if (account_id === bad) throw new Error('it is bad');
+      return 'done';
+    });
+    await waitFor('the others', async () => {
+      const [row] = await sql<{ count: number }[]>`select count(done_at)::int as count from chores`;
+      return row!.count === accounts.length - 1;
+    });
+  });
+});
