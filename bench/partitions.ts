@@ -116,9 +116,13 @@ async function fill({ sql, customers }: Setting): Promise<void> {
       from generate_series(1, ${count}::int) as n
       cross join lateral (select make_interval(secs => n * ${(days * 86_400) / count}::float8) as age) as aged`;
     await tx`
-      insert into webhooks.events (account_id, id, type, envelope, matched, taken_at)
-      select account_id, event_id, 'contact.created', '{"id":"' || event_id || '","filler":"' || repeat('x', 300) || '"}', 1, at
-      from made order by event_id`;
+      insert into webhooks.events (account_id, id, sequence, type, envelope, matched, taken_at)
+      select account_id, event_id, last + row_number() over (partition by account_id order by event_id), 'contact.created',
+        '{"id":"' || event_id || '","filler":"' || repeat('x', 300) || '"}', 1, at
+      from made join webhooks.event_counters using (account_id) order by event_id`;
+    await tx`
+      update webhooks.event_counters c set last = last + n.count
+      from (select account_id, count(*) from made group by account_id) as n where n.account_id = c.account_id`;
     await tx`
       insert into webhooks.deliveries (account_id, id, endpoint_id, event_id, event, url, status, step, tries_made, response_status, created_at)
       select account_id, id, endpoint_id, event_id, 'contact.created', '', 'delivered', ${triesPerDelivery}::int, ${triesPerDelivery}::int, 204, at

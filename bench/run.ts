@@ -18,6 +18,7 @@ import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
 import { rollingBench } from './rolling.ts';
 import { scalingBench } from './scaling.ts';
+import { streamsBench } from './streams.ts';
 import { telemetryBench } from './telemetry.ts';
 import { webhooksBench } from './webhooks.ts';
 
@@ -26,6 +27,7 @@ const benches: Bench[] = [
   bookingBench,
   freeTimesBench,
   webhooksBench,
+  streamsBench,
   customerDataBench,
   listsBench,
   ordersBench,

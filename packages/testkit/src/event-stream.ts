@@ -28,8 +28,13 @@ export interface EventReader {
   close(): void;
 }
 
-/** Connects to a stream of events; returns once the response has begun. */
-export async function readStream(url: string, key: string, headers: Record<string, string> = {}): Promise<EventReader> {
+/** Connects to a stream of events; returns once the response has begun. `heard` is called with each event as it comes. */
+export async function readStream(
+  url: string,
+  key: string,
+  headers: Record<string, string> = {},
+  heard: (event: StreamedEvent) => void = () => undefined,
+): Promise<EventReader> {
   const request = get(url, { agent: false, headers: { authorization: `Bearer ${key}`, ...headers } });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   const reader: EventReader = {
@@ -50,7 +55,7 @@ export async function readStream(url: string, key: string, headers: Record<strin
     if (reader.status !== 200) reader.body += text;
     const blocks = (rest + text).split('\n\n');
     rest = blocks.pop()!;
-    for (const block of blocks) take(reader, block);
+    for (const block of blocks) take(reader, block, heard);
   });
   response.on('error', () => undefined);
   response.on('close', () => {
@@ -59,7 +64,7 @@ export async function readStream(url: string, key: string, headers: Record<strin
   return reader;
 }
 
-function take(reader: EventReader, block: string): void {
+function take(reader: EventReader, block: string, heard: (event: StreamedEvent) => void): void {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
     if (line.startsWith(':')) reader.comments++;
@@ -69,6 +74,8 @@ function take(reader: EventReader, block: string): void {
   if (fields.has('retry')) reader.retryMs = Number(fields.get('retry'));
   const data = fields.get('data');
   if (data !== undefined) {
-    reader.events.push({ id: fields.get('id')!, event: fields.get('event')!, data: JSON.parse(data) });
+    const event = { id: fields.get('id')!, event: fields.get('event')!, data: JSON.parse(data) };
+    reader.events.push(event);
+    heard(event);
   }
 }

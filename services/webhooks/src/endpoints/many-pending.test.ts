@@ -16,8 +16,8 @@ afterAll(() => platform.stop());
 async function insertPending(accountId: string, endpointId: string, count: number): Promise<void> {
   await sql`
     with made as (
-      insert into events (account_id, id, type, envelope, matched, taken_at)
-      select ${accountId}, uuidv7(), 'contact.created', '{}', 1, now() from generate_series(1, ${count}::int)
+      insert into events (account_id, id, sequence, type, envelope, matched, taken_at)
+      select ${accountId}, uuidv7(), number, 'contact.created', '{}', 1, now() from generate_series(1, ${count}::int) as number
       returning account_id, id, type
     )
     insert into deliveries (account_id, endpoint_id, event_id, event, url, status, next_try_at, created_at)
