@@ -65,7 +65,7 @@ it('customer data', async () => {
   await duplicate();
   await send('dismissDuplicate');
   await duplicate();
-  await send('mergeDuplicate');
+  await send('mergeDuplicate', 'undoDuplicate');
 });
 
 it('catalogue', async () => {
@@ -93,6 +93,8 @@ it('webhooks', async () => {
     return (await account.testClient.listDeliveries({ params: { endpoint_id } })).data[0]?.tries.length;
   });
   await send('redeliver', 'replayDeliveries');
+  // What it names does not exist.
+  await story.send('triggerEvent', { isOther: true });
 });
 
 it('agents', async () => {
@@ -130,6 +132,13 @@ it('calendar', async () => {
   const { ends_at } = await story.send('bookAppointment');
   platform.clock.set(ends_at);
   await send('markNoShow');
+});
+
+it('the clock', async () => {
+  const { now } = await account.testClient.getSandboxClock();
+  const { advance_to } = examples.advanceSandboxClock!.body as { advance_to: string };
+  story.texts.set(advance_to, new Date(Date.parse(now) + 3_600_000).toISOString());
+  await send('advanceSandboxClock');
 });
 
 it('every body of the reference was sent', () => {

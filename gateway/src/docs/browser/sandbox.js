@@ -27,7 +27,13 @@ export async function forSandbox(document, key) {
   const starts = await nextStarts(get, ids.booking_type_id);
   const [booked, moved] = exampleStarts(document);
   makeUnique(document);
-  const replaced = new Map([...texts, [booked, starts[0] ?? booked], [moved, starts[1] ?? moved]]);
+  const [target, later] = [exampleTarget(document), await laterThanNow(get)];
+  const replaced = new Map([
+    ...texts,
+    [booked, starts[0] ?? booked],
+    [moved, starts[1] ?? moved],
+    [target, later ?? target],
+  ]);
   return JSON.parse(JSON.stringify(document), (name, value) => {
     if (typeof value === 'string') return replaced.get(value) ?? value;
     if (typeof value === 'number') return numbers[name] ?? value;
@@ -70,6 +76,17 @@ async function nextStarts(get, bookingType) {
   if (bookingType === undefined) return [];
   const times = await get(`/v1/calendar/free-times?booking_type=${bookingType}&limit=2`);
   return (times?.data ?? []).map(({ starts_at }) => starts_at);
+}
+
+/** Returns a time three days ahead of the sandbox's clock. */
+async function laterThanNow(get) {
+  const clock = await get('/v1/sandbox/clock');
+  return clock && new Date(Date.parse(clock.now) + 3 * 86_400_000).toISOString();
+}
+
+/** Returns the time to which the example advances the clock. */
+function exampleTarget({ paths }) {
+  return paths['/v1/sandbox/clock']?.post?.requestBody.content['application/json'].example.advance_to;
 }
 
 /** Returns the starts that the examples of a booking and of a move have. */
