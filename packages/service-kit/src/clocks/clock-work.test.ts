@@ -50,6 +50,8 @@ afterEach(async () => {
 });
 afterAll(() => platform?.stop());
 
+/** Time by which the rows of each account were claimed. */
+const claimedAt = new Map<string, Date>();
 const seat = { paused: () => paused, failed: () => undefined, close: () => undefined };
 
 /** Starts a queue that does what `run` says; each result is written with the time by which it was settled. */
@@ -62,11 +64,13 @@ function start(run: DueWork<Chore, string>['run']): WorkQueue<Chore, string> {
     retries: { leaseMs: 30_000, backoff: { firstMs: 60_000, longestMs: 60_000 } },
     everyMs: 50,
     stopMs: 1_000,
-    claim: async (database, { due, leasedUntil }) => {
-      return await database<Chore[]>`
+    claim: async (database, { due, now, leasedUntil }) => {
+      const rows = await database<Chore[]>`
         update chores c set ${claimed(database, table, leasedUntil)} from (${due}) as due
         where c.account_id = due.account_id and c.id = due.id
         returning c.account_id, c.id, c.attempts, null as trace`;
+      for (const { account_id } of rows) claimedAt.set(account_id, now);
+      return rows;
     },
     run,
     async settle(ended) {
@@ -108,6 +112,17 @@ describe('work by the clock of an account', () => {
     const daysOf = (at: Date | null | undefined) => Math.round((at!.getTime() - Date.now()) / dayMs) + 0;
     expect([ahead, usual].map((account) => daysOf(ranAt.get(account)))).toEqual([10, 0]);
     expect([daysOf(await doneOf(ahead)), daysOf(await doneOf(usual))]).toEqual([10, 0]);
+  });
+
+  it('is left to a round of its own, which takes nothing of others', async () => {
+    const [ahead, usual] = [await sandbox(10 * dayMs), randomUUID()];
+    await add(usual, 5 * dayMs);
+    // Due by the real time too.
+    await add(ahead, -1_000);
+    start(async () => 'done');
+    await waitFor('it', () => doneOf(ahead));
+    expect(claimedAt.get(ahead)!.getTime()).toBeGreaterThan(Date.now() + 9 * dayMs);
+    expect([claimedAt.has(usual), await doneOf(usual)]).toEqual([false, null]);
   });
 
   it('waits for its time by that clock, and says when that is', async () => {
