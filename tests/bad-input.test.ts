@@ -195,7 +195,10 @@ const byKey = (list: readonly Operation[]) => list.map((operation) => [operation
 /** Sends a request to the operation's server: the control plane, or the public gateway. */
 async function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawResponse> {
   const { method, path } = operation;
-  if (!path.startsWith('/admin/')) return await account.request(method, (await seed.path(path)) + query, options);
+  // Only a sandbox has a clock.
+  const key = path.startsWith('/v1/sandbox/') ? { key: account.testKey } : {};
+  if (!path.startsWith('/admin/'))
+    return await account.request(method, (await seed.path(path)) + query, { ...key, ...options });
   if (path.includes('{dead_id}')) adminIds.dead_id = await addDeadEvent();
   const adminPath = path.replace(/\{(\w+)\}/g, (_match, name: string) => adminIds[name] ?? 'none') + query;
   return await rawRequest(platform.adminUrl, method, adminPath, { key: platform.adminToken, ...options });

@@ -192,14 +192,26 @@ describe('two processes', () => {
   }, 60_000);
   afterAll(() => void second?.kill('SIGKILL'));
 
-  /** Has the other process take events, in place of the one that does; returns once it is so. */
+  /**
+   * Has the other process take events, in place of the one that does. That one has its lease for a while yet, as it believes: it learns
+   * the truth at its next renewal, and until then both take what comes.
+   */
   async function passOn(): Promise<void> {
     const sql = platform.database('webhooks');
-    const holder = async () => (await sql`select holder from reporters where name like 'consumer %'`)[0]?.holder;
-    const before = await waitFor('a process that takes events', holder);
+    const lease = async () =>
+      (
+        await sql<{ holder: string; held_until: Date }[]>`
+        select holder, held_until from reporters where name like 'consumer %'`
+      )[0];
+    const before = await waitFor('a process that takes events', lease);
     await waitFor('the other process to take events', async () => {
-      await sql`update reporters set held_until = now() where name like 'consumer %' and holder = ${before}`;
-      return (await holder()) !== before;
+      await sql`update reporters set held_until = now() where name like 'consumer %' and holder = ${before.holder}`;
+      return (await lease())?.holder !== before.holder;
+    });
+    const renewals = new Set<number>();
+    await waitFor('renewals of the lease, so that both have made one', async () => {
+      renewals.add((await lease())!.held_until.getTime());
+      return renewals.size > 3;
     });
   }
 
@@ -212,7 +224,9 @@ describe('two processes', () => {
         await account.client.updateContact({ params, body: { name: `Name ${index}` } });
       }
     };
-    await Promise.all([passOn(), ...contacts.map(({ id }) => change(id, 1, 30))]);
+    await Promise.all(contacts.map(({ id }) => change(id, 1, 30)));
+    await eventsOf(account, 4 * 30);
+    await passOn();
     await Promise.all(contacts.map(({ id }) => change(id, 30, 40)));
     second.kill('SIGKILL');
     await Promise.all(contacts.map(({ id }) => change(id, 40, 60)));
