@@ -21,6 +21,8 @@ export type WebhookResources = {
   clocks: Pick<Clocks, 'real'>;
   dispatcher: Worker;
   feed: Feed;
+  /** Wakes the dispatchers of all processes alike: one of them takes all events, and others share the sending. */
+  deliveriesDue(): void;
   eventsCommitted(): void;
 };
 

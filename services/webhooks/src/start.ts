@@ -67,6 +67,8 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
   resources: makeResources,
 };
 
+/** Topic, among this service's news, of events that have been taken: deliveries of theirs are due. */
+const dueTopic = 'deliveries-due';
 const balanceWindowMs = 5 * 60_000;
 /** Younger events may still be in a transaction. */
 const balanceLagMs = 30_000;
@@ -97,6 +99,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
   });
+  bus.onPeers(dueTopic, () => dispatcher.wake());
   const feed = new EventFeed({ sql, bus, log, clock: clocks.real, retention });
   const reporter = new Reporter(sql, 'endpoints');
   const stopReports = [reportBalance(foundation), reportFailing(foundation, reporter)];
@@ -108,6 +111,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     clocks,
     dispatcher,
     feed,
+    deliveriesDue: () => (bus.isConnected() ? bus.tell(dueTopic) : dispatcher.wake()),
     eventsCommitted,
     async stop() {
       for (const stopReport of stopReports) stopReport();

@@ -17,8 +17,8 @@ export const onPublicEvent: Consumer<WebhookResources> = {
     const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
     await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
   },
-  committed({ dispatcher, feed }, events) {
-    dispatcher.wake();
+  committed({ deliveriesDue, feed }, events) {
+    deliveriesDue();
     feed.recorded(new Set(events.map(({ account }) => account)));
   },
 };
