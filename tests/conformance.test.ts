@@ -52,7 +52,7 @@ const some = async (operation: Operation, account = owner, path?: string) => {
 const isOfSandbox = ({ path }: Operation) => path.startsWith('/v1/sandbox/');
 const keyFor = (operation: Operation, { testKey }: TestAccount) => (isOfSandbox(operation) ? { key: testKey } : {});
 const isWrite = (operation: Operation) => ['POST', 'PATCH', 'DELETE'].includes(operation.method);
-const hasPathId = (operation: Operation) => operation.errors.includes('not_found') && !isOfSandbox(operation);
+const hasPathId = ({ errors, path }: Operation) => errors.includes('not_found') && path.includes('{');
 const requiresFields = (operation: Operation) => operation.body !== undefined && !operation.body.safeParse({}).success;
 const requiresQuery = (operation: Operation) => operation.query !== undefined && !operation.query.safeParse({}).success;
 

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type Client, createClient } from '@customer-platform/client';
-import { type ProcessPlatform, rawRequest, startReceiver, waitFor } from '@customer-platform/testkit';
+import { type ProcessPlatform, rawRequest, readStream, startReceiver, waitFor } from '@customer-platform/testkit';
 import { connectAs } from './bus.ts';
 import { type OwnAi, startOwnAi } from './own-ai.ts';
 import { callHook, startOwnProvider } from './own-provider.ts';
@@ -26,7 +26,9 @@ export async function startLoad(platform: ProcessPlatform): Promise<Load> {
   };
   servers.bad.respond = (_request, response) => response.writeHead(500).end();
   const { gatewayUrl } = platform;
-  const client = createClient({ baseUrl: gatewayUrl, apiKey: (await platform.account()).key });
+  const { key } = await platform.account();
+  const client = createClient({ baseUrl: gatewayUrl, apiKey: key });
+  const stream = await readStream(`${gatewayUrl}/v1/events/stream`, key);
   const slow = await platform.account({ rate_limit: { per_minute: 1, burst: 1 } });
   for (const { url } of [servers.good, servers.bad]) await client.createEndpoint({ body: { url, events: ['*'] } });
   const hook = await client.putChannel({ params: { channel: 'sms' }, body: servers.provider.settings });
@@ -53,6 +55,7 @@ export async function startLoad(platform: ProcessPlatform): Promise<Load> {
       await faulty.flush();
     },
     async stop() {
+      stream.close();
       await faulty.close();
       for (const server of Object.values(servers)) await server.stop();
     },

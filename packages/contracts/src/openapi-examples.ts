@@ -23,6 +23,9 @@ interface Parameter {
   example?: unknown;
 }
 
+/** An event as a stream sends it. */
+const streamExample = () => `id: 4211\nevent: order.created\ndata: ${JSON.stringify(envelopeExample('order.created'))}\n\n`;
+
 /**
  * Adds the contracts' examples to a service's part of the document: to each body, response, event and parameter that must be given. An
  * example of several responses becomes a component.
@@ -35,6 +38,8 @@ export function addExamples(document: ApiDocument, operations: readonly Operatio
     for (const media of Object.values(described.requestBody?.content ?? {})) media.example = body;
     const media = described.responses![status]!.content?.['application/json'];
     if (media) told.push({ media, example: response, name: nameOf(media, key) });
+    const stream = described.responses![status]!.content?.['text/event-stream'];
+    if (stream) stream.example = streamExample();
     for (const parameter of described.parameters ?? []) addToParameter(parameter);
   }
   for (const parameter of Object.values(document.components?.parameters ?? {})) addToParameter(parameter as Parameter);

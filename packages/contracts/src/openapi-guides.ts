@@ -8,6 +8,12 @@ export const tags = [
     description: 'The account, scopes, modules and rate limit of the key that is used. A good first request.',
   },
   {
+    name: 'sandbox',
+    'x-displayName': 'Sandbox',
+    description:
+      "The sandbox's clock. Advance it, and all that falls due on the way happens at its time: reminders, fallbacks, plans that lapse, retries of webhooks.",
+  },
+  {
     name: 'calendar',
     'x-displayName': 'Calendar',
     description:
