@@ -24,7 +24,8 @@ interface Parameter {
 }
 
 /** An event as a stream sends it. */
-const streamExample = () => `id: 4211\nevent: order.created\ndata: ${JSON.stringify(envelopeExample('order.created'))}\n\n`;
+const streamExample = () =>
+  `id: 4211\nevent: order.created\ndata: ${JSON.stringify(envelopeExample('order.created'))}\n\n`;
 
 /**
  * Adds the contracts' examples to a service's part of the document: to each body, response, event and parameter that must be given. An
