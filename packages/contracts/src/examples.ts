@@ -44,11 +44,13 @@ export const eventExamples = {
   ...webhookEventExamples,
 } satisfies EventExamplesOf<typeof eventsByName>;
 
+const exampleByKind = new Map<string, unknown>(
+  Object.entries(eventExamples).map(([name, data]) => [eventsByName[name as keyof typeof eventExamples].kind, data]),
+);
+
 /** Returns the example of a public kind's data; undefined if it is none. */
 export function exampleOfEvent(kind: string): unknown {
-  const names = Object.keys(eventExamples) as (keyof typeof eventExamples)[];
-  const name = names.find((each) => eventsByName[each].kind === kind);
-  return name && eventExamples[name];
+  return exampleByKind.get(kind);
 }
 
 /** Examples of parameters that must be given: those of paths, and required ones of queries. */

@@ -1,8 +1,7 @@
 import { salonId } from './accounts/examples.ts';
-import { isEvent, type Operation } from './core/operation.ts';
-import { eventExamples, examples, parameterExamples } from './examples.ts';
+import type { Operation } from './core/operation.ts';
+import { exampleOfEvent, examples, parameterExamples } from './examples.ts';
 import type { ApiDocument } from './merged-documents.ts';
-import { eventsByName } from './webhooks/event-kinds.ts';
 
 type Json = Record<string, unknown>;
 
@@ -72,15 +71,9 @@ function addToParameter(parameter: Parameter): void {
   parameter.example = parameterExamples[parameter.name];
 }
 
-const exampleByKind = new Map<string, unknown>(
-  Object.entries(eventsByName).flatMap(([name, event]) =>
-    isEvent(event) && name in eventExamples ? [[event.kind, eventExamples[name as keyof typeof eventExamples]]] : [],
-  ),
-);
-
 /** Returns a public event as it is sent; undefined for a kind without an example. */
 export function envelopeExample(kind: string): Json | undefined {
-  const data = exampleByKind.get(kind);
+  const data = exampleOfEvent(kind);
   if (data === undefined) return undefined;
   return {
     id: '019a9cd0-94e6-7a2e-8d3a-3b4c5d6e7f90',

@@ -154,21 +154,20 @@ export class Bus {
       return new PulledMessages(this.#connection.current, from);
     });
     this.#connection.onBack(() => loop.restart());
+    const read = async () => {
+      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+      return await manager.consumers.info(this.#prefix, name);
+    };
     return {
       stop: () => loop.stop(),
       setPaused: (isPaused) => loop.setPaused(isPaused),
       pending: async () => {
-        const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
-        const info = await manager.consumers.info(this.#prefix, name);
+        const info = await read();
         const count = info.num_pending + info.num_ack_pending;
         return { count, unacknowledged: info.num_ack_pending, oldestAt: count > 0 ? loop.oldestAt : undefined };
       },
       hasPassed: async (position) => {
-        const look = async () => {
-          const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
-          return await manager.consumers.info(this.#prefix, name);
-        };
-        const info = this.isConnected() ? await look().catch(() => undefined) : undefined;
+        const info = this.isConnected() ? await read().catch(() => undefined) : undefined;
         if (!info) return false;
         return info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
       },

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, waitFor } from '@customer-platform/testkit';
 
-/** Starts another process of the service, on the same database and bus; it takes events once this resolves. */
+/** Starts another process of the service, on the same database and bus; it sends deliveries once this resolves, and takes events when it has the lease. */
 export async function startSecondProcess(platform: Platform): Promise<ChildProcess> {
   const port = await freePort();
   const env = { PATH: process.env.PATH, ...platform.env('webhooks'), PORT: String(port) };

@@ -55,7 +55,7 @@ const unique = {
 /** Gives the bodies of examples other values for what the account has already: new ones each time that the page is opened. */
 function makeUnique({ paths }) {
   for (const [path, field] of Object.entries(unique)) {
-    const body = paths[path]?.post?.requestBody.content['application/json'].example;
+    const body = exampleBody(paths, path);
     if (body) body[field] += `-${Date.now().toString(36)}`;
   }
 }
@@ -86,12 +86,17 @@ async function laterThanNow(get) {
 
 /** Returns the time to which the example advances the clock. */
 function exampleTarget({ paths }) {
-  return paths['/v1/sandbox/clock']?.post?.requestBody.content['application/json'].example.advance_to;
+  return exampleBody(paths, '/v1/sandbox/clock')?.advance_to;
 }
 
 /** Returns the starts that the examples of a booking and of a move have. */
 function exampleStarts({ paths }) {
   return ['/v1/calendar/appointments', '/v1/calendar/appointments/{appointment_id}/reschedule'].map(
-    (path) => paths[path]?.post?.requestBody.content['application/json'].example.starts_at,
+    (path) => exampleBody(paths, path)?.starts_at,
   );
+}
+
+/** Returns the example of the body of a POST; undefined where the document has no such operation. */
+function exampleBody(paths, path) {
+  return paths[path]?.post?.requestBody.content['application/json'].example;
 }

@@ -167,9 +167,9 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
       z.object({ matched: z.number(), queues: z.array(z.string()).optional() }),
     ),
     dropDeadEvent: request('dropDeadEvent', z.object({ id }), z.object({ matched: z.number() })),
-    /** Publishes events since an instant again, in batches; returns how many there are. */
     /** Looks at the account that it is asked for, with the stream's position up to which all events have to be taken; null where there are none. */
     lookAtClock: request('lookAtClock', z.object({ position: z.number().nullable() }), ClockLook),
+    /** Publishes events since an instant again, in batches; returns how many there are. */
     republishEvents: request('republishEvents', z.object({ since: time }), z.object({ matched: z.int().min(0) })),
   };
 }
