@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockLook } from '@customer-platform/contracts/core';
-import { type Clocks, type Database, type Logger, WakeLoop } from '@customer-platform/service-kit';
+import type { Clocks, Database, DueWatch, Logger } from '@customer-platform/service-kit';
 import type { CellServices } from './cell-services.ts';
 import { type Advance, claimAdvances, endAdvance, releaseAdvance, renewAdvance, selectClock } from './clock.sql.ts';
 
 /** Clocks that one gateway moves at once. */
 const most = 8;
-/** Poll interval for clocks whose gateway died. */
-const pollMs = 1_000;
+/** Pause before clocks are looked for again that another gateway moves: it may have died. */
+const againMs = 1_000;
 const slowestRetryMs = 5_000;
 /** Time for which one clock is moved without a break: then the next that waits comes. */
 const stretchMs = 5_000;
@@ -28,6 +28,7 @@ export interface RunnerParts {
   sql: Database;
   log: Logger;
   clocks: Clocks;
+  watch: Pick<DueWatch, 'run'>;
   services: Pick<CellServices, 'look' | 'move'>;
 }
 
@@ -46,14 +47,15 @@ interface Quiet {
 export class ClockRunner {
   readonly #parts: RunnerParts;
   readonly #holder = randomUUID();
-  readonly #loop: WakeLoop;
+  readonly #loop: ReturnType<DueWatch['run']>;
   readonly #stretches = new Set<Promise<void>>();
   #isStopping = false;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    const pace = { everyMs: pollMs, slowestRetryMs, log: parts.log };
-    this.#loop = new WakeLoop('clock advances', pace, () => this.#begin());
+    const rows = [{ name: 'clock_advances', due: null }];
+    const pace = { everyMs: againMs, slowestRetryMs, log: parts.log };
+    this.#loop = parts.watch.run({ name: 'clock advances', rows, ...pace }, () => this.#begin());
   }
 
   /** Says that a clock is to advance. */

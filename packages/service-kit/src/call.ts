@@ -2,6 +2,7 @@ import { type AccountContext, ApiError, type Operation } from '@customer-platfor
 import type { Request } from 'express';
 import type { Clocks } from './clocks/clocks.ts';
 import type { Database, Sql } from './database.ts';
+import type { DueWatch } from './due-work/due-watch.ts';
 import type { PermitQueue } from './fair-permits.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
 import { headersParser, inputParser, queryParser } from './input.ts';
@@ -26,6 +27,7 @@ export interface BindingContext<Resources> {
   askFor(account: AccountContext): Ask;
   /** Called after a commit that wrote events. */
   eventsCommitted(): void;
+  watch: Pick<DueWatch, 'lookSoon'>;
   requests: RequestCount;
   /** Reads make no spans: they are repeated by what shows the traces. */
   readsAreUntraced?: true;

@@ -80,6 +80,10 @@ export const baseConfig = z.object({
   OTEL_EXPORTER_PROMETHEUS_PORT: port.optional().meta({
     description: 'Its port, 9464 by default; processes of one machine need one each.',
   }),
+  DUE_LOOK_SECONDS: z.coerce.number().min(0.05).max(3_600).default(5).meta({
+    description:
+      'Longest time between looks for work that is due, in seconds: a process knows of its own, and finds what one that died has left within this time.',
+  }),
   DRAIN_SECONDS: z.coerce
     .number()
     .min(0)

@@ -1,7 +1,12 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 
-/** Sampling interval, by which a delay may be longer than it shows: at 20 ms an idle process would take 0.25 % of a core. The monitor counts it in. */
+/** Sampling interval, by which a delay may be longer than it shows. The monitor counts it in. */
 const resolutionMs = 50;
+/** Interval of looks at how busy the process is: one that is idle is not sampled, which would be most of what it does. */
+const lookMs = 1_000;
+/** Part of the time in which the loop does something, from which on a process is busy, and looks in a row after which it is idle. */
+const leastUtilization = 0.02;
+const calmLooks = 10;
 const windowMs = 10_000;
 /** Samples from which a percentile says something: two seconds of them. */
 const leastSamples = 40;
@@ -18,6 +23,14 @@ export interface LoopDelays {
  */
 const delay = monitorEventLoopDelay({ resolution: resolutionMs });
 delay.enable();
+/** Looks in a row at which the process was not busy. */
+let calm = 0;
+/** Longest delay of a look in the window under way, while nothing is sampled. */
+let longestOfLooksMs = 0;
+let lookedAtMs = performance.now();
+let used = performance.eventLoopUtilization();
+setInterval(look, lookMs).unref();
+
 /** Longest delays of windows that ended in the last ten seconds. */
 let recent: { endedAtMs: number; longestMs: number }[] = [];
 /** Windows that ended since the last collection. */
@@ -44,8 +57,30 @@ export function collectLoopDelays(): LoopDelays {
   return collected;
 }
 
+function look(): void {
+  const nowMs = performance.now();
+  if (calm >= calmLooks) longestOfLooksMs = Math.max(longestOfLooksMs, nowMs - lookedAtMs - lookMs);
+  lookedAtMs = nowMs;
+  const { utilization } = performance.eventLoopUtilization(used);
+  used = performance.eventLoopUtilization();
+  if (utilization < leastUtilization) {
+    calm++;
+    if (calm !== calmLooks) return;
+    endWindow();
+    delay.disable();
+  } else {
+    if (calm >= calmLooks) {
+      delay.enable();
+      // Its first sample is the time since the last before.
+      setTimeout(() => delay.reset(), 2 * resolutionMs).unref();
+    }
+    calm = 0;
+  }
+}
+
 function endWindow(): void {
   const ended = ofWindow();
+  longestOfLooksMs = 0;
   delay.reset();
   const endedAtMs = performance.now();
   windowBeganMs = endedAtMs;
@@ -58,7 +93,7 @@ function endWindow(): void {
 
 function ofWindow(): LoopDelays {
   const delayOf = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - resolutionMs);
-  return { longestMs: delayOf(delay.max), p99Ms: delayOf(delay.percentile(99)) };
+  return { longestMs: Math.max(delayOf(delay.max), longestOfLooksMs), p99Ms: delayOf(delay.percentile(99)) };
 }
 
 function longer(one: LoopDelays, other: LoopDelays): number {

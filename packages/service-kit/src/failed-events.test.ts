@@ -12,7 +12,7 @@ import { Clocks } from './clocks/clocks.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import type { Database } from './database.ts';
-
+import { DueWatch } from './due-work/due-watch.ts';
 import type { WorkContext } from './jobs.ts';
 import { createLogger } from './logging.ts';
 import { noAccount } from './no-account.ts';
@@ -75,6 +75,7 @@ async function withConsumer(
   const clock = clocks.now;
   const queues = await Queues.open(sql, bus, { log, clock });
   const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
+  const watch = new DueWatch(sql, { bus, clock: clocks.real, log, everyMs: 50 });
   const work: WorkContext<undefined> = {
     sql,
     log,
@@ -84,6 +85,7 @@ async function withConsumer(
     resources: undefined,
     accounts: new AccountDirectory(async () => null),
     queues,
+    watch,
     eventsCommitted: () => undefined,
   };
   const running = startConsumer(bus, consumer, { ...work, retriesOf: () => [] });
@@ -94,7 +96,7 @@ async function withConsumer(
       retries.wake();
     });
   } finally {
-    for (const one of [running, retries, clockWork, queues]) await one.stop();
+    for (const one of [running, retries, watch, clockWork, queues]) await one.stop();
     await sql`delete from failed_events where queue = ${kind}`;
     await bus.close();
   }

@@ -6,7 +6,7 @@ import { limitReached } from './limits.ts';
 import { openText, sealText } from './sealed-text.ts';
 
 /** Retention of a stored response. */
-const retentionMs = 24 * 3_600_000;
+export const retentionMs = 24 * 3_600_000;
 /** Time that a request waits for the one that runs under its key, and how many of one account may wait in this process. */
 const waitMs = 10_000;
 const maxWaitersPerAccount = 32;

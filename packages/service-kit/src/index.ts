@@ -17,6 +17,7 @@ export * from './deadline-watch.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';
 export { claimed, type DueTable, hasFailed, type KeyedRows } from './due-work/due-rows.ts';
+export { DueWatch, type WatchedRows } from './due-work/due-watch.ts';
 export * from './due-work/due-work.ts';
 export { type BatchCut, RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';

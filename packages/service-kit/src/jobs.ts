@@ -5,6 +5,7 @@ import type { ClockedRows } from './clocks/clocked-rows.ts';
 import type { Clocks } from './clocks/clocks.ts';
 import type { Scope } from './clocks/scope.ts';
 import { type Database, inTransaction, isUnavailable, type Sql } from './database.ts';
+import type { DueWatch, WatchedRows } from './due-work/due-watch.ts';
 import type { Logger } from './logging.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from './outbox.ts';
 import { nothingPaused } from './queues/pauses.ts';
@@ -39,12 +40,14 @@ export interface WorkCall<Resources> {
 /** Work that is looked for again and again: due rows, retention. Any number of processes may run the same job. */
 export interface Job<Resources> {
   name: string;
-  /** The pause after a round that found nothing more. */
+  /** The pause after a round that found nothing more; where its rows are watched, that before it goes on with those that it left. */
   everyMs: number;
   /** The queue that it works on: while operators pause all of that it does not run. */
   queue?: ReportedQueue;
   /** Rows by whose time it has something to do, where they are not those of its queue. */
   due?: ClockedRows;
+  /** Rows that it sleeps for, where they are not those of `due` or its queue; a job without any runs every `everyMs`. */
+  watched?: readonly WatchedRows[];
   /** A round by the clock of an account, where rounds of the job remember something and must not run side by side with it. */
   byClock?: Pick<Job<Resources>, 'run'>;
   /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
@@ -73,6 +76,7 @@ export interface WorkContext<Resources> {
   resources: Resources;
   accounts: AccountDirectory;
   queues: Queues;
+  watch: Pick<DueWatch, 'run' | 'lookSoon'>;
   eventsCommitted(): void;
 }
 
@@ -135,6 +139,7 @@ async function runOnce<Resources, Result>(
     return returned;
   });
   if (events.length + written > 0) context.eventsCommitted();
+  context.watch.lookSoon();
   return result;
 }
 
@@ -153,10 +158,10 @@ function knownAccounts(accounts: AccountDirectory, ids: string[]): ReadonlyMap<s
 /** Longest pause after a failed round. */
 const slowestRetryMs = 60_000;
 
-/** Runs one job until stopped: by the real time in a loop of its own, and by the clocks of accounts where these have something due. */
+/** Runs one job until stopped: by the real time in a loop of its own, which sleeps until its rows are due, and by the clocks of accounts where these have something due. */
 export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): Pick<WakeLoop, 'stop'> {
   const { everyMs, queue, byClock = job } = job;
-  const { queues, clocks, clockWork } = context;
+  const { queues, clocks, clockWork, watch } = context;
   const log = context.log.child({ job: job.name });
   const round = async (run: Job<Resources>['run'], account: string | undefined) => {
     const paused = queue ? queues.pauses.of(queue.queue) : nothingPaused;
@@ -175,7 +180,12 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
   const rows = job.due ?? queue?.rows;
   const unregister =
     rows && clockWork.register({ queue: queue?.queue, rows, take: (account) => round(byClock.run, account) });
-  const loop = new WakeLoop(job.name, { everyMs, slowestRetryMs, log }, () => round(job.run, undefined));
+  const watched = job.watched ?? (rows ? [rows] : []);
+  const pace = { name: job.name, everyMs, slowestRetryMs, log };
+  const run = () => round(job.run, undefined);
+  const isPaused = () => queue !== undefined && queues.pauses.of(queue.queue).isWhole;
+  const loop =
+    watched.length > 0 ? watch.run({ ...pace, rows: watched, isPaused }, run) : new WakeLoop(job.name, pace, run);
   return {
     async stop() {
       unregister?.();

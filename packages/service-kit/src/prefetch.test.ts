@@ -56,6 +56,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     authenticate: () => account,
     askFor: () => () => Promise.reject(new Error('nobody is asked')),
     eventsCommitted: () => undefined,
+    watch: { lookSoon: () => undefined },
     requests: new RequestCount(),
     seal: new ResponseSeal('secret'),
   });

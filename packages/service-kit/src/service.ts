@@ -10,6 +10,7 @@ import { Clocks } from './clocks/clocks.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { type Consumer, startConsumer, startRetries } from './consumers.ts';
 import { checkSessionSettings, type Database, openDatabase } from './database.ts';
+import { DueWatch } from './due-work/due-watch.ts';
 import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
@@ -22,7 +23,7 @@ import { announce, handleDescribeApi } from './operators/announce-operations.ts'
 import { Dependencies, describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
 import { moveClocks } from './operators/move-clocks.ts';
-import { OutboxRelay } from './outbox.ts';
+import { OutboxRelay } from './outbox-relay.ts';
 import { type PartitionedTable, PartitionKeeper } from './partitions.ts';
 import { observeProcess } from './process-metrics.ts';
 import { Queues } from './queues/queues.ts';
@@ -44,6 +45,7 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   clock: () => Date;
   clocks: Clocks;
   clockWork: ClockWork;
+  watch: DueWatch;
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
   accounts: AccountDirectory;
@@ -129,12 +131,9 @@ export async function startFoundation<Config extends BaseConfig>(
     files: config,
     stream: config,
   });
-  const clocks = new Clocks(clock);
-  await clocks.start(sql, log);
-  const queues = await Queues.open(sql, bus, { log, clock });
-  const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
+  const { clocks, queues, clockWork, watch } = await openDueWork({ sql, bus, log, clock, config });
   const carrier = (await openCarrier?.({ sql, bus, log })) ?? bus;
-  const relay = new OutboxRelay(sql, carrier, { log, queues });
+  const relay = new OutboxRelay(sql, carrier, { log, queues, watch });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(
     accountUpdated,
@@ -152,6 +151,7 @@ export async function startFoundation<Config extends BaseConfig>(
     clock: clocks.now,
     clocks,
     clockWork,
+    watch,
     eventsCommitted: () => relay.wake(),
     accounts,
     requests,
@@ -165,12 +165,28 @@ export async function startFoundation<Config extends BaseConfig>(
   describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
-    await Promise.all([...upkeep, clockWork, keeper, relay, queues, clocks].map((running) => running.stop()));
+    await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));
     await bus.close();
     await sql.end({ timeout: 5 });
     await stopTelemetry();
   };
   return { foundation, stop };
+}
+
+/** Opens what every process knows of its service's due work. */
+async function openDueWork({
+  sql,
+  bus,
+  log,
+  clock,
+  config,
+}: Pick<Foundation, 'sql' | 'bus' | 'log' | 'clock' | 'config'>) {
+  const clocks = new Clocks(clock);
+  await clocks.start(sql, log);
+  const queues = await Queues.open(sql, bus, { log, clock });
+  const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
+  const watch = new DueWatch(sql, { bus, clock, log, everyMs: config.DUE_LOOK_SECONDS * 1_000 });
+  return { clocks, queues, clockWork, watch };
 }
 
 /** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */

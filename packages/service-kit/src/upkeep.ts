@@ -1,6 +1,6 @@
 import { oldestEventMs } from './consume-loop.ts';
 import { forgetDeadEvents } from './failed-events.sql.ts';
-import { forgetResponses } from './idempotency.ts';
+import { forgetResponses, retentionMs as responsesRetentionMs } from './idempotency.ts';
 import type { Job } from './jobs.ts';
 import { forgetPublished, republishSome } from './outbox.sql.ts';
 import type { PartitionedTable } from './partitions.ts';
@@ -17,6 +17,11 @@ export const inboxByDay: PartitionedTable = { table: 'inbox', days: 1, ahead: 14
 /** Deletes keyed responses after 24 hours, published events after 7 days, dead events after 30. */
 export const forgetOldRecords: Job<unknown> = {
   name: 'forget-old-records',
+  watched: [
+    { name: 'idempotency', due: 'created_at', afterMs: responsesRetentionMs },
+    { name: 'published', due: 'published_at', afterMs: publishedRetentionMs },
+    { name: 'failed_events', due: 'dead_at', afterMs: deadRetentionMs },
+  ],
   everyMs: 60_000,
   async run({ tx, now }) {
     const limit = 5_000;
@@ -36,6 +41,7 @@ const mostWaiting = 1_000;
 /** Sends what operators ask for to the bus again, a part a round. */
 export const sendAgain: Job<unknown> = {
   name: 'republish-events',
+  watched: [{ name: 'republications', due: null }],
   everyMs: 1_000,
   run: async ({ tx, now }) => await republishSome(tx, mostWaiting, new Date(now.getTime() - publishedRetentionMs)),
 };

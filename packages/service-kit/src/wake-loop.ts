@@ -4,11 +4,12 @@ import type { Logger } from './logging.ts';
  * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
  * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
  * again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after the
- * wake, so that what is woken for many times in a row is done in one.
+ * wake, so that what is woken for many times in a row is done in one. `everyMs` may be a function, which is asked after each round;
+ * an infinite time is that of a wake.
  */
 export class WakeLoop {
   readonly #work: () => Promise<boolean | undefined>;
-  readonly #everyMs: number;
+  readonly #everyMs: () => number;
   readonly #slowestRetryMs: number;
   readonly #gatherMs: number;
   readonly #log: Logger;
@@ -19,11 +20,12 @@ export class WakeLoop {
 
   constructor(
     name: string,
-    options: { everyMs: number; slowestRetryMs: number; gatherMs?: number; log: Logger },
+    options: { everyMs: number | (() => number); slowestRetryMs: number; gatherMs?: number; log: Logger },
     work: () => Promise<boolean | undefined>,
   ) {
     this.#work = work;
-    this.#everyMs = options.everyMs;
+    const { everyMs } = options;
+    this.#everyMs = typeof everyMs === 'number' ? () => everyMs : everyMs;
     this.#slowestRetryMs = options.slowestRetryMs;
     this.#gatherMs = options.gatherMs ?? 0;
     this.#log = options.log.child({ loop: name });
@@ -59,7 +61,7 @@ export class WakeLoop {
       if (failures > 0) {
         await this.#pause(Math.min(100 * 2 ** failures, this.#slowestRetryMs), () => this.#isStopping);
       } else if (!hasMore) {
-        await this.#pause(this.#everyMs, () => this.#isWoken || this.#isStopping);
+        await this.#pause(this.#everyMs(), () => this.#isWoken || this.#isStopping);
         if (this.#gatherMs > 0 && this.#isWoken) await this.#pause(this.#gatherMs, () => this.#isStopping);
       }
     }
@@ -74,7 +76,7 @@ export class WakeLoop {
         this.#wakeUp = undefined;
         resolve();
       };
-      const timer = setTimeout(end, delayMs);
+      const timer = Number.isFinite(delayMs) ? setTimeout(end, delayMs) : undefined;
       this.#wakeUp = () => {
         if (isOver()) end();
       };

@@ -101,6 +101,7 @@ async function commit<Resources>(call: Write<Resources>): Promise<Outcome> {
   const outcome = commitsByItself ? await work(context.sql) : await inTransaction(context.sql, work);
   if (outcome.kind === 'done') {
     if (events.length > 0) context.eventsCommitted();
+    context.watch.lookSoon();
     implementation.committed?.(context.resources);
   }
   return outcome;

@@ -62,6 +62,8 @@ export async function environment(
     DRAIN_SECONDS: '2',
     DRAIN_DELAY_SECONDS: '0',
     SERVICE_HOLD_SECONDS: '0',
+    // Tests move the clock and write rows by themselves: nobody tells the processes.
+    DUE_LOOK_SECONDS: '0.25',
     REDIS_URL: TEST_REDIS_URL!,
     REDIS_PREFIX: `test-${id}`,
     GATEWAY_PORT: '0',

@@ -3,6 +3,7 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from '../database.ts';
 import { claimed, type DueTable } from '../due-work/due-rows.ts';
+import { DueWatch } from '../due-work/due-watch.ts';
 import type { DueRow, DueWork } from '../due-work/due-work.ts';
 import { WorkQueue } from '../due-work/work-queue.ts';
 import { createLogger } from '../logging.ts';
@@ -30,6 +31,7 @@ let sql: Database;
 let paused: Paused;
 let clocks: Clocks;
 let clockWork: ClockWork;
+let watch: DueWatch;
 const queues: WorkQueue<Chore, string>[] = [];
 beforeAll(async () => {
   platform = await startPlatform({ services: ['crm'] });
@@ -43,10 +45,17 @@ beforeEach(async () => {
   await sql`truncate chores`;
   clocks = new Clocks();
   clockWork = new ClockWork(sql, { clocks, pauses: { of: () => paused } as never, log });
+  watch = new DueWatch(sql, {
+    bus: { tell: () => undefined, onPeers: () => undefined },
+    clock: clocks.real,
+    log,
+    everyMs: 50,
+  });
 });
 afterEach(async () => {
   await Promise.all(queues.splice(0).map((queue) => queue.stop()));
   await clockWork.stop();
+  await watch.stop();
 });
 afterAll(() => platform?.stop());
 
@@ -56,7 +65,8 @@ const seat = { paused: () => paused, failed: () => undefined, close: () => undef
 
 /** Starts a queue that does what `run` says; each result is written with the time by which it was settled. */
 function start(run: DueWork<Chore, string>['run']): WorkQueue<Chore, string> {
-  const foundation = { sql, log, clocks, clockWork, bus: { isConnected: () => true }, queues: { open: () => seat } };
+  const bus = { isConnected: () => true };
+  const foundation = { sql, log, clocks, clockWork, bus, queues: { open: () => seat }, watch };
   const queue = new WorkQueue<Chore, string>(foundation, {
     queue: 'chores',
     table,

@@ -4,8 +4,8 @@ import type { Logger } from '../logging.ts';
 import { WakeLoop } from '../wake-loop.ts';
 import { selectMovedClocks, writeClock } from './clocks.sql.ts';
 
-/** Poll interval for clocks whose move this process was not told of. */
-const pollMs = 2_000;
+/** Poll interval for clocks whose move this process was not told of; `refresh` reads them at once. */
+const pollMs = 30_000;
 const slowestRetryMs = 10_000;
 /** Moves may commit later than others that are read already: so far back each poll looks again. */
 const overlapMs = 30_000;
@@ -32,6 +32,11 @@ export class Clocks {
   async start(sql: Database, log: Logger): Promise<void> {
     await this.#read(sql);
     this.#loop = new WakeLoop('clocks', { everyMs: pollMs, slowestRetryMs, log }, () => this.#read(sql));
+  }
+
+  /** Has them read at once, where moves may have been missed. */
+  refresh(): void {
+    this.#loop?.wake();
   }
 
   async stop(): Promise<void> {

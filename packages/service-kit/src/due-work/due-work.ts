@@ -1,10 +1,26 @@
+import type { Bus } from '../bus.ts';
+import type { ClockWork } from '../clocks/clock-work.ts';
+import type { Clocks } from '../clocks/clocks.ts';
 import type { Database, Sql } from '../database.ts';
+import type { Logger } from '../logging.ts';
 import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
-import type { QueueSeat } from '../queues/queues.ts';
+import type { QueueSeat, Queues } from '../queues/queues.ts';
 import type { TraceHeaders } from '../telemetry.ts';
 import type { RunEnd } from './account-slots.ts';
 import type { DueTable } from './due-rows.ts';
+import type { DueWatch } from './due-watch.ts';
 import type { SlotBounds } from './fair-slots.ts';
+
+/** Resources of its process that a queue needs. */
+export interface WorkFoundation {
+  sql: Database;
+  bus: Pick<Bus, 'isConnected'>;
+  log: Logger;
+  clocks: Clocks;
+  clockWork: Pick<ClockWork, 'register' | 'wake'>;
+  queues: Pick<Queues, 'open'>;
+  watch: Pick<DueWatch, 'run' | 'lookSoon'>;
+}
 
 /** A row of a queue as it was claimed, with the columns of its table's key, and with `channel` where its lanes are channels. */
 export interface DueRow {
@@ -58,7 +74,7 @@ export interface DueWork<Row extends DueRow, Result> {
   concurrency: SlotBounds;
   /** Null where a row must not be run twice: its claim takes the due time away, and the module ends rows whose process died. */
   retries: Retries | null;
-  /** Poll interval for due rows that no wake told of. */
+  /** Pause before the queue goes on with due rows that it left. */
   everyMs: number;
   /** Wait for more after a wake, so that what becomes due at once is one claim. */
   gatherMs?: number;

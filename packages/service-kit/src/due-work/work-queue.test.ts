@@ -6,6 +6,7 @@ import { type Database, serviceUnavailable } from '../database.ts';
 import { createLogger } from '../logging.ts';
 import { nothingPaused, type Paused } from '../queues/pauses.ts';
 import { claimed, type DueTable } from './due-rows.ts';
+import { DueWatch } from './due-watch.ts';
 import type { DueRow, DueWork } from './due-work.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -13,6 +14,7 @@ let platform: Platform;
 let sql: Database;
 const log = createLogger('test', 'silent');
 const queues: WorkQueue<Errand, string>[] = [];
+let watch: DueWatch;
 let nowMs = 0;
 const clocks = new Clocks(() => new Date(nowMs));
 
@@ -44,9 +46,16 @@ beforeEach(async () => {
   nowMs = Date.parse('2026-11-20T09:00:00Z');
   paused = nothingPaused;
   await sql`truncate errands`;
+  watch = new DueWatch(sql, {
+    bus: { tell: () => undefined, onPeers: () => undefined },
+    clock: clocks.real,
+    log,
+    everyMs: 50,
+  });
 });
 afterEach(async () => {
   await Promise.all(queues.splice(0).map((queue) => queue.stop()));
+  await watch.stop();
 });
 afterAll(() => platform.stop());
 
@@ -63,6 +72,7 @@ function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Err
       clockWork: { register: () => () => undefined, wake: () => undefined },
       bus: { isConnected: () => true },
       queues: { open: () => seat },
+      watch,
     },
     {
       queue: 'errands',

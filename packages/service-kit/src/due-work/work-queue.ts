@@ -1,34 +1,19 @@
-import type { Bus } from '../bus.ts';
-import type { ClockWork } from '../clocks/clock-work.ts';
-import type { Clocks } from '../clocks/clocks.ts';
 import { everybody, rowsOfScope, type Scope } from '../clocks/scope.ts';
-import type { Database } from '../database.ts';
 import { DeadlineWatch, type Timed } from '../deadline-watch.ts';
 import { errorText } from '../error-text.ts';
-import type { Logger } from '../logging.ts';
 import { meter } from '../meter.ts';
-import type { QueueSeat, Queues, ReportedQueue } from '../queues/queues.ts';
+import type { QueueSeat, ReportedQueue } from '../queues/queues.ts';
 import { inSpan } from '../telemetry.ts';
 import { WakeLoop } from '../wake-loop.ts';
 import { waitUntil } from '../with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { dueRows, hasFailed, type LeasedRow, putBack } from './due-rows.ts';
-import { backoffMs, type DueRow, type DueWork } from './due-work.ts';
+import { backoffMs, type DueRow, type DueWork, type WorkFoundation } from './due-work.ts';
 import { FairSlots, type Lane, type Room } from './fair-slots.ts';
 import { clockedRowsOf, RowClock } from './row-clock.ts';
 import { lanesEveryMs, RowFinder } from './row-finder.ts';
 import { LeaseLost, type Outcome, Stopped } from './run-outcome.ts';
-
-/** Resources of its process that a queue needs. */
-export interface WorkFoundation {
-  sql: Database;
-  bus: Pick<Bus, 'isConnected'>;
-  log: Logger;
-  clocks: Clocks;
-  clockWork: Pick<ClockWork, 'register' | 'wake'>;
-  queues: Pick<Queues, 'open'>;
-}
 
 const slowestRetryMs = 10_000;
 /** Time that aborted runs have to end. */
@@ -68,7 +53,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #runs = new Set<Run<Row>>();
   readonly #slow: DeadlineWatch<Run<Row>>;
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
-  readonly #look: WakeLoop;
+  readonly #look: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #leases: WakeLoop | undefined;
   readonly #seat: QueueSeat;
   readonly #unregister: (() => void) | undefined;
@@ -108,8 +93,10 @@ export class WorkQueue<Row extends DueRow, Result> {
         if (outcome.kind === 'done' && !outcome.isLast) this.#settleLater(run, this.#failed(run.row, error));
       },
     });
-    const pace = { everyMs, slowestRetryMs, log, ...(gatherMs === undefined ? {} : { gatherMs }) };
-    this.#look = new WakeLoop(name, pace, () => this.#claim());
+    const { table } = work;
+    const isPaused = () => this.#seat.paused().isWhole;
+    const pace = { everyMs, slowestRetryMs, log, isPaused, ...(gatherMs === undefined ? {} : { gatherMs }) };
+    this.#look = foundation.watch.run({ name, rows: [table], ...pace }, () => this.#claim());
     if (retries) {
       const { leaseMs } = retries;
       const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
@@ -264,7 +251,8 @@ export class WorkQueue<Row extends DueRow, Result> {
     );
     if (again.length > 0) await putBack(this.#foundation.sql, this.#work.table, again);
     if (done.length > 0) await this.#clock.by(done[0]!.row, () => this.#work.settle(done));
-    // What it led to may be due by the clock of its account.
+    // What it led to may be due later, or by the clock of its account.
+    this.#foundation.watch.lookSoon();
     this.#foundation.clockWork.wake();
   }
 

@@ -9,6 +9,7 @@ export function moveClocks(
   bus: Bus,
   { service, sql, clocks }: { service: ServiceName; sql: Database; clocks: Clocks },
 ): void {
+  bus.onBack(() => clocks.refresh());
   bus.handleAll(moveClock, async ({ account, aheadMs }) => {
     await clocks.move(sql, account, aheadMs);
     return { service, instance: processInstance };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus.ts';
 import type { Database } from '../database.ts';
 import type { Logger } from '../logging.ts';
@@ -13,7 +14,7 @@ export interface Paused {
 
 export const nothingPaused: Paused = { isWhole: false, accounts: [], endpoints: [] };
 /** Poll interval: finds what no news told of, since the bus was unavailable. */
-const pollMs = 10_000;
+const pollMs = 30_000;
 const slowestRetryMs = 10_000;
 const topic = 'queues';
 
@@ -25,6 +26,7 @@ export class Pauses {
   readonly #watchers = new Set<() => void>();
   #byQueue = new Map<string, Paused>();
   #reading: Promise<unknown> = Promise.resolve();
+  #hasNews = false;
 
   /** Reads them once; throws where the database is unavailable. */
   static async open(sql: Database, bus: Bus, log: Logger): Promise<Pauses> {
@@ -36,8 +38,8 @@ export class Pauses {
   private constructor(sql: Database, bus: Bus, log: Logger) {
     this.#sql = sql;
     this.#bus = bus;
-    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.refresh());
-    bus.onPeers(topic, () => this.#loop.wake());
+    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.#poll());
+    bus.onPeers(topic, () => this.#hear());
   }
 
   /** Returns what of a queue is paused now. */
@@ -53,12 +55,35 @@ export class Pauses {
 
   /** Tells every process of the service that an operator changed something: after the commit. */
   announce(): void {
-    this.#loop.wake();
+    this.#hear();
     this.#bus.tell(topic);
   }
 
-  /** Reads them again: as they are from then on, this process works. One read at a time, so that none brings an older state back. */
-  refresh(): Promise<false> {
+  /** Reads them again: as they are from then on, this process works. */
+  async refresh(): Promise<void> {
+    await this.#readNext();
+  }
+
+  #hear(): void {
+    this.#hasNews = true;
+    this.#loop.wake();
+  }
+
+  /** Reads them, and tells watchers where they changed, or where there was news: of what is tried again, for one. */
+  async #poll(): Promise<false> {
+    const hadNews = this.#hasNews;
+    this.#hasNews = false;
+    const hasChanged = await this.#readNext();
+    if (hadNews && !hasChanged) this.#tellWatchers();
+    return false;
+  }
+
+  #tellWatchers(): void {
+    for (const hear of this.#watchers) hear();
+  }
+
+  /** One read at a time, so that none brings an older state back. Returns whether they changed. */
+  #readNext(): Promise<boolean> {
     const read = this.#reading.then(() => this.#read());
     this.#reading = read.catch(() => undefined);
     return read;
@@ -68,7 +93,7 @@ export class Pauses {
     await this.#loop.stop();
   }
 
-  async #read(): Promise<false> {
+  async #read(): Promise<boolean> {
     const byQueue = new Map<string, { isWhole: boolean; accounts: string[]; endpoints: string[] }>();
     for (const { queue, account, endpoint } of await selectPauses(this.#sql)) {
       const paused = byQueue.get(queue) ?? { isWhole: false, accounts: [], endpoints: [] };
@@ -77,8 +102,9 @@ export class Pauses {
       else if (account) paused.accounts.push(account);
       else paused.isWhole = true;
     }
+    const hasChanged = !isDeepStrictEqual(byQueue, this.#byQueue);
     this.#byQueue = byQueue;
-    for (const hear of this.#watchers) hear();
-    return false;
+    if (hasChanged) this.#tellWatchers();
+    return hasChanged;
   }
 }

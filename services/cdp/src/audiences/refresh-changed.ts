@@ -50,6 +50,10 @@ function makeRefresh(worker: number): Job<unknown> {
     name: `refresh-changed-contacts-${worker}`,
     // Changes and what is due of an account are one round's.
     due: { name: 'audience_work', due: 'due_at' },
+    watched: [
+      { name: 'changed_contacts', due: null },
+      { name: 'audience_flips', due: 'flips_at' },
+    ],
     everyMs: 250,
     statementMs: timeoutMs,
     async run(call, scope) {

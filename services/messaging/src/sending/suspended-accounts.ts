@@ -11,6 +11,7 @@ const batchSize = 500;
 /** Ends what waits to be sent for suspended accounts: a lane that is full or hangs would keep it waiting for longer. */
 export const endSuspendedMessages: Job<MessagingResources> = {
   name: 'end-suspended-messages',
+  watched: [{ name: 'attempts', due: null, where: (sql) => sql`due_at is not null` }],
   everyMs: 500,
   async run(call) {
     const waiting = await selectAccountsWithTries(call.tx, maxAccounts);

@@ -1,5 +1,13 @@
 import type { Poster, SecretKeys } from '@customer-platform/outbound';
-import type { AccountDirectory, Clocks, ClockWork, Database, Logger, Queues } from '@customer-platform/service-kit';
+import type {
+  AccountDirectory,
+  Clocks,
+  ClockWork,
+  Database,
+  DueWatch,
+  Logger,
+  Queues,
+} from '@customer-platform/service-kit';
 import type { RetrySchedule } from './retry-schedule.ts';
 
 /** Parts and bounds of a dispatcher. */
@@ -8,6 +16,7 @@ export type DispatcherOptions = {
   log: Logger;
   clocks: Clocks;
   clockWork: Pick<ClockWork, 'register'>;
+  watch: Pick<DueWatch, 'run' | 'lookSoon'>;
   poster: Poster;
   accounts: AccountDirectory;
   queues: Queues;

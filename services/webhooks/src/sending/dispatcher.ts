@@ -16,10 +16,10 @@ import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import { clockedDeliveries, deliveries } from './queued-deliveries.ts';
+import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
 import { tryDelivery } from './try-delivery.ts';
 
-/** Poll interval without a wake: bounds the delay of a retry, and of work of a process that died. */
+/** Poll interval while it has queues, or left some that are due. */
 const lookEveryMs = 100;
 const upkeepEveryMs = 50;
 const slowestRetryMs = 2000;
@@ -60,7 +60,7 @@ export class Dispatcher {
     this.#startReady();
   });
   readonly #writer: OutcomeWriter;
-  readonly #look: WakeLoop;
+  readonly #look: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #upkeep: WakeLoop;
   readonly #seat: QueueSeat;
   readonly #unwatch: (() => void)[];
@@ -81,10 +81,18 @@ export class Dispatcher {
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
     this.#queues = new HeldQueues({ sql, clocks, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
     this.#writer = new OutcomeWriter(sql, clocks, log, (outcomes) => this.#onWritten(outcomes));
-    this.#look = new WakeLoop('look', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#lookAndFetch());
+    const holds = () => this.#queues.all().length > 0;
+    const isPaused = () => this.#seat.paused().isWhole;
+    const looking = { name: 'look', rows: dueQueues, everyMs: lookEveryMs, slowestRetryMs, log, isPaused };
+    this.#look = options.watch.run({ ...looking, pollMs: () => (holds() ? lookEveryMs : undefined) }, () =>
+      this.#lookAndFetch(),
+    );
     this.#seat = queues.open({ ...deliveries, running: () => this.#queues.running, changed: () => this.wake() });
-    this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepEveryMs, slowestRetryMs, log }, async () => {
+    const upkeepPauseMs = () => (holds() ? upkeepEveryMs : Number.POSITIVE_INFINITY);
+    this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepPauseMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
+      // Queues that were given back are due at their next delivery.
+      options.watch.lookSoon();
       return undefined;
     });
     this.#unwatch = [
@@ -134,7 +142,9 @@ export class Dispatcher {
     const { isWhole, accounts, endpoints } = this.#seat.paused();
     const suspended = new Set(this.#standings.suspended());
     const resting = [...suspended, ...accounts, ...this.#slots.atBound()];
+    const had = this.#queues.all().length;
     if (!isWhole) await this.#queues.takeDue({ accounts: resting, endpoints, isWoken });
+    if (had === 0 && this.#queues.all().length > 0) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
       if (suspended.has(held.accountId) || isPaused(held, this.#seat.paused())) held.giveUp(restingMs);
     }

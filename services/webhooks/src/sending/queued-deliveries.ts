@@ -1,4 +1,4 @@
-import type { ClockedWork, ReportedQueue } from '@customer-platform/service-kit';
+import type { ClockedWork, ReportedQueue, WatchedRows } from '@customer-platform/service-kit';
 import { describeEndpoints, isEndpointOf, lookAtDeliveries, retryDeliveries } from './queued-deliveries.sql.ts';
 
 /** Deliveries that wait for their next try, as a queue; without those at endpoints that their customers have paused, which are late for nobody. */
@@ -26,3 +26,9 @@ export const clockedDeliveries = (wake: () => void): ClockedWork => ({
     return false;
   },
 });
+
+/** Queues that a process can take: those with something due, and those of a process that died. */
+export const dueQueues: readonly WatchedRows[] = [
+  { name: 'queues', due: 'due_at', where: (sql) => sql`owner is null and not paused` },
+  { name: 'queues', due: 'leased_until', where: (sql) => sql`owner is not null and not paused` },
+];

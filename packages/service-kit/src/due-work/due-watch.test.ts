@@ -1,0 +1,140 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Database } from '../database.ts';
+import { createLogger } from '../logging.ts';
+import { DueWatch, type WatchedLoop } from './due-watch.ts';
+
+const log = createLogger('test', 'silent');
+/** So long that nothing is found but by what a test says. */
+const everMs = 3_600_000;
+
+let platform: Platform;
+let sql: Database;
+let nowMs: number;
+const watches: DueWatch[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+  await sql`create table alarms (id integer primary key, due_at timestamptz)`;
+  await sql`create table notes (id integer primary key)`;
+});
+beforeEach(async () => {
+  nowMs = Date.now();
+  await sql`truncate alarms, notes`;
+});
+afterEach(async () => {
+  await Promise.all(watches.splice(0).map((watch) => watch.stop()));
+});
+afterAll(() => platform?.stop());
+
+/** One process's watch; `peers` are those of the other processes of the service. */
+function start(everyMs: number, peers: (() => void)[] = []): DueWatch {
+  const bus = {
+    tell: () => {
+      for (const hear of peers) hear();
+    },
+    onPeers: (_topic: string, hear: () => void) => void peers.push(hear),
+  };
+  const watch = new DueWatch(sql, { bus, clock: () => new Date(nowMs), log, everyMs });
+  watches.push(watch);
+  return watch;
+}
+
+/** A loop that rings what is due, counted in `rounds`. */
+function ring(watch: DueWatch, options: Partial<WatchedLoop> = {}) {
+  const seen = { rounds: 0, rung: 0 };
+  const watched = { name: 'alarms', rows: [{ name: 'alarms', due: 'due_at' }], everyMs: 20, slowestRetryMs: 20, log };
+  watch.run({ ...watched, ...options }, async () => {
+    seen.rounds++;
+    const { count } = await sql`delete from alarms where due_at <= ${new Date(nowMs)}`;
+    seen.rung += count;
+    return false;
+  });
+  return seen;
+}
+
+const put = (id: number, inMs: number) => sql`insert into alarms values (${id}, ${new Date(nowMs + inMs)})`;
+
+it('wakes a loop when its next row is due, once it was told that something was written, and not before', async () => {
+  const watch = start(everMs);
+  const seen = ring(watch);
+  await waitFor('the first round', () => seen.rounds === 1);
+  await put(1, 400);
+  await put(2, everMs);
+  watch.lookSoon();
+  await waitFor('the alarm to be due', async () => {
+    nowMs = Date.now();
+    return seen.rung === 1;
+  });
+  expect(seen.rounds).toBe(2);
+});
+
+it('finds, without a word, what another process has left, after the longest time between looks', async () => {
+  const seen = ring(start(50));
+  await waitFor('the first round', () => seen.rounds === 1);
+  await put(1, 0);
+  await waitFor('the alarm', () => seen.rung === 1);
+});
+
+it('rows without a time are due as soon as they are there, and those of a retention some time after theirs', async () => {
+  const watch = start(everMs);
+  await sql`insert into notes values (1)`;
+  await put(1, -60_000);
+  const rounds = { notes: 0, past: 0, later: 0 };
+  const loop = (name: keyof typeof rounds, rows: WatchedLoop['rows']) =>
+    watch.run({ name, rows, everyMs: 20, slowestRetryMs: 20, log }, async () => ++rounds[name] < 0);
+  loop('notes', [{ name: 'notes', due: null }]);
+  loop('past', [{ name: 'alarms', due: 'due_at', afterMs: 30_000 }]);
+  loop('later', [{ name: 'alarms', due: 'due_at', afterMs: 90_000 }]);
+  await waitFor('both to be woken again and again', () => rounds.notes > 3 && rounds.past > 3);
+  expect(rounds.later).toBe(1);
+});
+
+it('wakes nothing that is paused', async () => {
+  const watch = start(everMs);
+  let isPaused = true;
+  const [paused, other] = [
+    ring(watch, { isPaused: () => isPaused, rows: [{ name: 'notes', due: null }] }),
+    { rounds: 0 },
+  ];
+  watch.run({ name: 'other', rows: [{ name: 'notes', due: null }], everyMs: 20, slowestRetryMs: 20, log }, async () => {
+    other.rounds++;
+    return false;
+  });
+  await sql`insert into notes values (1)`;
+  watch.lookSoon();
+  await waitFor('the other loop to be woken several times', () => other.rounds > 4);
+  expect(paused.rounds).toBe(1);
+  isPaused = false;
+  await waitFor('the paused one to go on', () => paused.rounds > 1);
+});
+
+it('tells the other processes of its service what it leaves', async () => {
+  const peers: (() => void)[] = [];
+  const busy = start(everMs, peers);
+  const idle = ring(start(everMs, peers));
+  await waitFor('the first round', () => idle.rounds === 1);
+  const isFull = async () => false;
+  await put(1, 0);
+  busy.run({ name: 'full', rows: [{ name: 'alarms', due: 'due_at' }], everyMs: 20, slowestRetryMs: 20, log }, isFull);
+  await waitFor('the other process to take it', () => idle.rung === 1);
+});
+
+it('a look that fails is made again', async () => {
+  const failing = { rounds: 0 };
+  const watch = start(50);
+  const seen = ring(watch);
+  watch.run(
+    { name: 'missing', rows: [{ name: 'nowhere', due: null }], everyMs: 20, slowestRetryMs: 20, log },
+    async () => {
+      failing.rounds++;
+      return false;
+    },
+  );
+  await waitFor('the first rounds', () => failing.rounds === 1 && seen.rounds === 1);
+  await put(1, 0);
+  await sql`create table nowhere (id integer)`;
+  await waitFor('the alarm', () => seen.rung === 1);
+  await sql`drop table nowhere`;
+});

@@ -1,0 +1,178 @@
+import type { Bus } from '../bus.ts';
+import type { Database, Sql } from '../database.ts';
+import type { Logger } from '../logging.ts';
+import type { Fragment } from '../queues/queue-rows.ts';
+import { WakeLoop } from '../wake-loop.ts';
+
+/** Least time between looks, whatever asks for one. */
+const looksMs = 250;
+const slowestRetryMs = 1_000;
+/** Least time between words to the other processes of the service that more is due than this one takes. */
+const tellMs = 1_000;
+const topic = 'due';
+
+/** Rows that a loop works on. */
+export interface WatchedRows {
+  name: string;
+  /** The column with the time at which a row is due, with an index that begins with it; null where a row is due as soon as it is there. */
+  due: string | null;
+  where?(sql: Sql): Fragment;
+  /** They are due so many milliseconds after their time. */
+  afterMs?: number;
+}
+
+/** Work that waits for rows, in one loop. */
+export interface WatchedLoop {
+  name: string;
+  rows: readonly WatchedRows[];
+  /** Pause before a loop goes on, in milliseconds, that left rows which are due. */
+  everyMs: number;
+  slowestRetryMs: number;
+  gatherMs?: number;
+  log: Logger;
+  /** Returns whether nothing of it may be done now; whoever ends that wakes the loop. */
+  isPaused?(): boolean;
+  /** Poll interval while the work has something of its own to wait for; undefined: none. */
+  pollMs?(): number | undefined;
+}
+
+/** A loop as the watch sees it. */
+interface Sleeper extends Pick<WatchedLoop, 'rows' | 'everyMs' | 'isPaused'> {
+  loop?: WakeLoop;
+  wokenMs: number;
+  /** Something was due that nobody had taken at the last look. */
+  wasDue: boolean;
+}
+
+/** Dependencies of the watch. */
+interface WatchParts {
+  bus: Pick<Bus, 'tell' | 'onPeers'>;
+  /** The real time. */
+  clock: () => Date;
+  log: Logger;
+  /** Longest time between looks in milliseconds: after it work is found of processes that died, and what no news told of. */
+  everyMs: number;
+}
+
+/**
+ * Lets the loops of a process sleep until something is due: reads, in one statement for all, when the next row of each is, and wakes it then.
+ * It looks after what this process writes and after each round of a loop, at most every quarter of a second, and from time to time; an idle
+ * process does nothing between.
+ */
+export class DueWatch {
+  readonly #sql: Database;
+  readonly #parts: WatchParts;
+  readonly #sleepers = new Set<Sleeper>();
+  readonly #loop: WakeLoop;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #toldMs = Number.NEGATIVE_INFINITY;
+  #pauseMs: number;
+  #soon: NodeJS.Timeout | undefined;
+  #isStopping = false;
+
+  constructor(sql: Database, parts: WatchParts) {
+    this.#sql = sql;
+    this.#parts = parts;
+    this.#pauseMs = parts.everyMs;
+    const pace = { everyMs: () => this.#pauseMs, slowestRetryMs, log: parts.log };
+    this.#loop = new WakeLoop('due rows', pace, () => this.#look());
+    parts.bus.onPeers(topic, () => this.lookSoon());
+  }
+
+  /** Runs `work` once, whenever it is woken, and whenever some of its rows are due. */
+  run(watched: WatchedLoop, work: () => Promise<boolean | undefined>): Pick<WakeLoop, 'wake' | 'stop'> {
+    const { name, rows, everyMs, isPaused, pollMs = () => undefined } = watched;
+    const sleeper: Sleeper = { rows, everyMs, wokenMs: Number.NEGATIVE_INFINITY, wasDue: false };
+    if (isPaused) sleeper.isPaused = isPaused;
+    const resting = () => {
+      this.lookSoon();
+      return pollMs() ?? Number.POSITIVE_INFINITY;
+    };
+    const loop = new WakeLoop(name, { ...watched, everyMs: resting }, work);
+    sleeper.loop = loop;
+    this.#sleepers.add(sleeper);
+    return {
+      wake: () => loop.wake(),
+      stop: async () => {
+        this.#sleepers.delete(sleeper);
+        await loop.stop();
+      },
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#soon);
+    await this.#loop.stop();
+  }
+
+  /** Says that something was written, rows that are due later perhaps: looks within a quarter of a second. */
+  lookSoon(): void {
+    if (this.#soon || this.#isStopping) return;
+    const waitMs = this.#lookedMs + looksMs - performance.now();
+    this.#soon = setTimeout(
+      () => {
+        this.#soon = undefined;
+        this.#loop.wake();
+      },
+      Math.max(0, waitMs),
+    );
+  }
+
+  async #look(): Promise<undefined> {
+    this.#lookedMs = performance.now();
+    this.#pauseMs = this.#parts.everyMs;
+    const sleepers = [...this.#sleepers];
+    if (sleepers.length === 0) return;
+    const dueMs = await nextDue(this.#sql, sleepers);
+    const nowMs = this.#parts.clock().getTime();
+    for (const [index, sleeper] of sleepers.entries()) this.#wakeOrWait(sleeper, dueMs[index]! - nowMs);
+  }
+
+  /** Wakes a loop whose rows are due, or sees to it that the next look is when they are. */
+  #wakeOrWait(sleeper: Sleeper, leftMs: number): void {
+    if (leftMs > 0 || sleeper.isPaused?.()) {
+      sleeper.wasDue = false;
+      // A timer may end a little early: then it would be a round in vain.
+      if (leftMs > 0) this.#pauseMs = Math.min(this.#pauseMs, leftMs + 1);
+      return;
+    }
+    if (sleeper.wasDue) this.#tellPeers();
+    const restMs = sleeper.wasDue ? sleeper.wokenMs + sleeper.everyMs - performance.now() : 0;
+    sleeper.wasDue = true;
+    if (restMs > 0) {
+      this.#pauseMs = Math.min(this.#pauseMs, restMs);
+      return;
+    }
+    sleeper.wokenMs = performance.now();
+    sleeper.loop?.wake();
+  }
+
+  /** Says that more is due than this process takes: others may have room. */
+  #tellPeers(): void {
+    if (performance.now() - this.#toldMs < tellMs) return;
+    this.#toldMs = performance.now();
+    this.#parts.bus.tell(topic);
+  }
+}
+
+/** Returns, for each loop, when the next of its rows is due, in epoch milliseconds; infinite where there are none. */
+async function nextDue(sql: Database, sleepers: readonly Sleeper[]): Promise<number[]> {
+  const selects = sleepers.flatMap(({ rows }, index) =>
+    rows.map((one) => sql`select ${index}::int as loop, (${firstOf(sql, one)}) as due`),
+  );
+  const all = selects.reduce((before, select) => sql`${before} union all ${select}`);
+  const found = await sql<{ loop: number; due_ms: number | null }[]>`
+    select loop, (extract(epoch from min(due)) * 1000)::float8 as due_ms from (${all}) as first group by loop`;
+  const dueMs = sleepers.map(() => Number.POSITIVE_INFINITY);
+  for (const { loop, due_ms } of found) if (due_ms !== null) dueMs[loop] = due_ms;
+  return dueMs;
+}
+
+function firstOf(sql: Sql, { name, due, where, afterMs = 0 }: WatchedRows): Fragment {
+  const others = where ? sql`and ${where(sql)}` : sql``;
+  if (due === null) return sql`select to_timestamp(0) from ${sql(name)} where true ${others} limit 1`;
+  return sql`
+    select ${sql(due)} + ${afterMs} * interval '1 ms' from ${sql(name)}
+    where ${sql(due)} is not null ${others} order by ${sql(due)} limit 1`;
+}

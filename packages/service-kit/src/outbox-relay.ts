@@ -1,0 +1,202 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { errors } from '@nats-io/transport-node';
+import { AccountPace } from './account-pace.ts';
+import type { EventCarrier } from './bus.ts';
+import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
+import type { DueWatch } from './due-work/due-watch.ts';
+import { failedTry } from './failed-try.ts';
+import type { Logger } from './logging.ts';
+import {
+  buryEvent,
+  lockOutbox,
+  lockOutboxOf,
+  lockRelay,
+  movePublished,
+  nextAccounts,
+  outboxRows,
+  postponeEvent,
+  type StoredRow,
+} from './outbox.sql.ts';
+import type { QueueSeat, Queues } from './queues/queues.ts';
+import { inSpan, SpanKind, traceHeaders } from './telemetry.ts';
+import type { WakeLoop } from './wake-loop.ts';
+
+/** Events that go to the bus in one round, and about how many bytes of them are in memory at once. */
+const batchSize = 500;
+const batchBytes = 8_388_608;
+/** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
+const againMs = 1_000;
+
+/**
+ * Events of one account that go to the bus in a second, larger ones counted by 4 KiB: below what consumers take, so that those of others
+ * never wait long behind what one account changes at once, neither here nor in the stream.
+ */
+const perAccountASecond = 1_000;
+const countedBytes = 4_096;
+
+/** Time that commits are gathered before their events are carried: a round costs a transaction, whatever it carries. */
+const gatherMs = 8;
+
+/** Dependencies of the relay beside database and bus. */
+interface RelayParts {
+  log: Logger;
+  queues: Queues;
+  watch: Pick<DueWatch, 'run'>;
+}
+
+/** A row that the bus would not carry, and why. */
+interface Refusal {
+  row: StoredRow;
+  error: unknown;
+}
+
+/**
+ * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account with more than
+ * 1,000 events in a second waits, and nobody behind it; after a full round the next one takes events of each account. A row that the bus will not carry is tried again later, ten times in all, and is
+ * dead then; the others go on.
+ */
+export class OutboxRelay {
+  readonly #sql: Database;
+  readonly #bus: EventCarrier;
+  readonly #log: Logger;
+  readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
+  readonly #pace = new AccountPace(perAccountASecond);
+  readonly #seat: QueueSeat;
+  #lastAccount: string | undefined;
+  #wasFull = false;
+  #resume: NodeJS.Timeout | undefined;
+
+  /** Starts relaying. */
+  constructor(sql: Database, bus: EventCarrier, { log, queues, watch }: RelayParts) {
+    this.#sql = sql;
+    this.#bus = bus;
+    this.#log = log;
+    this.#seat = queues.open({
+      queue: 'outbox',
+      rows: outboxRows,
+      hasFailedEvents: true,
+      changed: () => this.wake(),
+    });
+    const pace = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
+    // Few wait at any time, and no index has their due times: there are some, or there are none.
+    const rows = [{ name: outboxRows.name, due: null }];
+    const isPaused = () => this.#seat.paused().isWhole;
+    this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...pace }, () => this.#publishBatch());
+  }
+
+  /** Says that a transaction with events has committed. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    clearTimeout(this.#resume);
+    this.#seat.close();
+  }
+
+  /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
+  async #publishBatch(): Promise<boolean> {
+    if (!this.#bus.isConnected()) return false;
+    const { isWhole, accounts: paused } = this.#seat.paused();
+    if (isWhole) return false;
+    const waiting = this.#pace.waiting();
+    if (waiting.length > 0) {
+      clearTimeout(this.#resume);
+      this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
+    }
+    return await inTransaction(this.#sql, async (tx) => {
+      await lockRelay(tx);
+      const leftOut = [...waiting, ...paused];
+      const isByAccount = leftOut.length > 0 || this.#wasFull;
+      const { rows, hasMore } = isByAccount ? await this.#lockByAccount(tx, leftOut) : await lockOldest(tx);
+      this.#wasFull = !isByAccount && hasMore;
+      if (rows.length === 0) return hasMore;
+      const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
+      const refusals = rows.flatMap((row, index): Refusal[] => {
+        const result = results[index]!;
+        return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
+      });
+      // Where nothing goes, it is the bus: then no row is to blame.
+      const others = refusals.filter(({ error }) => !isOwnFault(error));
+      if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
+      const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
+      await movePublished(tx, carried);
+      for (const { account_id, envelope } of carried) {
+        this.#pace.spend(account_id, Math.max(1, Buffer.byteLength(envelope) / countedBytes));
+      }
+      for (const { row, error } of refusals) await this.#setAside(tx, row, error);
+      // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
+      return hasMore;
+    });
+  }
+
+  /** Locks events of accounts that are not left out, 200 accounts at a time in turn. */
+  async #lockByAccount(tx: Sql, leftOut: readonly string[]): Promise<Batch> {
+    const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
+    this.#lastAccount = next;
+    const others = [...new Set(accounts).difference(new Set(leftOut))];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, batchSize, batchBytes) : [];
+    // Behind the last account the next look begins with the first.
+    return { rows, hasMore: rows.length > 0 || next !== undefined };
+  }
+
+  async #setAside(tx: Sql, row: StoredRow, error: unknown): Promise<void> {
+    // A try counts that the bus refused for what the event is; else it is a day's patience, as with other services.
+    const cause = isOwnFault(error) ? error : serviceUnavailable(`the bus did not take it: ${String(error)}`, error);
+    const next = failedTry(cause, row.tries + 1, row.created_at, new Date());
+    this.#seat.failed(error);
+    if (next.dueAt) {
+      await postponeEvent(tx, row, next);
+      return;
+    }
+    const { id, kind, account_id } = row;
+    this.#log.error(
+      { err: error, event_id: id, kind, account: account_id },
+      'an event is dead: the bus does not carry it',
+    );
+    await buryEvent(tx, row, this.#bus.subjectOf(row), next);
+  }
+
+  #publish(row: StoredRow): Promise<void> {
+    return inSpan(
+      `publish ${row.kind}`,
+      {
+        kind: SpanKind.PRODUCER,
+        attributes: {
+          'messaging.system': 'nats',
+          'messaging.destination.name': row.kind,
+          'messaging.operation.name': 'publish',
+          'messaging.operation.type': 'send',
+          'messaging.message.id': row.id,
+          'platform.account': row.account_id,
+        },
+        parent: row.trace ?? undefined,
+      },
+      () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),
+    );
+  }
+}
+
+interface Batch {
+  rows: StoredRow[];
+  /** More may be waiting. */
+  hasMore: boolean;
+}
+
+async function lockOldest(tx: Sql): Promise<Batch> {
+  const rows = await lockOutbox(tx, batchSize, batchBytes);
+  const bytes = rows.reduce((sum, row) => sum + Buffer.byteLength(row.envelope), 0);
+  return { rows, hasMore: rows.length === batchSize || bytes >= batchBytes };
+}
+
+/** JetStream's code for a message that is larger than the stream takes. */
+const messageTooLarge = 10_054;
+
+/** Returns whether the bus refused an event for what it is, rather than for the state of the bus. */
+function isOwnFault(error: unknown): boolean {
+  const { InvalidArgumentError, InvalidSubjectError } = errors;
+  if (error instanceof InvalidArgumentError || error instanceof InvalidSubjectError) return true;
+  return error instanceof JetStreamApiError && error.code === messageTooLarge;
+}

@@ -1,0 +1,51 @@
+import {
+  type Platform,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+let platform: Platform;
+let receiver: Receiver;
+let account: TestAccount;
+
+/** Processes that never look for what they were not told of: whatever happens here was woken, or its time was known. */
+beforeAll(async () => {
+  platform = await startPlatform({ env: { DUE_LOOK_SECONDS: '3600', WEBHOOKS_RETRY_SCHEDULE: '0,1s,1s' } });
+  receiver = await startReceiver();
+  account = await platform.account();
+}, 90_000);
+afterAll(async () => {
+  await receiver?.stop();
+  await platform?.stop();
+});
+
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+
+it('a webhook that failed is tried again at its time', async () => {
+  let tries = 0;
+  receiver.respond = (_request, response) => response.writeHead(++tries < 3 ? 500 : 204).end();
+  const webhook = { url: `${receiver.url}/retried`, events: ['contact.created'] };
+  await account.client.createEndpoint({ body: webhook });
+  await account.client.createContact({ body: { name: 'Ada', email: 'ada@example.com' } });
+  await waitFor('the third try', () => tries === 3);
+});
+
+it('a scheduled message goes out', async () => {
+  const message = { to: '+4930901820', channels: [{ channel: 'sms' as const, body: 'Hello' }], send_at: inSeconds(2) };
+  const { id } = await account.testClient.sendMessage({ body: message });
+  const sent = async () => (await account.testClient.getMessage({ params: { message_id: id } })).status;
+  expect(await sent()).toBe('scheduled');
+  await waitFor('the message to be sent', async () => ['sent', 'delivered'].includes(await sent()));
+});
+
+it('an audience has those who belong to it as soon as they do', async () => {
+  const rules = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'regular' }] };
+  const audience = await account.client.createAudience({ body: { name: 'Regulars', rules } });
+  await account.client.createContact({ body: { name: 'Grace', email: 'grace@example.com', tags: ['regular'] } });
+  const size = async () => (await account.client.getAudience({ params: { audience_id: audience.id } })).members;
+  await waitFor('the contact in it', async () => (await size()) === 1);
+});
