@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { type ProcessEnv, type ProcessPlatform, startProcessPlatform } from '@customer-platform/testkit';
+import { cpuSecondsWithChildren } from './process-usage.ts';
 
+const servers = ['postgres', 'nats', 'redis'] as const;
 const running = new Set<ProcessPlatform>();
 
 /**
@@ -27,3 +29,11 @@ export async function stopPlatforms(): Promise<void> {
     await platform.stop();
   }
 }
+
+/** Returns the process ids of a platform: gateway, services and servers. */
+export const pidsOf = (platform: ProcessPlatform): number[] =>
+  [...platform.processNames, ...servers].map((name) => platform.pidOf(name)!);
+
+/** Returns the CPU time of processes with their children so far, in seconds. */
+export const cpuOf = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + cpuSecondsWithChildren(pid), 0);

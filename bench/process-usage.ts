@@ -73,6 +73,15 @@ export function residentMebibytes(pid: number): number {
 /** Returns the resident memory of a process's children in MiB. */
 export const childrensMebibytes = (pid: number): number => sumOfChildren(pid, (child) => residentOf(child) ?? 0);
 
+/** Returns the memory of a process and its children in MiB, of what several processes share each its part. */
+export function proportionalMebibytes(pid: number): number {
+  return proportionOf(pid) + sumOfChildren(pid, proportionOf);
+}
+
+function proportionOf(pid: number): number {
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024;
+}
+
 function residentOf(pid: number): number | undefined {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) / 1024;

@@ -5,9 +5,11 @@ import { bookingBench } from './booking.ts';
 import { cellsBench } from './cells.ts';
 import { clockBench } from './clock.ts';
 import { customerDataBench } from './customer-data.ts';
+import { eventsBench } from './events.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
 import { gatewayBench } from './gateway.ts';
+import { idleBench } from './idle.ts';
 import { knowledgeBench } from './knowledge.ts';
 import { listsBench } from './lists.ts';
 import { messagesBench } from './messages.ts';
@@ -27,6 +29,8 @@ const benches: Bench[] = [
   bookingBench,
   freeTimesBench,
   webhooksBench,
+  eventsBench,
+  idleBench,
   streamsBench,
   customerDataBench,
   listsBench,

@@ -6,17 +6,16 @@ import postgres from 'postgres';
 import { type CalendarAccount, firstDay, openAccount } from './calendar-account.ts';
 import { type Child, startChild } from './child-process.ts';
 import { type Bench, type Figure, told } from './figures.ts';
+import { idleFigures } from './idle.ts';
 import { closedLoop, requestBytes } from './load.ts';
 import { type MessageProvider, startMessageProvider } from './message-provider.ts';
-import { startPlatform } from './platform.ts';
-import { childrensMebibytes, cpuSecondsWithChildren, residentMebibytes, untilIdle } from './process-usage.ts';
+import { cpuOf, pidsOf, startPlatform } from './platform.ts';
+import { untilIdle } from './process-usage.ts';
 
 const times = 1_000;
 const connections = 16;
 const slotMinutes = 15;
-const idleMs = 10_000;
 const waitMs = 60_000;
-const servers = ['postgres', 'nats', 'redis'] as const;
 
 /** Tables whose rows end, by how many days they are kept; those of all others are kept for good. */
 const keptDays: Record<string, string> = {
@@ -184,37 +183,6 @@ async function tablesOf(sql: postgres.Sql): Promise<{ parent: string; rows: numb
     left join pg_inherits i on i.inhrelid = c.oid left join pg_class parent on parent.oid = i.inhparent
     where c.relkind = 'r' and n.nspname = any(${await schemasOf(sql)})`;
 }
-
-async function idleFigures({ platform, sql }: Setting): Promise<Figure[]> {
-  const pids = pidsOf(platform);
-  await untilIdle(pids, waitMs);
-  const before = cpuOf(pids);
-  await new Promise((resolve) => setTimeout(resolve, idleMs));
-  const used = cpuOf(pids) - before;
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
-  const processes = platform.processNames.map((name) => residentMebibytes(platform.pidOf(name)!));
-  const postgresPid = platform.pidOf('postgres')!;
-  return [
-    told('idle: processor time of everything, of one core', (used / (idleMs / 1_000)) * 100, '%'),
-    told('idle: connections to PostgreSQL, one process of each', row!.count),
-    told(
-      'idle: memory of the gateway and seven services',
-      processes.reduce((sum, each) => sum + each, 0),
-      'MiB',
-    ),
-    told(
-      'idle: memory of PostgreSQL, what its processes share counted by each',
-      residentMebibytes(postgresPid) + childrensMebibytes(postgresPid),
-      'MiB',
-    ),
-  ];
-}
-
-const pidsOf = (platform: ProcessPlatform) =>
-  [...platform.processNames, ...servers].map((name) => platform.pidOf(name)!);
-
-const cpuOf = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + cpuSecondsWithChildren(pid), 0);
 
 function bytesIn(directory: string): number {
   return readdirSync(directory, { recursive: true, withFileTypes: true })

@@ -12,12 +12,12 @@ export interface LoggedStatement {
 const settings = { log_statement: 'all', log_line_prefix: '%p/%a/ ', log_parameter_max_length: '-1' };
 
 /**
- * Returns the statements that processes send to PostgreSQL while `work` runs, from the server's log: so the bench measures the
+ * Returns the statements that processes of one application name, or all, send to PostgreSQL while `work` runs, from the server's log: so the bench measures the
  * platform's statements, not an old copy of them. The server must have been started by this user.
  */
 export async function statementsOf(
   databaseUrl: string,
-  application: string,
+  application: string | undefined,
   work: () => Promise<unknown>,
 ): Promise<LoggedStatement[]> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
@@ -62,12 +62,12 @@ export function transactionsOf(statements: readonly LoggedStatement[]): LoggedSt
   return committed;
 }
 
-function parseLog(log: string, application: string): LoggedStatement[] {
+function parseLog(log: string, application: string | undefined): LoggedStatement[] {
   const statements: LoggedStatement[] = [];
   // A continuation line begins with a tab.
   for (const entry of log.replace(/\n\t/g, '\n ').split(/\n(?=\d+\/)/)) {
     const [, pid, name, kind, text] = /^(\d+)\/([^/]*)\/ (LOG|DETAIL): {2}([\s\S]*)$/.exec(entry) ?? [];
-    if (name !== application || text === undefined) continue;
+    if (text === undefined || (application !== undefined && name !== application)) continue;
     const statement = /^(?:statement|execute [^:]*): ([\s\S]*)$/.exec(text)?.[1];
     if (kind === 'LOG' && statement !== undefined) {
       statements.push({ session: Number(pid), text: statement.trim(), parameters: [] });

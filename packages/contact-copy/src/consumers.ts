@@ -17,7 +17,7 @@ export const contactConsumer: Consumer<unknown> = {
   events: [contactCreated, contactUpdated, contactMerged, contactUnmerged, contactDeleted],
   batchSize: 100,
   // A handler that meets a contact whose copy is not there yet asks its owner.
-  gatherMs: 60,
+  gatherMs: 200,
   take: ({ tx }, events) => keepContactsOf(tx, events),
 };
 

@@ -67,8 +67,9 @@ export async function keepContacts(tx: Sql, changes: readonly ContactChange[]) {
   const texts = (name: keyof ContactChange) =>
     changes.map(({ [name]: value }) => (value == null ? null : String(value)));
   const ofMerges = changes.map(({ merged_into, sequence }) => (merged_into === undefined ? 0 : sequence));
-  await lockCopies(tx, changes);
-  await tx`
+  // Sent together: the lock is there before the second begins.
+  const locked = lockCopies(tx, changes);
+  const kept = tx`
     insert into contacts as known (account_id, id, name, phone, deleted, sequence, merged_into, direct_survivor, merge_sequence)
     select account_id, id, (array_agg(name order by sequence desc))[1], (array_agg(phone order by sequence desc))[1], bool_or(deleted),
       max(sequence), (array_agg(merged_into order by merge_sequence desc))[1], (array_agg(merged_into order by merge_sequence desc))[1],
@@ -87,6 +88,7 @@ export async function keepContacts(tx: Sql, changes: readonly ContactChange[]) {
           else known.direct_survivor end,
         merge_sequence = greatest(known.merge_sequence, excluded.merge_sequence)
       where known.sequence < excluded.sequence or known.merge_sequence < excluded.merge_sequence`;
+  await Promise.all([locked, kept]);
   const merged = changes.filter(({ merged_into }) => merged_into !== undefined);
   if (merged.length > 0) await followSurvivors(tx, merged);
 }

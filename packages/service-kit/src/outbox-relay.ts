@@ -34,7 +34,7 @@ const againMs = 1_000;
 const perAccountASecond = 1_000;
 const countedBytes = 4_096;
 
-/** Time that commits are gathered before their events are carried: a round costs a transaction, whatever it carries. */
+/** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
 
 /** Dependencies of the relay beside database and bus. */
@@ -107,10 +107,13 @@ export class OutboxRelay {
       this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
     }
     return await inTransaction(this.#sql, async (tx) => {
-      await lockRelay(tx);
       const leftOut = [...waiting, ...paused];
       const isByAccount = leftOut.length > 0 || this.#wasFull;
-      const { rows, hasMore } = isByAccount ? await this.#lockByAccount(tx, leftOut) : await lockOldest(tx);
+      // Sent together: the lock is there before the rows are looked for.
+      const [, { rows, hasMore }] = await Promise.all([
+        lockRelay(tx),
+        isByAccount ? this.#lockByAccount(tx, leftOut) : lockOldest(tx),
+      ]);
       this.#wasFull = !isByAccount && hasMore;
       if (rows.length === 0) return hasMore;
       const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));

@@ -24,10 +24,12 @@ export interface StoredRow extends OutboxRow {
 
 /**
  * Keeps other processes of the service from carrying events until the transaction ends: of two that carried an account's at once, the later
- * change could be in the stream before the earlier one.
+ * change could be in the stream before the earlier one. The transaction's commit does not wait for the disk: where the server dies
+ * before it is there, events are carried once more that the bus knows by their ids.
  */
 export async function lockRelay(tx: Sql): Promise<void> {
-  await tx`select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema(), 0))`;
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema(), 0)), set_config('synchronous_commit', 'off', true)`;
 }
 
 /** Locks the oldest events that are due, at most `rows` and about `bytes` of them, until the transaction ends. */

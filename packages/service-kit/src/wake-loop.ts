@@ -3,8 +3,8 @@ import type { Logger } from './logging.ts';
 /**
  * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
  * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
- * again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after the
- * wake, so that what is woken for many times in a row is done in one. `everyMs` may be a function, which is asked after each round;
+ * again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after
+ * the last one at the earliest: what is woken for many times in a row is done in one, and what comes alone at once. `everyMs` may be a function, which is asked after each round;
  * an infinite time is that of a wake.
  */
 export class WakeLoop {
@@ -58,11 +58,13 @@ export class WakeLoop {
           this.#log.error({ err: error, failures }, 'a round of work failed; it is tried again');
         }
       }
+      const endedMs = performance.now();
       if (failures > 0) {
         await this.#pause(Math.min(100 * 2 ** failures, this.#slowestRetryMs), () => this.#isStopping);
       } else if (!hasMore) {
         await this.#pause(this.#everyMs(), () => this.#isWoken || this.#isStopping);
-        if (this.#gatherMs > 0 && this.#isWoken) await this.#pause(this.#gatherMs, () => this.#isStopping);
+        const gatherMs = endedMs + this.#gatherMs - performance.now();
+        if (gatherMs > 0 && this.#isWoken) await this.#pause(gatherMs, () => this.#isStopping);
       }
     }
   }

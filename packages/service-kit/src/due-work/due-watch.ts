@@ -4,8 +4,8 @@ import type { Logger } from '../logging.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
 import { WakeLoop } from '../wake-loop.ts';
 
-/** Least time between looks, whatever asks for one. */
-const looksMs = 250;
+/** Least time between looks: after a round of a loop, and after something else that this process wrote. */
+const looksMs = { afterRounds: 250, afterWrites: 1_000 };
 const slowestRetryMs = 1_000;
 /** Least time between words to the other processes of the service that more is due than this one takes. */
 const tellMs = 1_000;
@@ -56,7 +56,7 @@ interface WatchParts {
 
 /**
  * Lets the loops of a process sleep until something is due: reads, in one statement for all, when the next row of each is, and wakes it then.
- * It looks after what this process writes and after each round of a loop, at most every quarter of a second, and from time to time; an idle
+ * It looks a quarter of a second after a look at the earliest where a loop has done a round, a second after it where this process wrote something else, and from time to time; an idle
  * process does nothing between.
  */
 export class DueWatch {
@@ -68,6 +68,7 @@ export class DueWatch {
   #toldMs = Number.NEGATIVE_INFINITY;
   #pauseMs: number;
   #soon: NodeJS.Timeout | undefined;
+  #soonMs = Number.POSITIVE_INFINITY;
   #isStopping = false;
 
   constructor(sql: Database, parts: WatchParts) {
@@ -76,7 +77,7 @@ export class DueWatch {
     this.#pauseMs = parts.everyMs;
     const pace = { everyMs: () => this.#pauseMs, slowestRetryMs, log: parts.log };
     this.#loop = new WakeLoop('due rows', pace, () => this.#look());
-    parts.bus.onPeers(topic, () => this.lookSoon());
+    parts.bus.onPeers(topic, () => this.#lookAfter(looksMs.afterRounds));
   }
 
   /** Runs `work` once, whenever it is woken, and whenever some of its rows are due. */
@@ -85,7 +86,7 @@ export class DueWatch {
     const sleeper: Sleeper = { rows, everyMs, wokenMs: Number.NEGATIVE_INFINITY, wasDue: false };
     if (isPaused) sleeper.isPaused = isPaused;
     const resting = () => {
-      this.lookSoon();
+      this.#lookAfter(looksMs.afterRounds);
       return pollMs() ?? Number.POSITIVE_INFINITY;
     };
     const loop = new WakeLoop(name, { ...watched, everyMs: resting }, work);
@@ -106,21 +107,24 @@ export class DueWatch {
     await this.#loop.stop();
   }
 
-  /** Says that something was written, rows that are due later perhaps: looks within a quarter of a second. */
+  /** Says that something was written, rows that are due later perhaps: looks within a second. */
   lookSoon(): void {
-    if (this.#soon || this.#isStopping) return;
-    const waitMs = this.#lookedMs + looksMs - performance.now();
-    this.#soon = setTimeout(
-      () => {
-        this.#soon = undefined;
-        this.#loop.wake();
-      },
-      Math.max(0, waitMs),
-    );
+    this.#lookAfter(looksMs.afterWrites);
+  }
+
+  /** Looks once so long after the last look, unless it does before. */
+  #lookAfter(leastMs: number): void {
+    const atMs = Math.max(this.#lookedMs + leastMs, performance.now());
+    if (this.#isStopping || atMs >= this.#soonMs) return;
+    clearTimeout(this.#soon);
+    this.#soonMs = atMs;
+    this.#soon = setTimeout(() => this.#loop.wake(), atMs - performance.now());
   }
 
   async #look(): Promise<undefined> {
     this.#lookedMs = performance.now();
+    this.#soonMs = Number.POSITIVE_INFINITY;
+    clearTimeout(this.#soon);
     this.#pauseMs = this.#parts.everyMs;
     const sleepers = [...this.#sleepers];
     if (sleepers.length === 0) return;

@@ -12,7 +12,7 @@ export const onDomainEvent: Consumer<unknown> = {
   filter: { audience: 'public' },
   batchSize: 500,
   // Audiences follow within a minute: nobody waits for these.
-  gatherMs: 60,
+  gatherMs: 200,
   async take({ tx }, received) {
     const events = received.map(toDomainEvent).filter((event) => event !== undefined);
     if (events.length === 0) return;
