@@ -6,6 +6,7 @@ import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import { EventStream, type StreamBounds } from './event-stream.ts';
 import type { Logger } from './logging.ts';
+import type { OutboxPart } from './outbox-part.ts';
 import { PulledMessages } from './pulled-messages.ts';
 import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
 import type { TraceHeaders } from './telemetry.ts';
@@ -62,8 +63,9 @@ export interface EventFilter {
   kind?: string;
 }
 
-/** Carries the committed events of accounts to the bus. */
-export interface EventCarrier extends Pick<Bus, 'isConnected' | 'subjectOf'> {
+/** Carries the committed events of accounts to a bus: of all, or of a part that waits for no other. */
+export interface EventCarrier extends Pick<Bus, 'isConnected' | 'ready' | 'subjectOf'> {
+  part?: OutboxPart;
   /** Resolves once the event is stored; throws where it is not. */
   publish(event: PublishedEvent & { account_id: string }): Promise<void>;
 }
@@ -104,6 +106,11 @@ export class Bus {
 
   isConnected(): boolean {
     return this.#connection.isConnected;
+  }
+
+  /** Resolves if the last event was stored, or else once the bus responds again. Throws where it does not within 10 s. */
+  async ready(): Promise<void> {
+    await this.#stream.ensure();
   }
 
   /** The subject that the events of one kind are published under. */

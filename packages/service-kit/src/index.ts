@@ -36,6 +36,7 @@ export { migrate } from './migrate.ts';
 export { noAccount } from './no-account.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
+export type { OutboxPart } from './outbox-part.ts';
 export * from './pages.ts';
 export type { PartitionedTable } from './partitions.ts';
 export { mergedByKey, withGiven } from './patches.ts';

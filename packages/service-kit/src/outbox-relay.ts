@@ -13,17 +13,15 @@ import {
   lockRelay,
   movePublished,
   nextAccounts,
-  outboxRows,
   postponeEvent,
   type StoredRow,
 } from './outbox.sql.ts';
-import type { QueueSeat, Queues } from './queues/queues.ts';
+import type { QueueSeat } from './queues/queues.ts';
 import { inSpan, SpanKind, traceHeaders } from './telemetry.ts';
 import type { WakeLoop } from './wake-loop.ts';
 
 /** Events that go to the bus in one round, and about how many bytes of them are in memory at once. */
-const batchSize = 500;
-const batchBytes = 8_388_608;
+const batch = { rows: 500, bytes: 8_388_608 };
 /** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
 const againMs = 1_000;
 
@@ -40,7 +38,8 @@ const gatherMs = 8;
 /** Dependencies of the relay beside database and bus. */
 interface RelayParts {
   log: Logger;
-  queues: Queues;
+  /** The place on the list of queues, one for all relays of the process. */
+  seat: Pick<QueueSeat, 'paused' | 'failed'>;
   watch: Pick<DueWatch, 'run'>;
 }
 
@@ -62,25 +61,20 @@ export class OutboxRelay {
   readonly #log: Logger;
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #pace = new AccountPace(perAccountASecond);
-  readonly #seat: QueueSeat;
+  readonly #seat: RelayParts['seat'];
   #lastAccount: string | undefined;
   #wasFull = false;
   #resume: NodeJS.Timeout | undefined;
 
-  /** Starts relaying. */
-  constructor(sql: Database, bus: EventCarrier, { log, queues, watch }: RelayParts) {
+  /** Starts relaying what `bus` carries. */
+  constructor(sql: Database, bus: EventCarrier, { log, seat, watch }: RelayParts) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
-    this.#seat = queues.open({
-      queue: 'outbox',
-      rows: outboxRows,
-      hasFailedEvents: true,
-      changed: () => this.wake(),
-    });
+    this.#seat = seat;
     const pace = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
     // Few wait at any time, and no index has their due times: there are some, or there are none.
-    const rows = [{ name: outboxRows.name, due: null }];
+    const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
     const isPaused = () => this.#seat.paused().isWhole;
     this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...pace }, () => this.#publishBatch());
   }
@@ -93,7 +87,6 @@ export class OutboxRelay {
   async stop(): Promise<void> {
     await this.#loop.stop();
     clearTimeout(this.#resume);
-    this.#seat.close();
   }
 
   /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
@@ -106,13 +99,15 @@ export class OutboxRelay {
       clearTimeout(this.#resume);
       this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
     }
+    // A bus that has stopped responding is waited for without a transaction.
+    await this.#bus.ready();
     return await inTransaction(this.#sql, async (tx) => {
       const leftOut = [...waiting, ...paused];
       const isByAccount = leftOut.length > 0 || this.#wasFull;
       // Sent together: the lock is there before the rows are looked for.
       const [, { rows, hasMore }] = await Promise.all([
-        lockRelay(tx),
-        isByAccount ? this.#lockByAccount(tx, leftOut) : lockOldest(tx),
+        lockRelay(tx, this.#bus.part),
+        isByAccount ? this.#lockByAccount(tx, leftOut) : this.#lockOldest(tx),
       ]);
       this.#wasFull = !isByAccount && hasMore;
       if (rows.length === 0) return hasMore;
@@ -135,12 +130,18 @@ export class OutboxRelay {
     });
   }
 
+  async #lockOldest(tx: Sql): Promise<Batch> {
+    const rows = await lockOutbox(tx, batch, this.#bus.part);
+    const bytes = rows.reduce((sum, row) => sum + Buffer.byteLength(row.envelope), 0);
+    return { rows, hasMore: rows.length === batch.rows || bytes >= batch.bytes };
+  }
+
   /** Locks events of accounts that are not left out, 200 accounts at a time in turn. */
   async #lockByAccount(tx: Sql, leftOut: readonly string[]): Promise<Batch> {
     const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = next;
     const others = [...new Set(accounts).difference(new Set(leftOut))];
-    const rows = others.length > 0 ? await lockOutboxOf(tx, others, batchSize, batchBytes) : [];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, batch, this.#bus.part) : [];
     // Behind the last account the next look begins with the first.
     return { rows, hasMore: rows.length > 0 || next !== undefined };
   }
@@ -186,12 +187,6 @@ interface Batch {
   rows: StoredRow[];
   /** More may be waiting. */
   hasMore: boolean;
-}
-
-async function lockOldest(tx: Sql): Promise<Batch> {
-  const rows = await lockOutbox(tx, batchSize, batchBytes);
-  const bytes = rows.reduce((sum, row) => sum + Buffer.byteLength(row.envelope), 0);
-  return { rows, hasMore: rows.length === batchSize || bytes >= batchBytes };
 }
 
 /** JetStream's code for a message that is larger than the stream takes. */

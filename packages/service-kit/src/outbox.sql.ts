@@ -1,6 +1,7 @@
 import type { Sql } from './database.ts';
 import { hasFailed, type KeyedRows, nextLanes } from './due-work/due-rows.ts';
 import type { FailedTry } from './failed-events.sql.ts';
+import type { OutboxPart } from './outbox-part.ts';
 import type { Fragment } from './queues/queue-rows.ts';
 import type { TraceHeaders } from './telemetry.ts';
 
@@ -22,21 +23,29 @@ export interface StoredRow extends OutboxRow {
   created_at: Date;
 }
 
-/**
- * Keeps other processes of the service from carrying events until the transaction ends: of two that carried an account's at once, the later
- * change could be in the stream before the earlier one. The transaction's commit does not wait for the disk: where the server dies
- * before it is there, events are carried once more that the bus knows by their ids.
- */
-export async function lockRelay(tx: Sql): Promise<void> {
-  await tx`
-    select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema(), 0)), set_config('synchronous_commit', 'off', true)`;
+/** Most rows of a batch, and about how many bytes of them. */
+export interface BatchBounds {
+  rows: number;
+  bytes: number;
 }
 
-/** Locks the oldest events that are due, at most `rows` and about `bytes` of them, until the transaction ends. */
-export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<StoredRow[]> {
+/**
+ * Keeps other processes of the service from carrying events of the part, or of all accounts, until the transaction ends: of two that
+ * carried an account's at once, the later change could be in the stream before the earlier one. The transaction's commit does not wait
+ * for the disk: where the server dies before it is there, events are carried once more that the bus knows by their ids.
+ */
+export async function lockRelay(tx: Sql, part: OutboxPart | undefined): Promise<void> {
+  const name = part ? ` of ${part.name}` : '';
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema() || ${name}::text, 0)),
+      set_config('synchronous_commit', 'off', true)`;
+}
+
+/** Locks the oldest events that are due, those of the part alone, until the transaction ends. */
+export async function lockOutbox(tx: Sql, { rows, bytes }: BatchBounds, part?: OutboxPart): Promise<StoredRow[]> {
   return await lockedRows(
     tx,
-    tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now()
+    tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now() ${ofPart(tx, part)}
       order by sequence limit ${rows} for update skip locked`,
     bytes,
     false,
@@ -44,16 +53,26 @@ export async function lockOutbox(tx: Sql, rows: number, bytes: number): Promise<
 }
 
 /** Locks the oldest events of each of these accounts, in the same way: reads nothing of others, however much they have. */
-export async function lockOutboxOf(tx: Sql, accountIds: readonly string[], rows: number, bytes: number) {
+export async function lockOutboxOf(
+  tx: Sql,
+  accountIds: readonly string[],
+  { rows, bytes }: BatchBounds,
+  part?: OutboxPart,
+): Promise<StoredRow[]> {
   const each = Math.max(1, Math.floor(rows / accountIds.length));
   return await lockedRows(
     tx,
     tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
-        select account_id, sequence, octet_length(envelope) as size from outbox where account_id = account.id and due_at <= now()
+        select account_id, sequence, octet_length(envelope) as size from outbox
+        where account_id = account.id and due_at <= now() ${ofPart(tx, part)}
         order by sequence limit ${each} for update skip locked) as due`,
     bytes,
     true,
   );
+}
+
+function ofPart(sql: Sql, part: OutboxPart | undefined): Fragment {
+  return part ? sql`and ${part.where(sql)}` : sql``;
 }
 
 /** Locks `due` within a sum of bytes: the oldest, or the first of each account before its second. */

@@ -23,7 +23,7 @@ import { announce, handleDescribeApi } from './operators/announce-operations.ts'
 import { Dependencies, describeItself } from './operators/describe-process.ts';
 import { handleOperatorRequests } from './operators/handle-operator-requests.ts';
 import { moveClocks } from './operators/move-clocks.ts';
-import { OutboxRelay } from './outbox-relay.ts';
+import { startRelays } from './outbox-relays.ts';
 import { type PartitionedTable, PartitionKeeper } from './partitions.ts';
 import { observeProcess } from './process-metrics.ts';
 import { Queues } from './queues/queues.ts';
@@ -91,8 +91,8 @@ const directUrlMissing =
   'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
 const kitMigrations = new URL('../migrations/', import.meta.url);
 
-/** Opens what carries a process's events, where that is not its own bus alone. */
-export type OpenCarrier = (parts: Pick<Foundation, 'sql' | 'bus' | 'log'>) => Promise<EventCarrier>;
+/** Opens what carries a process's events, where that is not its own bus alone: each part of the accounts has one. */
+export type OpenCarriers = (parts: Pick<Foundation, 'sql' | 'bus' | 'log'>) => Promise<readonly EventCarrier[]>;
 
 /** Parts of a process that are its own. */
 interface OwnParts {
@@ -100,14 +100,14 @@ interface OwnParts {
   migrations: URL;
   partitions?: readonly PartitionedTable[] | undefined;
   clock: () => Date;
-  openCarrier?: OpenCarrier;
+  openCarriers?: OpenCarriers;
 }
 
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
 export async function startFoundation<Config extends BaseConfig>(
   name: ServiceName,
   config: Config,
-  { migrations, partitions = [], clock, openCarrier }: OwnParts,
+  { migrations, partitions = [], clock, openCarriers }: OwnParts,
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as { version: string };
@@ -132,8 +132,7 @@ export async function startFoundation<Config extends BaseConfig>(
     stream: config,
   });
   const { clocks, queues, clockWork, watch } = await openDueWork({ sql, bus, log, clock, config });
-  const carrier = (await openCarrier?.({ sql, bus, log })) ?? bus;
-  const relay = new OutboxRelay(sql, carrier, { log, queues, watch });
+  const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log })) ?? [bus], { log, queues, watch });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(
     accountUpdated,

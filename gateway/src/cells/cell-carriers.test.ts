@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Database, openDatabase } from '@customer-platform/service-kit';
+import {
+  type Platform,
+  type Relay,
+  startPlatform,
+  startRelay,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+let directory: string;
+let east: Relay;
+let platform: Platform;
+let sql: Database;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'cells-'));
+  east = await startRelay(process.env.TEST_NATS_URL!);
+  const file = join(directory, 'cells.json');
+  writeFileSync(file, JSON.stringify({ east: { services: {}, nats: { url: east.url } } }));
+  platform = await startPlatform({ services: [], env: { CELLS: file } });
+  sql = openDatabase(platform.env('gateway').DATABASE_URL!, { pool: 1, service: 'gateway' });
+});
+afterAll(async () => {
+  east?.mend();
+  await sql?.end();
+  await platform?.stop();
+  await east?.stop();
+  rmSync(directory, { recursive: true });
+});
+
+const waiting = async ({ id }: TestAccount) =>
+  await sql<{ reason: string | null; tries: number; is_due: boolean }[]>`
+    select reason, tries, due_at <= now() as is_due from outbox where account_id = ${id}`;
+
+const rename = async ({ id }: TestAccount, name: string) =>
+  expect((await platform.admin('PATCH', `/admin/accounts/${id}`, { name })).status).toBe(200);
+
+it('a cell whose bus takes connections and never responds has its events wait, and no round of another for them', async () => {
+  const [inMain, inEast] = [await platform.account(), await platform.account({ cell: 'east' })];
+  await waitFor(
+    'the bus to have all',
+    async () => [...(await waiting(inMain)), ...(await waiting(inEast))].length === 0,
+  );
+  east.stall();
+  await rename(inEast, 'East');
+  for (const name of ['One', 'Two']) {
+    await rename(inMain, name);
+    await waitFor('the event of main to go', async () => (await waiting(inMain)).length === 0);
+    // No round had both: it would have set aside what did not go.
+    expect(await waiting(inEast)).toEqual([{ reason: null, tries: 0, is_due: true }]);
+  }
+  east.mend();
+  await waitFor('the event of east to go', async () => (await waiting(inEast)).length === 0, 60_000);
+}, 120_000);
+
+it('an account of a cell that CELLS has no more is said to wait, and others are not kept', async () => {
+  const [lost, inMain] = [await platform.account(), await platform.account()];
+  await sql`update accounts set cell = 'gone' where account_id = ${lost.id}`;
+  await rename(lost, 'Lost');
+  const [row] = await waitFor('the reason', async () => {
+    await rename(inMain, `Name ${Math.random()}`);
+    const rows = await waiting(lost);
+    return rows[0]?.reason ? rows : undefined;
+  });
+  expect(row!.reason).toContain('the cell gone is not among those of CELLS');
+  await waitFor('the events of main to go', async () => (await waiting(inMain)).length === 0);
+  await sql`update accounts set cell = 'main' where account_id = ${lost.id}`;
+}, 60_000);

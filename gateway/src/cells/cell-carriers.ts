@@ -1,0 +1,48 @@
+import { type EventCarrier, type OutboxPart, serviceUnavailable } from '@customer-platform/service-kit';
+import { cellOfRow } from './cell-carriers.sql.ts';
+import type { Cell, Cells } from './cells.ts';
+
+type FindCell = (accountId: string) => Promise<string | undefined>;
+
+/**
+ * Returns what carries the gateway's events: each to the bus of the cell that its account lives in. Each cell has its own, so that one whose
+ * bus is gone, or takes connections and never responds, delays its own accounts' events alone. `findCell` returns the cell of an account.
+ */
+export function cellCarriers(cells: Cells, findCell: FindCell): EventCarrier[] {
+  if (cells.isSingle) return [cells.main.bus];
+  const others = cells.all.slice(1);
+  return [
+    { ...carrierTo(cells.main, restOf(others)), publish: (event) => publishInMain(cells, findCell, event) },
+    ...others.map((cell) => carrierTo(cell, partOf(cell))),
+  ];
+}
+
+function carrierTo({ bus }: Cell, part: OutboxPart): EventCarrier {
+  return {
+    part,
+    isConnected: () => bus.isConnected(),
+    ready: () => bus.ready(),
+    subjectOf: (event) => bus.subjectOf(event),
+    publish: (event) => bus.publish(event),
+  };
+}
+
+function partOf({ name }: Cell): OutboxPart {
+  return { name, where: (sql) => sql`${cellOfRow(sql)} = ${name}` };
+}
+
+/** The part of `main`: also what no cell of the settings has, so that it is said to wait. */
+function restOf(others: readonly Cell[]): OutboxPart {
+  const names = others.map(({ name }) => name);
+  return { name: 'main', where: (sql) => sql`coalesce(${cellOfRow(sql)}, 'main') <> all(${names}::text[])` };
+}
+
+async function publishInMain(
+  cells: Cells,
+  findCell: FindCell,
+  event: Parameters<EventCarrier['publish']>[0],
+): Promise<void> {
+  const name = (await findCell(event.account_id)) ?? cells.main.name;
+  if (!cells.get(name)) throw serviceUnavailable(`the cell ${name} is not among those of CELLS`);
+  await cells.main.bus.publish(event);
+}
