@@ -49,8 +49,10 @@ export class HookTokens {
   async #ask(path: string, requestId: string): Promise<Upstream | null> {
     const probes = this.#upstreams.map(async (upstream) => {
       const status = await upstream.probe(path, requestId, probeMs);
-      if (status >= 500) throw new Error(`the service returned ${status} to a probe for a hook`);
-      return status === 404 ? null : upstream;
+      if (status === 404) return null;
+      if (status === 200) return upstream;
+      // Whatever is in the place of a cell's service, such as the page of a balancer, must not take the hooks of other cells.
+      throw new Error(`the service returned ${status} to a probe for a hook`);
     });
     const found = await firstFound(probes);
     if (found) this.#known.set(path, { upstream: found, untilMs: performance.now() + knownMs });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
 
@@ -48,4 +48,16 @@ it('goes on while another cell is gone; what that may have is 503', async () => 
   serve(main, 'ours');
   await east.stop();
   expect([await hook('ours'), await hook('ours'), await hook('theirs')]).toEqual([200, 200, 503]);
+});
+
+it.each([204, 302, 403])('goes to no cell in whose place something responds to everything with %i', async (status) => {
+  east.respond = (_seen, response) => response.writeHead(status).end();
+  main.respond = async ({ method, url }, response) => {
+    // Later than the other, which would be believed if it could.
+    if (method === 'HEAD') await waitFor('the other to be asked', () => east.seen.length > 0);
+    response.writeHead(url === '/hooks/messages/ours' ? 200 : 404).end();
+  };
+  expect(await hook('ours')).toBe(200);
+  expect([calls(main), calls(east)]).toEqual([['/hooks/messages/ours'], []]);
+  expect(await hook('theirs')).toBe(503);
 });
