@@ -1,5 +1,5 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import { dropPartition, type Partition, readPartitions } from './partitions.sql.ts';
@@ -71,6 +71,12 @@ describe('the plan of a table', () => {
     expect(over(at(2))).toEqual(['p-2']);
     expect(over(at(2, 1))).toEqual(['p-2']);
     expect(over(at(4))).toEqual(['p-2', 'p-1', 'p0']);
+  });
+
+  it('drops nothing that is over by one of two clocks alone', () => {
+    const there = [span(-2, -1), span(-1, 0), span(0, 1)];
+    const over = (now: number, ownNow: number) => planPartitions(daily, there, now, ownNow).over.length;
+    expect([over(at(900), at(0)), over(at(0), at(900)), over(at(900), at(2))]).toEqual([0, 0, 1]);
   });
 });
 
@@ -158,6 +164,19 @@ describe('a table in a database', () => {
     // Of which more is kept again: what is gone does not come back.
     await keeperOf().keepUp();
     expect(await names()).toEqual([nameOf(0), nameOf(1), nameOf(2)]);
+  });
+
+  it('keeps what is over by the clock of the database alone, which may have jumped', async () => {
+    await keeperOf().keepUp();
+    const before = await names();
+    const behind = jest.spyOn(Date, 'now').mockReturnValue(today - 30 * dayMs);
+    try {
+      expect(await keeperOf({ ...daily, keptMs: 0 }).keepUp()).toBe(false);
+    } finally {
+      behind.mockRestore();
+    }
+    expect(await names()).toEqual(before);
+    expect(await keeperOf({ ...daily, keptMs: 0 }).keepUp()).toBe(true);
   });
 
   it('keeps a partition while a long transaction has it, and nobody waits for that; it goes afterwards', async () => {

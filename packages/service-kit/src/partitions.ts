@@ -26,12 +26,14 @@ export interface PartitionedTable {
 
 /**
  * Returns the partitions that a table lacks for now and for what comes, those included that nobody made meanwhile; and those whose time is
- * over, oldest first. Now is the database's, by which ids are made: one process whose clock is wrong must drop nothing.
+ * over, oldest first. Now is the database's, by which ids are made; what is over is so by the process's clock too: one of both that is
+ * wrong must drop nothing.
  */
 export function planPartitions(
   { days, ahead, keptMs }: PartitionedTable,
   partitions: readonly Partition[],
   now: number,
+  ownNow = now,
 ): { missing: Bounds[]; over: Partition[] } {
   const blockMs = days * dayMs;
   const blockOf = (ms: number) => Math.floor(ms / blockMs) * blockMs;
@@ -47,7 +49,7 @@ export function planPartitions(
     if (!holder) missing.push({ fromMs, toMs });
     fromMs = toMs;
   }
-  const over = sorted.filter(({ toMs }) => toMs <= now - keptMs);
+  const over = sorted.filter(({ toMs }) => toMs <= Math.min(now, ownNow) - keptMs);
   return { missing, over };
 }
 
@@ -172,7 +174,7 @@ export class PartitionKeeper {
   /** Makes what a table lacks; returns what there was, and the plan. */
   async #make(table: PartitionedTable) {
     const { partitions, now } = await this.#read(table.table);
-    const { missing, over } = planPartitions(table, partitions, now);
+    const { missing, over } = planPartitions(table, partitions, now, Date.now());
     for (const bounds of missing) await makePartition(this.#sql, table.table, bounds);
     return { partitions, now, missing, over };
   }
