@@ -71,6 +71,16 @@ it('sends nothing again that consumers may have forgotten: what was sent again c
   ]);
 });
 
+it('counts no more than 100,000, however many it sends again', async () => {
+  const crm = platform.database('crm');
+  // Sent again before and too old for another time: the test is of the count.
+  await crm`
+    insert into published (account_id, sequence, id, kind, audience, envelope, rounds, created_at)
+    select ${account.id}, -n, uuidv7(), 'deal.created', 'public', '{}', 1, now() - interval '8 days' from generate_series(1, 100001) as n`;
+  expect((await republish(ago(60_000), 'crm')).body).toEqual({ matched: 100_000 });
+  await crm`delete from published where account_id = ${account.id} and sequence < 0`;
+});
+
 it('matches nothing ahead, and refuses what is too long ago or names no service', async () => {
   expect((await republish(ago(-60_000), 'crm')).body).toEqual({ matched: 0 });
   for (const [since, service, field] of [

@@ -142,17 +142,20 @@ export async function buryEvent(tx: Sql, row: StoredRow, subject: string, { reas
     from buried`;
 }
 
+/** Events that a request to send them again counts: a week of many more could not be counted within the time of a statement. */
+export const mostCounted = 100_000;
+
 /**
- * Asks for everything to be sent again that was published since `since`, up to now; returns how many events that is, those included that
- * were sent again before and are too old for another time.
+ * Asks for everything to be sent again that was published since `since`, up to now; returns how many events that is, 100,000 where there
+ * are more, those included that were sent again before and are too old for another time.
  */
 export async function requestRepublication(tx: Sql, since: Date): Promise<number> {
   const [row] = await tx<{ matched: number }[]>`
     with requested as (
-      insert into republications (since, until) values (${since}, now()) returning since, until
+      insert into republications (since, until) values (${since}, now())
     )
-    select count(*)::int as matched from published, requested
-    where published_at >= requested.since and published_at <= requested.until`;
+    select count(*)::int as matched from (
+      select from published where published_at >= ${since} and published_at <= now() limit ${mostCounted}) as counted`;
   return row!.matched;
 }
 

@@ -192,7 +192,9 @@ export const operatorOperations = {
       'Sends events published since `since` to the bus again, in batches. Consumers ignore those they already have. For a restore, see docs/deployment.md.',
     body: RepublishInput,
     status: 202,
-    response: Matched.extend({ matched: z.int().meta({ description: 'Number of events to publish again.' }) }),
+    response: Matched.extend({
+      matched: z.int().meta({ description: 'Number of events to publish again; 100,000 where there are more.' }),
+    }),
     errors: [],
   }),
   listAudit: operation('listAudit', {

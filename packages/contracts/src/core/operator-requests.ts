@@ -169,7 +169,7 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
     dropDeadEvent: request('dropDeadEvent', z.object({ id }), z.object({ matched: z.number() })),
     /** Looks at the account that it is asked for, with the stream's position up to which all events have to be taken; null where there are none. */
     lookAtClock: request('lookAtClock', z.object({ position: z.number().nullable() }), ClockLook),
-    /** Publishes events since an instant again, in batches; returns how many there are. */
+    /** Publishes events since an instant again, in batches; returns how many there are, 100,000 where there are more. */
     republishEvents: request('republishEvents', z.object({ since: time }), z.object({ matched: z.int().min(0) })),
   };
 }
