@@ -68,15 +68,10 @@ const made = new Map<string, Promise<Served>>();
  * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one.
  */
 export function docsServer(api: CurrentApiDocument, log: Logger, keyFile?: string) {
-  let document: { text: string; served: Promise<Served> } | undefined;
-  const current = async () => {
-    const text = await api.text();
-    if (document?.text !== text) document = { text, served: served(json, text) };
-    return await document.served;
-  };
+  const [serveDocument, serveKey] = [servedOnce(), servedOnce()];
   const find = async (path: string): Promise<Served> => {
-    if (path === documentPath) return await current();
-    if (path === keyPath) return await served(json, JSON.stringify(await readKey(keyFile)));
+    if (path === documentPath) return await serveDocument(await api.text());
+    if (path === keyPath) return await serveKey(JSON.stringify(await readKey(keyFile)));
     return await fileAt(path);
   };
   return (request: IncomingMessage, response: ServerResponse): boolean => {
@@ -154,6 +149,15 @@ async function ownFile(name: string, type: string): Promise<Served> {
 async function served(type: string, text: string): Promise<Served> {
   const bytes = Buffer.from(text);
   return { type, bytes, gzipped: await promisify(gzip)(bytes), etag: etagOf(bytes) };
+}
+
+/** Returns what compresses a JSON text when it is another than the last time: whoever asks again and again costs nothing. */
+function servedOnce(): (text: string) => Promise<Served> {
+  let last: { text: string; served: Promise<Served> } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, served: served(json, text) };
+    return last.served;
+  };
 }
 
 /** Returns a weak tag: the same for the plain and for the compressed bytes. */
