@@ -45,7 +45,7 @@
 {{- $secret := "^(DATABASE_URL|NATS_URL|REDIS_URL|REDIS_SENTINEL_PASSWORD|CONTEXT_SECRET|ADMIN_TOKENS?|TRACE_TOKEN|[A-Z]+_SECRET_KEY|OTEL_EXPORTER_OTLP_HEADERS)$" }}
 {{- $byValue := dict "DRAIN_DELAY_SECONDS" "drain.delaySeconds" "DRAIN_SECONDS" "drain.seconds" "PUBLIC_URL" "publicUrl"
   "WEBHOOKS_ALLOWED_RANGES" "outboundAllowedRanges" "NODE_EXTRA_CA_CERTS" "trust" "NATS_TLS_CA_FILE" "trust"
-  "OTEL_EXPORTER_PROMETHEUS_HOST" "metrics.enabled" "OTEL_EXPORTER_PROMETHEUS_PORT" "metrics.port" "UPLOAD_DIRECTORY" "uploads" }}
+  "OTEL_EXPORTER_PROMETHEUS_HOST" "metrics.enabled" "OTEL_EXPORTER_PROMETHEUS_PORT" "metrics.port" "UPLOAD_DIRECTORY" "uploads" "CELLS" "cells" }}
 {{- range $setting, $_ := .settings }}
 {{- $field := printf "%s.%s" $.field $setting }}
 {{- if regexMatch $secret $setting }}
@@ -54,7 +54,7 @@
 {{- fail (printf "%s: is set by the value %s" $field (index $byValue $setting)) }}
 {{- else if or (regexMatch "^((GATEWAY|ADMIN)_)?(HOST|PORT)$" $setting) (regexMatch "^(AGENTS|CALENDAR|CATALOGUE|CDP|CRM|MESSAGING|WEBHOOKS)_URL$" $setting) }}
 {{- fail (printf "%s: is set by the chart, which also makes the Services" $field) }}
-{{- else if regexMatch "^(CELLS|(READY|NATS_[A-Z_]+)_FILE)$" $setting }}
+{{- else if regexMatch "^(READY|NATS_[A-Z_]+)_FILE$" $setting }}
 {{- fail (printf "%s: is a file, for which the chart has no volume; the authority of NATS' certificates is the value trust" $field) }}
 {{- else if not (or (has $setting $.known) (regexMatch "^(NODE|OTEL|MALLOC|UV)_" $setting)) }}
 {{- fail (printf "%s: is no setting there; docs/reference/config.md lists them by process" $field) }}

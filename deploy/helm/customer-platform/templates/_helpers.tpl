@@ -133,6 +133,20 @@ postgres://{{ .user }}:$({{ .password }})@{{ include "platform.databaseHost" .ro
   {{- end }}
 {{- end }}
 
+{{/* Not empty for the gateway where there are further cells. Of: root, name. */}}
+{{- define "platform.hasCells" -}}
+{{- if and (eq .name "gateway") .root.Values.cells.secret }}yes{{ end }}
+{{- end }}
+
+{{/* Where the file of further cells is mounted, with what it names. */}}
+{{- define "platform.cellsMount" -}}
+- { name: cells, mountPath: /etc/customer-platform/cells, readOnly: true }
+{{- end }}
+
+{{- define "platform.cellsVolume" -}}
+- { name: cells, secret: { secretName: {{ .Values.cells.secret }} } }
+{{- end }}
+
 {{- define "platform.trusts" -}}
 {{- if or .Values.trust.secret .Values.trust.configMap }}yes{{ end }}
 {{- end }}
