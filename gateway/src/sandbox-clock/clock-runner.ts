@@ -5,7 +5,7 @@ import type { Clocks, Database, DueWatch, Logger } from '@customer-platform/serv
 import type { CellServices } from './cell-services.ts';
 import { type Advance, claimAdvances, endAdvance, releaseAdvance, renewAdvance, selectClock } from './clock.sql.ts';
 
-/** Clocks that one gateway moves at once. */
+/** Clocks that one gateway moves at once in each cell: those of one that does not respond keep no others waiting. */
 const most = 8;
 /** Pause before clocks are looked for again that another gateway moves: it may have died. */
 const againMs = 1_000;
@@ -30,6 +30,7 @@ export interface RunnerParts {
   clocks: Clocks;
   watch: Pick<DueWatch, 'run'>;
   services: Pick<CellServices, 'look' | 'move'>;
+  cells: readonly string[];
 }
 
 /** State of an account of which nothing is under way. */
@@ -48,7 +49,8 @@ export class ClockRunner {
   readonly #parts: RunnerParts;
   readonly #holder = randomUUID();
   readonly #loop: ReturnType<DueWatch['run']>;
-  readonly #stretches = new Set<Promise<void>>();
+  /** Stretches under way, with their cells. */
+  readonly #stretches = new Map<Promise<void>, string>();
   #isStopping = false;
 
   constructor(parts: RunnerParts) {
@@ -66,19 +68,22 @@ export class ClockRunner {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#loop.stop();
-    await Promise.all(this.#stretches);
+    await Promise.all(this.#stretches.keys());
   }
 
   /** Begins with clocks that nobody moves. */
   async #begin(): Promise<undefined> {
-    const free = most - this.#stretches.size;
-    if (free === 0 || this.#isStopping) return;
-    for (const advance of await claimAdvances(this.#parts.sql, this.#holder, free)) {
+    const { sql, cells } = this.#parts;
+    const busy = [...this.#stretches.values()];
+    const rooms = cells.map((cell) => ({ cell, free: most - busy.filter((each) => each === cell).length }));
+    const free = rooms.filter((room) => room.free > 0);
+    if (free.length === 0 || this.#isStopping) return;
+    for (const advance of await claimAdvances(sql, this.#holder, free)) {
       const stretch = this.#move(advance).finally(() => {
         this.#stretches.delete(stretch);
         this.#loop.wake();
       });
-      this.#stretches.add(stretch);
+      this.#stretches.set(stretch, advance.cell);
     }
   }
 

@@ -32,12 +32,23 @@ export interface Advance {
 const leaseSeconds = 10;
 const leaseEnd = (sql: Sql) => sql`clock_timestamp() + make_interval(secs => ${leaseSeconds})`;
 
-/** Leases at most `limit` clocks that no process moves, those that waited longest first. */
-export async function claimAdvances(sql: Sql, holder: string, limit: number): Promise<Advance[]> {
+/** Clocks of a cell that may be leased. */
+export interface CellRoom {
+  cell: string;
+  free: number;
+}
+
+/** Leases clocks that no process moves, of each cell those that waited longest first. */
+export async function claimAdvances(sql: Sql, holder: string, rooms: readonly CellRoom[]): Promise<Advance[]> {
   return await sql<Advance[]>`
     with next as (
-      select account_id from clock_advances where leased_until is null or leased_until < clock_timestamp()
-      order by waits_since limit ${limit} for update skip locked
+      select longest.account_id
+      from unnest(${rooms.map(({ cell }) => cell)}::text[], ${rooms.map(({ free }) => free)}::int[]) as room (cell, free)
+      cross join lateral (
+        select waiting.account_id from clock_advances waiting join accounts using (account_id)
+        where accounts.cell = room.cell and (waiting.leased_until is null or waiting.leased_until < clock_timestamp())
+        order by waiting.waits_since limit room.free for update of waiting skip locked
+      ) as longest
     )
     update clock_advances c set holder = ${holder}, leased_until = ${leaseEnd(sql)}
     from next join accounts a using (account_id) where c.account_id = next.account_id

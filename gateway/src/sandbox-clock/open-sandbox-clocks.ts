@@ -12,7 +12,8 @@ type ServicesByCell = ReadonlyMap<string, { services: ReadonlyMap<ServiceName, u
 /** Starts to move the clocks of sandbox accounts, and returns the handler of their operations. */
 export function openSandboxClocks(foundation: Foundation<GatewayConfig>, cells: Cells, upstreams: ServicesByCell) {
   const services = new CellServices(cells, (cell) => [...(upstreams.get(cell)?.services.keys() ?? [])]);
-  const runner = new ClockRunner({ ...foundation, services });
+  const names = cells.all.map(({ name }) => name);
+  const runner = new ClockRunner({ ...foundation, services, cells: names });
   return {
     serve: clockServer(foundation, { clocks: foundation.clocks, runner }),
     stop: () => runner.stop(),
