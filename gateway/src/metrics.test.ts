@@ -18,6 +18,8 @@ beforeAll(async () => {
   const { key: other } = await platform.account();
   expect((await get('/v1/me/too', other)).status).toBe(404);
   expect((await get('/v1/calendar/settings', other)).status).toBe(503);
+  expect((await get('/healthz', 'none')).status).toBe(200);
+  expect((await get('/healthz-or-not', 'wrong')).status).toBe(401);
   expect((await sendRaw(platform.gatewayUrl, 'NONSENSE\r\n\r\n')).status).toBe(400);
   const large = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`;
   expect((await sendRaw(platform.gatewayUrl, large)).status).toBe(431);
@@ -83,8 +85,8 @@ describe('metrics for Prometheus, without any collector', () => {
   it('have the duration of requests that no handler served', () => {
     const counted = seriesOf('http_server_request_duration_count').filter(({ labels }) => !labels.http_route);
     const statuses = counted.map(({ labels, value }) => [labels.http_response_status_code, value]);
-    // One unknown path on each port.
-    expect(Object.fromEntries(statuses)).toEqual({ 401: 1, 404: 2 });
+    // One unknown path on each port, and one wrong key: also at a path that only begins like a probe's.
+    expect(Object.fromEntries(statuses)).toEqual({ 401: 2, 404: 2 });
   });
 
   it('show the process and its pool of connections', () => {

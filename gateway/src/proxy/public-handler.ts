@@ -2,7 +2,14 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getMe } from '@customer-platform/contracts/accounts';
 import { ApiError } from '@customer-platform/contracts/core';
-import { ClientGone, type Logger, sendAllow, serviceUnavailable, signContext } from '@customer-platform/service-kit';
+import {
+  ClientGone,
+  type Logger,
+  pathOf,
+  sendAllow,
+  serviceUnavailable,
+  signContext,
+} from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
@@ -48,13 +55,14 @@ export function publicHandler(parts: PublicParts): RequestHandler {
     response.setHeader('Request-Id', requestId);
     const call: PublicCall = { requestId, continues };
     // Probes come every few seconds, and say nothing.
-    if (isProbe(request.url!)) void serve(parts, request, response, call);
+    if (isProbe(request)) void serve(parts, request, response, call);
     else observeRequest(request, response, call, { log, serve: () => serve(parts, request, response, call) });
   };
 }
 
-function isProbe(url: string): boolean {
-  return url.startsWith('/healthz') || url.startsWith('/readyz');
+function isProbe(request: IncomingMessage): boolean {
+  const path = pathOf(request);
+  return path === '/healthz' || path === '/readyz';
 }
 
 /** Serves one request; notes in `call` what it finds out. */
