@@ -198,8 +198,8 @@ export class AnnouncedOperations {
 
 /** Has every process announce itself. */
 function ask(bus: Bus): void {
-  // Each replies at once; what counts is that it announces itself.
-  void bus.askAll(announceOperations, {}, { isComplete: () => true, timeoutMs: 1_000 });
+  // Each replies at once; what counts is that it announces itself, which it does again and again: a connection that ends now loses nothing.
+  bus.askAll(announceOperations, {}, { isComplete: () => true, timeoutMs: 1_000 }).catch(() => undefined);
 }
 
 /** Returns an announcement, or what is wrong with it. */
