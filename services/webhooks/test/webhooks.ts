@@ -1,5 +1,6 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUIDv7 } from 'node:crypto';
 import type { Delivery, Endpoint } from '@customer-platform/contracts/webhooks';
+import { type Database, inTransaction, type ReceivedEvent } from '@customer-platform/service-kit';
 import {
   type Platform,
   type Received,
@@ -8,6 +9,7 @@ import {
   type TestAccount,
   waitFor,
 } from '@customer-platform/testkit';
+import { takeEvents } from '../src/events/events.sql.ts';
 
 /** Registers an endpoint at a receiver's address; the response shows its secret. */
 export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
@@ -29,6 +31,22 @@ export async function emitLarge(account: TestAccount, count: number): Promise<vo
   for (let round = 1; round < count; round++) {
     await account.client.updateContact({ params: { contact_id: id }, body: { fields: fieldsOf(round) } });
   }
+}
+
+/** Records events of an account as the consumer does, past the bus and without news of it: `bytes` is the size of their data. */
+export async function recordEvents(
+  sql: Database,
+  account: string,
+  count: number,
+  { type = 'deal.won', bytes = 10 } = {},
+): Promise<void> {
+  const events = Array.from({ length: count }, (): ReceivedEvent => {
+    const data = { text: 'x'.repeat(bytes) };
+    const timestamp = '2026-11-21T03:00:00Z';
+    const content = { id: randomUUIDv7(), type, timestamp, account, mode: 'live', data } as const;
+    return { ...content, sequence: 0, text: JSON.stringify(content), trace: undefined };
+  });
+  await inTransaction(sql, (tx) => takeEvents(tx, events, new Date(), new Date()));
 }
 
 /** The deliveries to an endpoint, newest first. */

@@ -24,6 +24,8 @@ interface Cursor extends Position {
   isDue: boolean;
   /** Takes the next page; undefined while the reader has not taken the last one. */
   take: ((page: StreamPage) => void) | undefined;
+  /** It waits in the queue, or is being read for: it is in one place of the queue at most, that of its position. */
+  isQueued: boolean;
   isClosed: boolean;
 }
 
@@ -70,7 +72,7 @@ export class EventFeed {
 
   /** Returns the events after a position, without an end. */
   open(position: Position): StreamSource {
-    const cursor: Cursor = { ...position, isDue: true, take: undefined, isClosed: false };
+    const cursor: Cursor = { ...position, isDue: true, take: undefined, isQueued: false, isClosed: false };
     const cursors = this.#byAccount.get(cursor.accountId) ?? new Set();
     const isFirst = this.#byAccount.size === 0;
     this.#byAccount.set(cursor.accountId, cursors.add(cursor));
@@ -108,7 +110,10 @@ export class EventFeed {
     }
   }
 
+  /** One that is being read for comes into the queue when it has its page: what it follows on is known then. */
   #enqueue(cursor: Cursor): void {
+    if (cursor.isQueued) return;
+    cursor.isQueued = true;
     const key = `${cursor.accountId} ${cursor.after} ${cursor.types}`;
     const alike = this.#queue.get(key);
     if (alike) alike.push(cursor);
@@ -144,6 +149,7 @@ export class EventFeed {
       envelope === null ? [] : [{ id: String(sequence), event: type, data: envelope }],
     );
     for (const cursor of cursors) {
+      cursor.isQueued = false;
       if (after !== undefined) cursor.after = after;
       if (hasMore) cursor.isDue = true;
       if (events.length > 0) give(cursor, { events, hasMore });
@@ -153,6 +159,7 @@ export class EventFeed {
 
   #readAgain(cursor: Cursor): void {
     cursor.isDue = true;
+    cursor.isQueued = false;
     if (!cursor.isClosed) this.#enqueue(cursor);
   }
 

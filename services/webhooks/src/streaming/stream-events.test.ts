@@ -1,5 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
-import { inTransaction, type ReceivedEvent } from '@customer-platform/service-kit';
 import {
   type EventReader,
   type Platform,
@@ -10,8 +8,7 @@ import {
 } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSecondProcess } from '../../test/second-process.ts';
-import { emitContactCreated, register } from '../../test/webhooks.ts';
-import { takeEvents } from '../events/events.sql.ts';
+import { emitContactCreated, recordEvents, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 const readers: EventReader[] = [];
@@ -35,22 +32,8 @@ async function open(
   return reader;
 }
 
-/** Records events of an account as the consumer does, past the bus and without news of it: `bytes` is the size of their data. */
-async function record(account: string, count: number, { type = 'deal.won', bytes = 10 } = {}): Promise<void> {
-  const events = Array.from({ length: count }, (): ReceivedEvent => {
-    const data = { text: 'x'.repeat(bytes) };
-    const content = {
-      id: randomUUIDv7(),
-      type,
-      timestamp: '2026-11-21T03:00:00Z',
-      account,
-      mode: 'live',
-      data,
-    } as const;
-    return { ...content, sequence: 0, text: JSON.stringify(content), trace: undefined };
-  });
-  await inTransaction(platform.database('webhooks'), (tx) => takeEvents(tx, events, new Date(), new Date()));
-}
+const record = (account: string, count: number, options?: { type?: string; bytes?: number }) =>
+  recordEvents(platform.database('webhooks'), account, count, options);
 
 const idsOf = ({ events }: EventReader) => events.map(({ id }) => Number(id));
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);

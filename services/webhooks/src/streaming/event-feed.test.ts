@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { Bus, createLogger, type Database, inTransaction, type StreamSource } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordEvents } from '../../test/webhooks.ts';
+import { retentionOf } from '../retention/retention.ts';
+import { EventFeed } from './event-feed.ts';
+
+let platform: Platform;
+let sql: Database;
+let bus: Bus;
+let feed: EventFeed;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['webhooks'] });
+  sql = platform.database('webhooks');
+  const { NATS_URL, BUS_PREFIX } = platform.env('webhooks');
+  const log = createLogger('test', 'silent');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'webhooks', log });
+  feed = new EventFeed({ sql, bus, log, clock: () => new Date(), retention: retentionOf(30) });
+}, 60_000);
+afterAll(async () => {
+  await feed?.stop();
+  await bus?.close();
+  await platform?.stop();
+});
+
+/** A reader of a stream that takes a page when it is told to, or all as they come. */
+function openReader(account: string) {
+  const source: StreamSource = feed.open({ accountId: account, after: 0, types: '*' });
+  const ids: number[] = [];
+  let isClosed = false;
+  const take = async () => {
+    const { events } = await source.next();
+    ids.push(...events.map(({ id }) => Number(id)));
+  };
+  return {
+    ids,
+    take,
+    takeAll: async () => {
+      while (!isClosed) await take();
+    },
+    close: () => {
+      isClosed = true;
+      source.close();
+    },
+  };
+}
+
+/** Does `act` while every read of events waits, after one has begun to. */
+async function whileReading(begin: () => void, act: () => void): Promise<void> {
+  await inTransaction(sql, async (tx) => {
+    await tx`lock table events in access exclusive mode`;
+    begin();
+    await waitFor('a read', async () => {
+      const waiting = await tx`select from pg_locks where relation = 'events'::regclass and not granted`;
+      return waiting.length > 0;
+    });
+    act();
+  });
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+describe('of events that are recorded while its position is read', () => {
+  it('a stream that is opened there meanwhile has each once', async () => {
+    const account = randomUUID();
+    await recordEvents(sql, account, 500);
+    const [first, second] = [openReader(account), openReader(account)];
+    let ends: Promise<void>[] = [];
+    await whileReading(
+      () => (ends = [first.takeAll()]),
+      () => {
+        feed.recorded(new Set([account]));
+        ends.push(second.takeAll());
+      },
+    );
+    await waitFor('both to have the last', () => [first, second].every(({ ids }) => ids.at(-1) === 500));
+    for (const { ids } of [first, second]) expect(ids).toEqual(numbers(500));
+    first.close();
+    second.close();
+    await Promise.all(ends);
+  });
+
+  it('a stream whose reader is slow to take its page has each once', async () => {
+    const account = randomUUID();
+    await recordEvents(sql, account, 500);
+    const [slow, other] = [openReader(account), openReader(account)];
+    let taken = Promise.resolve();
+    await whileReading(
+      () => (taken = slow.take()),
+      () => feed.recorded(new Set([account])),
+    );
+    await taken;
+    // The feed reads on for others, and nothing for the slow one.
+    const end = other.takeAll();
+    await waitFor('the other to have the last', () => other.ids.at(-1) === 500);
+    const rest = slow.takeAll();
+    await waitFor('the slow one to have the last', () => slow.ids.at(-1) === 500);
+    for (const { ids } of [slow, other]) expect(ids).toEqual(numbers(500));
+    slow.close();
+    other.close();
+    await Promise.all([end, rest]);
+  });
+});
