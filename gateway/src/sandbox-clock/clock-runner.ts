@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockLook } from '@customer-platform/contracts/core';
-import type { Clocks, Database, DueWatch, Logger } from '@customer-platform/service-kit';
+import { type Clocks, type Database, type DueWatch, type Logger, LRUCache } from '@customer-platform/service-kit';
 import type { CellServices } from './cell-services.ts';
 import { type Advance, claimAdvances, endAdvance, releaseAdvance, renewAdvance, selectClock } from './clock.sql.ts';
 
@@ -15,6 +15,15 @@ const stretchMs = 5_000;
 const renewEveryMs = 3_000;
 /** Wait before a clock goes on that waits for a service. */
 const restMs = 1_000;
+/**
+ * Time in which what was set off at a moment has to be done: a clock that is held for longer, as by an endpoint that hangs or a suspended
+ * account, lets others come, and one that was held before lets them come sooner.
+ */
+const patienceMs = { first: 1_000, again: 200 };
+/** Longest rest of a clock that is held: it rests for a tenth of the time for which it has been, as each look costs all services something. */
+const longestRestMs = 10_000;
+/** Clocks that are known to be held; of further ones it is forgotten, so that they rest for less. */
+const maxHeld = 10_000;
 /**
  * Looks in a row at which all is quiet and nothing has happened since the one before. Where there were no events since the last moment two
  * are enough: what one service asks of another after that was looked at is seen at the second. What consumers do takes one more.
@@ -32,6 +41,9 @@ export interface RunnerParts {
   services: Pick<CellServices, 'look' | 'move'>;
   cells: readonly string[];
 }
+
+/** How it went with a clock: it is where it was to be, its time was over, or something holds it. */
+type Outcome = 'there' | 'over' | 'held';
 
 /** State of an account of which nothing is under way. */
 interface Quiet {
@@ -51,6 +63,8 @@ export class ClockRunner {
   readonly #loop: ReturnType<DueWatch['run']>;
   /** Stretches under way, with their cells. */
   readonly #stretches = new Map<Promise<void>, string>();
+  /** Since when clocks are held, on the monotonic clock. */
+  readonly #heldSince = new LRUCache<string, number>({ max: maxHeld });
   #isStopping = false;
 
   constructor(parts: RunnerParts) {
@@ -93,7 +107,9 @@ export class ClockRunner {
     const { accountId } = advance;
     let rest = 0;
     try {
-      if (await this.#goOn(advance)) return await endAdvance(sql, this.#holder, accountId);
+      const outcome = await this.#goOn(advance);
+      if (outcome === 'there') return await endAdvance(sql, this.#holder, accountId);
+      if (outcome === 'held') rest = this.#restOf(accountId);
     } catch (error) {
       rest = restMs;
       log.warn({ err: error, account: accountId }, 'a clock waits');
@@ -102,8 +118,14 @@ export class ClockRunner {
     await releaseAdvance(sql, this.#holder, accountId, rest).catch(() => undefined);
   }
 
-  /** Moves a clock until it is there, which it returns, or its time is over. Throws where a service is unavailable. */
-  async #goOn({ accountId, target, cell }: Advance): Promise<boolean> {
+  /** Returns how long a clock rests that is held, in milliseconds. */
+  #restOf(accountId: string): number {
+    const heldMs = performance.now() - (this.#heldSince.get(accountId) ?? performance.now());
+    return Math.round(Math.min(longestRestMs, heldMs / 10));
+  }
+
+  /** Moves a clock until it is there, something holds it, or its time is over. Throws where a service is unavailable. */
+  async #goOn({ accountId, target, cell }: Advance): Promise<Outcome> {
     const { sql, clocks, services } = this.#parts;
     const lease = new Lease(() => renewAdvance(sql, this.#holder, accountId));
     const untilMs = performance.now() + stretchMs;
@@ -115,21 +137,22 @@ export class ClockRunner {
     let marks: string | undefined;
     while (!isOver()) {
       const quiet = await this.#settle({ accountId, cell, lease, marks }, isOver);
-      if (!quiet) return false;
+      if (typeof quiet === 'string') return quiet;
+      this.#heldSince.delete(accountId);
       marks = quiet.marks;
       const nowMs = clocks.nowOf(accountId).getTime();
       const nextMs = quiet.nextMs !== null && quiet.nextMs <= target.getTime() ? quiet.nextMs : target.getTime();
-      if (nextMs <= nowMs && quiet.nextMs !== nextMs) return true;
+      if (nextMs <= nowMs && quiet.nextMs !== nextMs) return 'there';
       // One that is due by this clock is due by that of a service in a moment.
       if (nextMs <= nowMs) await sleep(lookPauseMs.first);
       aheadMs = Math.max(aheadMs, nextMs - clocks.real().getTime());
       await clocks.move(sql, accountId, aheadMs);
       await services.move(cell, accountId, aheadMs);
     }
-    return false;
+    return 'over';
   }
 
-  /** Waits until nothing of an account is under way; undefined where its time is over before. */
+  /** Waits until nothing of an account is under way, its time is over, or that takes too long. */
   async #settle(
     {
       accountId,
@@ -138,8 +161,10 @@ export class ClockRunner {
       marks: known,
     }: { accountId: string; cell: string; lease: Lease; marks: string | undefined },
     isOver: () => boolean,
-  ): Promise<Quiet | undefined> {
+  ): Promise<Quiet | Exclude<Outcome, 'there'>> {
     const { services } = this.#parts;
+    const beganMs = performance.now();
+    const patientUntilMs = beganMs + (this.#heldSince.has(accountId) ? patienceMs.again : patienceMs.first);
     let hasEvents = known === undefined;
     let before = known;
     let quiet = 0;
@@ -149,16 +174,22 @@ export class ClockRunner {
       const looks = await services.look(cell, accountId, hasEvents);
       const marks = looks.map(({ mark }) => mark).join(' ');
       const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
+      // Never where it has become quiet: however slow looks are, it goes on then.
+      const isVain = !isQuiet || (before !== undefined && marks !== before);
       quiet = isQuiet ? (marks === before ? quiet + 1 : Number(hasEvents)) : 0;
       before = marks;
       hasEvents ||= marks !== known;
       if (quiet >= (hasEvents ? quietLooks.withEvents : quietLooks.withoutEvents))
         return { nextMs: earliest(looks), marks };
+      if (isVain && performance.now() >= patientUntilMs) {
+        if (!this.#heldSince.has(accountId)) this.#heldSince.set(accountId, beganMs);
+        return 'held';
+      }
       if (isQuiet) continue;
       await sleep(pauseMs);
       pauseMs = Math.min(pauseMs * 2, lookPauseMs.most);
     }
-    return undefined;
+    return 'over';
   }
 }
 
