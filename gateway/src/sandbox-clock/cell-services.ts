@@ -21,13 +21,17 @@ export class CellServices {
     this.#servicesOf = servicesOf;
   }
 
+  /** Returns the position of the newest event in the stream of a cell. Throws where its bus does not say. */
+  async position(cell: string): Promise<number> {
+    return await this.#cells.named(cell).bus.position();
+  }
+
   /**
-   * Asks every service of a cell what the clock of an account waits for; where there may be events on their way also whether its consumers
-   * have taken them. Throws 503 where one does not reply: the clock waits for it.
+   * Asks every service of a cell what the clock of an account waits for; where there may be events on their way up to a position of the
+   * stream, also whether its consumers have taken them. Throws 503 where one does not reply: the clock waits for it.
    */
-  async look(cell: string, accountId: string, hasEvents: boolean): Promise<ClockLook[]> {
+  async look(cell: string, accountId: string, position: number | null): Promise<ClockLook[]> {
     const { bus } = this.#cells.named(cell);
-    const position = hasEvents ? await bus.position() : null;
     const looks = this.#expected(cell).map((service) => {
       // The gateway's own work is with the main cell's bus.
       const asked = service === 'gateway' ? this.#cells.main.bus : bus;

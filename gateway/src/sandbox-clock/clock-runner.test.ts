@@ -28,7 +28,7 @@ it('clocks that something holds, however many, leave their places to one that no
   for (const id of [...held, free]) {
     await sql`insert into clock_advances (account_id, target) values (${id}, now() + interval '1 year')`;
   }
-  const services = { look, move: async () => undefined };
+  const services = { look, move: async () => undefined, position: async () => 1 };
   const runner = new ClockRunner({ sql, log: createLogger('test', 'silent'), clocks: new Clocks(), services });
   try {
     await waitFor('its advance', async () => {

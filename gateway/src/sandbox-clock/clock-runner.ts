@@ -25,10 +25,10 @@ const longestRestMs = 10_000;
 /** Clocks that are known to be held; of further ones it is forgotten, so that they rest for less. */
 const maxHeld = 10_000;
 /**
- * Looks in a row at which all is quiet and nothing has happened since the one before. Where there were no events since the last moment two
- * are enough: what one service asks of another after that was looked at is seen at the second. What consumers do takes one more.
+ * Looks in a row at which all is quiet and nothing has happened since the one before: what one service asks of another after that was looked
+ * at is seen at the second.
  */
-const quietLooks = { withoutEvents: 2, withEvents: 3 };
+const quietLooks = 2;
 /** Pause between looks while something is under way: at first, and at most. */
 const lookPauseMs = { first: 5, most: 50 };
 
@@ -38,7 +38,7 @@ export interface RunnerParts {
   log: Logger;
   clocks: Clocks;
   watch: Pick<DueWatch, 'run'>;
-  services: Pick<CellServices, 'look' | 'move'>;
+  services: Pick<CellServices, 'look' | 'move' | 'position'>;
   cells: readonly string[];
 }
 
@@ -152,7 +152,11 @@ export class ClockRunner {
     return 'over';
   }
 
-  /** Waits until nothing of an account is under way, its time is over, or that takes too long. */
+  /**
+   * Waits until nothing of an account is under way, its time is over, or that takes too long. Where there were events since the last moment
+   * consumers must have passed the position that the stream had after the last of them: one position, and not each time the newest, since
+   * others' events come all the time.
+   */
   async #settle(
     {
       accountId,
@@ -165,22 +169,22 @@ export class ClockRunner {
     const { services } = this.#parts;
     const beganMs = performance.now();
     const patientUntilMs = beganMs + (this.#heldSince.has(accountId) ? patienceMs.again : patienceMs.first);
-    let hasEvents = known === undefined;
+    let position: { value: number; marks: string } | undefined;
     let before = known;
     let quiet = 0;
     let pauseMs = lookPauseMs.first;
     while (!isOver()) {
       await lease.keep();
-      const looks = await services.look(cell, accountId, hasEvents);
+      const looks = await services.look(cell, accountId, position?.value ?? null);
       const marks = looks.map(({ mark }) => mark).join(' ');
       const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
       // Never where it has become quiet: however slow looks are, it goes on then.
       const isVain = !isQuiet || (before !== undefined && marks !== before);
-      quiet = isQuiet ? (marks === before ? quiet + 1 : Number(hasEvents)) : 0;
+      const isPassed = marks === known || marks === position?.marks;
+      quiet = isQuiet && isPassed && marks === before ? quiet + 1 : 0;
       before = marks;
-      hasEvents ||= marks !== known;
-      if (quiet >= (hasEvents ? quietLooks.withEvents : quietLooks.withoutEvents))
-        return { nextMs: earliest(looks), marks };
+      if (quiet === quietLooks) return { nextMs: earliest(looks), marks };
+      if (!isPassed) position = areOut(looks) ? { value: await services.position(cell), marks } : undefined;
       if (isVain && performance.now() >= patientUntilMs) {
         if (!this.#heldSince.has(accountId)) this.#heldSince.set(accountId, beganMs);
         return 'held';
@@ -191,6 +195,11 @@ export class ClockRunner {
     }
     return 'over';
   }
+}
+
+/** Returns whether all events that there were at these looks are in the stream. */
+function areOut(looks: readonly ClockLook[]): boolean {
+  return looks.every(({ waitsFor }) => !waitsFor.includes('outbox'));
 }
 
 function earliest(looks: readonly ClockLook[]): number | null {

@@ -1,4 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -25,6 +27,27 @@ const ready = (account: TestAccount) =>
     },
     30_000,
   );
+
+/** Publishes changes of another account's contacts: consumers are never done with all that there is. */
+async function publishContacts(bus: Bus, signal: AbortSignal): Promise<void> {
+  const account = randomUUID();
+  const contact = { id: randomUUID(), name: 'Ada', phone: null };
+  for (let sequence = 1; !signal.aborted; sequence++) {
+    const id = randomUUIDv7();
+    const type = 'contact.updated';
+    const envelope = { id, type, timestamp: new Date().toISOString(), account, mode: 'live', data: { contact } };
+    const event = {
+      id,
+      kind: type,
+      audience: 'public',
+      sequence,
+      envelope: JSON.stringify(envelope),
+      trace: undefined,
+    };
+    await bus.publish(event);
+    await pause(5);
+  }
+}
 
 describe("a sandbox's clock", () => {
   it('is the real time, in the zone of the account, until it is advanced, and runs on from there', async () => {
@@ -106,6 +129,24 @@ describe("a sandbox's clock", () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     const { now } = await ready(account);
     expect(Date.parse(now) - Date.parse(at.now)).toBeLessThan(dayMs);
+  });
+
+  it('advances while events of others come without a break', async () => {
+    const account = await platform.account();
+    const { NATS_URL, BUS_PREFIX } = platform.env('calendar');
+    const log = createLogger('test', 'silent');
+    const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'cdp', log });
+    const ended = new AbortController();
+    try {
+      const traffic = publishContacts(bus, ended.signal);
+      await ofKey(account).advance(inDays(3));
+      await ready(account);
+      ended.abort();
+      await traffic;
+    } finally {
+      ended.abort();
+      await bus.close();
+    }
   });
 
   it('waits for a service that does not respond, and goes on once it does', async () => {
