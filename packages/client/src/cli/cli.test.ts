@@ -187,7 +187,7 @@ describe('clock', () => {
     expect((await tool.run(['clock', '--json'])).out).toBe(
       '{"now":"2026-11-22T09:00:00Z","status":"ready","target":null}\n',
     );
-    for (const wrong of ['2', 'd', '2d3', '-1d', 'tomorrow']) {
+    for (const wrong of ['2', 'd', '2d3', '-1d', '999999999w', 'tomorrow']) {
       expect(await tool.run(['clock', 'advance', '--', wrong])).toMatchObject({ code: 2, out: '' });
     }
   });
@@ -255,6 +255,14 @@ describe('the tool', () => {
     }
     expect(api.received).toEqual([]);
   }, 120_000);
+
+  it('prints JSON that a terminal does not obey, and that programs read as it was sent', async () => {
+    const name = '\u009b2J\u001b[2J\u202eevil\u{e0041} Zoë';
+    api.respond = (_request, response) => response.end(JSON.stringify({ id: 'c1', name }));
+    const { out } = await tool.run(['request', 'GET', '/v1/cdp/contacts/c1', '--json']);
+    expect(JSON.parse(out)).toEqual({ id: 'c1', name });
+    expect(out).toBe('{"id":"c1","name":"\\u009b2J\\u001b[2J\\u202eevil\\udb40\\udc41 Zoë"}\n');
+  });
 
   it('keeps a stored key to the address that it was stored with', async () => {
     const stored = { CUSTOMER_PLATFORM_KEY: '', CUSTOMER_PLATFORM_URL: '' };

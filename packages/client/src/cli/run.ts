@@ -5,7 +5,7 @@ import type { Command, CommandCall } from './command.ts';
 import { commands, findCommand } from './commands/index.ts';
 import { SetupError, UsageError } from './errors.ts';
 import { findCredentials, openSettings } from './settings.ts';
-import { printable } from './text.ts';
+import { jsonLine, printable } from './text.ts';
 import { commandUsage, usage } from './usage.ts';
 
 /** The tool's surroundings. */
@@ -47,7 +47,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
       note(`${error.message}\n\n${commandUsage(found.command)}`);
       return 2;
     }
-    if (isJson) print(JSON.stringify({ error: envelopeOf(error) }));
+    if (isJson) print(jsonLine({ error: envelopeOf(error) }));
     else note(sentenceOf(error));
     return 1;
   }

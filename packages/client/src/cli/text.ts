@@ -11,6 +11,19 @@ export function printable(text: string): string {
   });
 }
 
+/**
+ * Returns JSON on one line, as programs read it. Characters that a terminal obeys are escapes there too: JSON leaves some as they are, among
+ * them those that do what ESC [ does.
+ */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(unprintable, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
 /** Returns JSON with indents, printable in a terminal: its line ends are its own. */
 export function prettyJson(value: unknown): string {
   return (JSON.stringify(value, null, 2) ?? '').split('\n').map(printable).join('\n');

@@ -1,4 +1,5 @@
 import { ConnectionError, TimeoutError } from '../errors.ts';
+import { longestTimerMs } from './delays.ts';
 
 /** A request, the same in each of its attempts. */
 export interface Prepared {
@@ -23,7 +24,7 @@ export async function attempt(
 ): Promise<{ response: Response; text: string }> {
   const ended = new AbortController();
   const late = new TimeoutError(`${method} ${url} has no whole response after ${timeoutMs} ms`);
-  const timer = setTimeout(() => ended.abort(late), timeoutMs);
+  const timer = setTimeout(() => ended.abort(late), Math.min(timeoutMs, longestTimerMs));
   const onAbort = () => ended.abort(signal!.reason);
   if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });

@@ -1,6 +1,9 @@
 /** Longest wait between two attempts in milliseconds, whatever a response asks for. */
 export const longestWaitMs = 60_000;
 
+/** Longest time in milliseconds that a timer takes: it ends at once where it is given more. */
+export const longestTimerMs = 2 ** 31 - 1;
+
 const firstBackoffMs = 250;
 
 /**

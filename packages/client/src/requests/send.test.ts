@@ -54,6 +54,13 @@ describe('a request', () => {
     expect(created!.headers).toMatchObject({ 'content-type': 'application/json', 'idempotency-key': 'once' });
   });
 
+  it('has as much time as it is given, without an end too', async () => {
+    for (const timeoutMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
+      respondWith((response) => setTimeout(() => succeeding(response), 20));
+      expect(await clientOf({ timeoutMs, retries: 0 }).getMe()).toEqual({ id: 'one' });
+    }
+  });
+
   it('that writes has an Idempotency-Key of its own, one that reads or puts has none', async () => {
     respondWith(succeeding);
     await clientOf().createContact(write);

@@ -1,5 +1,6 @@
 import { ResponseError, TimeoutError } from '../errors.ts';
 import { connectionError } from '../requests/attempt.ts';
+import { longestTimerMs } from '../requests/delays.ts';
 import { failureOf } from '../requests/responses.ts';
 import { createSseParser, type SseMessage } from './sse-parser.ts';
 
@@ -37,7 +38,7 @@ export async function connect(
   /** Waits for what the connection gives next. Only while somebody waits can it be late: its reader may take all the time that it needs. */
   async function next<Value>(given: () => Promise<Value>): Promise<Value> {
     const late = new TimeoutError(`GET ${url} has sent nothing for ${idleTimeoutMs} ms`);
-    const timer = setTimeout(() => ended.abort(late), idleTimeoutMs);
+    const timer = setTimeout(() => ended.abort(late), Math.min(idleTimeoutMs, longestTimerMs));
     try {
       return await given();
     } catch (cause) {

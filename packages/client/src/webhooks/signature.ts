@@ -1,7 +1,7 @@
 /** Text or bytes of a request's body. */
 export type WebhookBody = string | Uint8Array | ArrayBuffer;
 
-/** Returns a secret's signature of a delivery by Standard Webhooks: 32 bytes. Throws TypeError if the secret is none. */
+/** Returns a secret's signature of a delivery by Standard Webhooks: 32 bytes. Throws TypeError if the secret is none, or the body neither text nor bytes. */
 export async function signatureOf(
   secret: string,
   id: string,
@@ -59,5 +59,8 @@ function keyOf(secret: string): Uint8Array<ArrayBuffer> {
 
 function bytesOf(body: WebhookBody): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body);
-  return body instanceof ArrayBuffer ? new Uint8Array(body) : body;
+  if (ArrayBuffer.isView(body)) return body;
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  // A framework that has parsed it, which is the usual mistake: nothing signed is left of it.
+  throw new TypeError('body must be the body of the request as it was received, as text or bytes: not parsed');
 }

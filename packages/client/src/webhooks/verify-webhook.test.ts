@@ -41,6 +41,14 @@ describe('a delivery that the reference library signed', () => {
     expect(await verifyWebhook(signed(), bytes.buffer, secret)).toEqual(event);
   });
 
+  it('is not taken parsed: the error says what is wanted', async () => {
+    for (const parsed of [JSON.parse(body), undefined, null, [1], 5]) {
+      await expect(verifyWebhook(signed(), parsed as never, secret)).rejects.toThrow(
+        new TypeError('body must be the body of the request as it was received, as text or bytes: not parsed'),
+      );
+    }
+  });
+
   it('is verified by either secret while both sign, and by any of several', async () => {
     await verifyWebhook(signed(body, [other, secret]), body, secret);
     await verifyWebhook(signed(body, [secret]), body, [other, secret]);

@@ -33,7 +33,7 @@ const toleranceSeconds = 300;
 /**
  * Returns the event of a delivery, after its signature was verified by Standard Webhooks. `body` is the request's body exactly as it was
  * received: parsing it and writing it again changes it. Give both secrets while a rotation's overlap lasts. Rejects with
- * WebhookVerificationError, or with TypeError if a secret is none.
+ * WebhookVerificationError, or with TypeError if a secret is none or the body neither text nor bytes.
  */
 export async function verifyWebhook(
   headers: WebhookHeaders,

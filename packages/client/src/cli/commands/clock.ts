@@ -3,7 +3,7 @@ import type { SandboxClock } from '../../generated/types.ts';
 import { wait } from '../../requests/delays.ts';
 import type { Command, CommandCall } from '../command.ts';
 import { SetupError, UsageError } from '../errors.ts';
-import { durationMs } from '../text.ts';
+import { durationMs, jsonLine } from '../text.ts';
 
 /** Milliseconds between two looks at a clock that is advancing. */
 const pollMs = 500;
@@ -42,7 +42,8 @@ export const clockAdvance: Command = {
 
 function targetOf(text: string, now: string): string {
   const ms = durationMs(text);
-  if (ms !== undefined) return new Date(Date.parse(now) + ms).toISOString();
+  const target = new Date(Date.parse(now) + (ms ?? Number.NaN));
+  if (!Number.isNaN(target.getTime())) return target.toISOString();
   if (/^\d{4}-\d{2}-\d{2}T/.test(text)) return text;
   throw new UsageError(
     `The clock advances by a duration such as 2d, 90m or 1h30m, or to a time such as 2027-01-01T09:00:00Z, not by ${JSON.stringify(text)}`,
@@ -67,5 +68,5 @@ async function refusedInLive<Value>(call: CommandCall, send: () => Promise<Value
 
 function show(call: CommandCall, state: SandboxClock): void {
   const told = state.status === 'ready' ? state.now : `${state.now}, advancing to ${state.target}`;
-  call.print(call.isJson ? JSON.stringify(state) : told);
+  call.print(call.isJson ? jsonLine(state) : told);
 }

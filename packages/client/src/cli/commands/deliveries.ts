@@ -3,7 +3,7 @@ import { isPlatformError } from '../../errors.ts';
 import type { Delivery, WebhookEndpoint } from '../../generated/types.ts';
 import { type Command, type CommandCall, integerOf } from '../command.ts';
 import { SetupError } from '../errors.ts';
-import { columnsOf } from '../text.ts';
+import { columnsOf, jsonLine } from '../text.ts';
 
 const endpointOption = {
   name: 'endpoint',
@@ -38,7 +38,7 @@ export const deliveriesList: Command = {
       .flat()
       .sort((one, other) => (one.id < other.id ? 1 : -1))
       .slice(0, limit);
-    if (call.isJson) return call.print(JSON.stringify({ data: newest }));
+    if (call.isJson) return call.print(jsonLine({ data: newest }));
     if (newest.length === 0) return call.note('There are no such deliveries');
     for (const line of columnsOf([
       ['delivery', 'created', 'event', 'status', 'tries', 'last', 'url'],
@@ -60,7 +60,7 @@ export const deliveriesResend: Command = {
   async run(call) {
     const [id] = call.positionals as [string];
     const delivery = await resend(call, id);
-    call.print(call.isJson ? JSON.stringify(delivery) : columnsOf([rowOf(delivery)])[0]!);
+    call.print(call.isJson ? jsonLine(delivery) : columnsOf([rowOf(delivery)])[0]!);
   },
 };
 

@@ -1,7 +1,7 @@
 import type { Event } from '../../generated/types.ts';
 import { type Reconnect, streamRecords } from '../../stream/event-stream.ts';
 import { type Command, type CommandCall, eventsOption, integerOf, kindsOf } from '../command.ts';
-import { printable, shortened } from '../text.ts';
+import { jsonLine, printable, shortened } from '../text.ts';
 
 /** Characters of an event's data that a line shows. */
 const shownLength = 160;
@@ -22,7 +22,7 @@ export const eventsTail: Command = {
     const options = { types: kindsOf(call), afterSequence, signal: call.signal, onReconnect: printReconnect(call) };
     for await (const { sequence, text } of streamRecords(await call.clientOptions(), options)) {
       const event = JSON.parse(text) as Event;
-      if (call.isJson) call.print(JSON.stringify({ ...event, sequence }));
+      if (call.isJson) call.print(jsonLine({ ...event, sequence }));
       else call.print(lineOf(sequence, event));
     }
   },

@@ -4,7 +4,7 @@ import { type EventRecord, newestSequence, streamRecords } from '../../stream/ev
 import { type Command, type CommandCall, eventsOption, integerOf, kindsOf } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { forward } from '../forward.ts';
-import { printable } from '../text.ts';
+import { jsonLine, printable } from '../text.ts';
 import { printReconnect } from './events-tail.ts';
 
 export const listen: Command = {
@@ -85,7 +85,7 @@ async function forwardRecord(call: CommandCall, record: EventRecord, target: str
   const { status, body, error, durationMs } = await forward(target, { ...record, id: event.id }, secret, call.signal);
   if (call.isJson) {
     const told = { sequence: record.sequence, id: event.id, type: event.type, status, error, duration_ms: durationMs };
-    return call.print(JSON.stringify(told));
+    return call.print(jsonLine(told));
   }
   const isTaken = status !== null && status >= 200 && status < 300;
   const outcome =

@@ -4,7 +4,7 @@ import { createClient } from '../../client.ts';
 import type { Command, CommandCall } from '../command.ts';
 import { SetupError, UsageError } from '../errors.ts';
 import { credentialsFile } from '../settings.ts';
-import { printable } from '../text.ts';
+import { jsonLine, printable } from '../text.ts';
 
 /** Longest key that is read in characters. */
 const maxKeyLength = 1_000;
@@ -24,7 +24,7 @@ export const login: Command = {
     const key = await readKey(call);
     const me = await clientOf(url, key).getMe({ signal: call.signal });
     await call.settings.write(credentialsFile, { url, key });
-    if (call.isJson) return call.print(JSON.stringify(me));
+    if (call.isJson) return call.print(jsonLine(me));
     call.print(
       `Logged in to ${printable(me.account.name)} (${me.mode}); the key is stored in ${call.settings.pathOf(credentialsFile)}`,
     );

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command, CommandCall } from '../command.ts';
 import { SetupError, UsageError } from '../errors.ts';
-import { prettyJson } from '../text.ts';
+import { jsonLine, prettyJson } from '../text.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Largest body in bytes that is read: the API takes no larger JSON. */
@@ -39,7 +39,7 @@ export const request: Command = {
     const parts = { query: queryOf(call), body: await bodyOf(call), idempotencyKey: call.value('idempotency-key') };
     const response = await call.send<unknown>({ method, path }, parts);
     if (response === undefined) return call.note('Done; the response has no body');
-    call.print(call.isJson ? JSON.stringify(response) : prettyJson(response));
+    call.print(call.isJson ? jsonLine(response) : prettyJson(response));
   },
 };
 

@@ -2,7 +2,7 @@ import { isPlatformError } from '../../errors.ts';
 import type { Event } from '../../generated/types.ts';
 import type { Command } from '../command.ts';
 import { SetupError } from '../errors.ts';
-import { printable } from '../text.ts';
+import { jsonLine, printable } from '../text.ts';
 
 export const trigger: Command = {
   name: 'trigger',
@@ -18,7 +18,7 @@ export const trigger: Command = {
     try {
       const line = { method: 'POST', path: '/v1/events/trigger' };
       const event = await call.send<Event>(line, { body: { type } });
-      call.print(call.isJson ? JSON.stringify(event) : printable(`${event.type} ${event.id} was sent`));
+      call.print(call.isJson ? jsonLine(event) : printable(`${event.type} ${event.id} was sent`));
     } catch (error) {
       const { key } = await call.credentials();
       const isLive = isPlatformError(error, 'not_found') && !key.startsWith('cp_test_');
