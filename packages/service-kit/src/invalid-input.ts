@@ -38,9 +38,13 @@ export function describe(issue: z.core.$ZodIssue, input: unknown): string {
   }
 }
 
+/** Returns the value at a path; of a text that a schema takes for a list the text itself. */
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input;
-  for (const key of path) value = value == null ? undefined : (value as Record<PropertyKey, unknown>)[key];
+  for (const key of path) {
+    if (typeof value === 'string') return value;
+    value = value == null ? undefined : (value as Record<PropertyKey, unknown>)[key];
+  }
   return value;
 }
 

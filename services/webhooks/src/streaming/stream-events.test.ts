@@ -173,6 +173,8 @@ describe('a request for a stream', () => {
     for (const last of ['-1', 'x', '1.5', '', '1e3', '0 1']) {
       expect([last, await refusal('', last)]).toEqual([last, [400, 'invalid_request', 'Last-Event-ID']]);
     }
+    const empty = await account.request('GET', '/v1/events/stream?types=');
+    expect(empty.body.error.message).toMatch(/^types\[0\] must be an event kind such as .*, not ""$/);
     expect(await refusal('?after_sequence=x')).toEqual([400, 'invalid_request', 'after_sequence']);
     expect(await refusal('?kinds=*')).toEqual([400, 'invalid_request', 'kinds']);
   });
