@@ -133,6 +133,21 @@ describe('listen', () => {
     );
   });
 
+  it('reads no more of a response than it shows, however long it is', async () => {
+    let isCut = false;
+    hook.respond = (_request, response) => {
+      response.writeHead(500).on('close', () => (isCut = true));
+      const more = () => void (response.closed || response.write('x'.repeat(65_536), more));
+      more();
+    };
+    const run = tool.start(args());
+    await send(41);
+    await run.prints(/e41 → 500 in \d+ ms: x{150,200}…$/m);
+    await waitFor('its end', () => isCut);
+    run.interrupt();
+    await run.end();
+  });
+
   it('takes no address that is none', async () => {
     for (const address of ['localhost:3000', 'ftp://localhost', '']) {
       const { code, err } = await tool.run(['listen', '--forward-to', address]);
@@ -218,6 +233,23 @@ describe('trigger', () => {
       env: { CUSTOMER_PLATFORM_KEY: 'cp_live_key' },
     });
     expect([code, err]).toEqual([1, 'trigger needs a test key, cp_test_…: a live account gets no example events\n']);
+  });
+});
+
+describe('request', () => {
+  it('sends whatever path to the API and nobody else, with one query', async () => {
+    api.respond = (_request, response) => response.end('{}');
+    const { host } = new URL(hook.url);
+    for (const path of [`//${host}/v1/me`, `/@${host}/v1/me`, `/\\${host}/v1/me`, '/v1/me?a=1']) {
+      expect(await tool.run(['request', 'GET', path, '-q', 'b=2'])).toMatchObject({ code: 0 });
+    }
+    expect(hook.received).toEqual([]);
+    expect(api.received.map(({ path }) => path)).toEqual([
+      `//${host}/v1/me?b=2`,
+      `/@${host}/v1/me?b=2`,
+      `//${host}/v1/me?b=2`,
+      '/v1/me?a=1&b=2',
+    ]);
   });
 });
 

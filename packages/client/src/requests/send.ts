@@ -113,9 +113,10 @@ async function multipart(fields: object): Promise<{ type: string; body: ArrayBuf
   return { type: message.headers.get('content-type')!, body: await message.arrayBuffer() };
 }
 
-/** Returns the address of a request; a query parameter that is undefined is left out. */
+/** Returns the address of a request; a query parameter that is undefined is left out. The path may have a query of its own. */
 export function addressOf(baseUrl: string, path: string, query: Record<string, unknown> = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const pairs = given.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
-  return `${baseUrl.replace(/\/$/, '')}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
+  const address = `${baseUrl.replace(/\/$/, '')}${path}`;
+  return pairs.length > 0 ? `${address}${path.includes('?') ? '&' : '?'}${pairs.join('&')}` : address;
 }
