@@ -1,7 +1,7 @@
 import type { ClockLook } from '@customer-platform/contracts/core';
-import { Clocks, createLogger, type Database, openDatabase } from '@customer-platform/service-kit';
+import { Clocks, createLogger, type Database, type Logger, openDatabase } from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { ClockRunner } from './clock-runner.ts';
 
 let sql: Database;
@@ -16,7 +16,13 @@ beforeAll(async () => {
   await platform.stop();
   sql = openDatabase(DATABASE_DIRECT_URL ?? DATABASE_URL!, { pool: 4, service: 'gateway', statementMs: 60_000 });
 }, 120_000);
+afterEach(async () => {
+  await sql`delete from clock_advances`;
+});
 afterAll(() => sql?.end());
+
+const advance = (id: string) =>
+  sql`insert into clock_advances (account_id, target) values (${id}, now() + interval '1 year')`;
 
 it('clocks that something holds, however many, leave their places to one that nothing holds', async () => {
   const [free, ...held] = sandboxes as [string, ...string[]];
@@ -25,9 +31,7 @@ it('clocks that something holds, however many, leave their places to one that no
     looks.set(accountId, (looks.get(accountId) ?? 0) + 1);
     return [{ waitsFor: accountId === free ? [] : ['deliveries'], nextMs: null, mark: 0 }];
   };
-  for (const id of [...held, free]) {
-    await sql`insert into clock_advances (account_id, target) values (${id}, now() + interval '1 year')`;
-  }
+  for (const id of [...held, free]) await advance(id);
   const services = { look, move: async () => undefined, position: async () => 1 };
   const runner = new ClockRunner({ sql, log: createLogger('test', 'silent'), clocks: new Clocks(), services });
   try {
@@ -41,4 +45,24 @@ it('clocks that something holds, however many, leave their places to one that no
   // Each look costs all services something: they are looked at for about a second, not as long as one that moves.
   expect(Math.max(...held.map((id) => looks.get(id) ?? 0))).toBeLessThan(60);
   expect(await sql`select from clock_advances`).toHaveLength(held.length);
+});
+
+it('a clock that waits for a service is logged once, however often it is tried', async () => {
+  let looks = 0;
+  const look = async (): Promise<ClockLook[]> => {
+    looks++;
+    throw new Error('calendar does not respond');
+  };
+  const warnings: unknown[] = [];
+  const log = createLogger('test', 'silent');
+  log.warn = ((facts: unknown) => warnings.push(facts)) as Logger['warn'];
+  await advance(sandboxes[0]!);
+  const services = { look, move: async () => undefined, position: async () => 1 };
+  const runner = new ClockRunner({ sql, log, clocks: new Clocks(), services });
+  try {
+    await waitFor('three tries', () => looks >= 3);
+  } finally {
+    await runner.stop();
+  }
+  expect(warnings).toEqual([{ err: new Error('calendar does not respond'), account: sandboxes[0] }]);
 });

@@ -13,7 +13,7 @@ const slowestRetryMs = 5_000;
 /** Time for which one clock is moved without a break: then the next that waits comes. */
 const stretchMs = 5_000;
 const renewEveryMs = 3_000;
-/** Wait before a clock goes on that waits for a service. */
+/** Shortest wait before a clock goes on that waits for a service. */
 const restMs = 1_000;
 /**
  * Time in which what was set off at a moment has to be done: a clock that is held for longer, as by an endpoint that hangs or a suspended
@@ -111,11 +111,18 @@ export class ClockRunner {
       if (outcome === 'there') return await endAdvance(sql, this.#holder, accountId);
       if (outcome === 'held') rest = this.#restOf(accountId);
     } catch (error) {
-      rest = restMs;
-      log.warn({ err: error, account: accountId }, 'a clock waits');
+      if (this.#hold(accountId, performance.now())) log.warn({ err: error, account: accountId }, 'a clock waits');
+      rest = Math.max(restMs, this.#restOf(accountId));
     }
     // Without the database the lease runs out.
     await releaseAdvance(sql, this.#holder, accountId, rest).catch(() => undefined);
+  }
+
+  /** Notes that a clock is held since a time; returns whether that is new. */
+  #hold(accountId: string, sinceMs: number): boolean {
+    if (this.#heldSince.has(accountId)) return false;
+    this.#heldSince.set(accountId, sinceMs);
+    return true;
   }
 
   /** Returns how long a clock rests that is held, in milliseconds. */
@@ -186,7 +193,7 @@ export class ClockRunner {
       if (quiet === quietLooks) return { nextMs: earliest(looks), marks };
       if (!isPassed) position = areOut(looks) ? { value: await services.position(cell), marks } : undefined;
       if (isVain && performance.now() >= patientUntilMs) {
-        if (!this.#heldSince.has(accountId)) this.#heldSince.set(accountId, beganMs);
+        this.#hold(accountId, beganMs);
         return 'held';
       }
       if (isQuiet) continue;
