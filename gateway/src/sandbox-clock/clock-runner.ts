@@ -42,7 +42,7 @@ export interface RunnerParts {
   cells: readonly string[];
 }
 
-/** How it went with a clock: it is where it was to be, its time was over, or something holds it. */
+/** End of a stretch: the clock is where it was to be, its time was over, or something holds it. */
 type Outcome = 'there' | 'over' | 'held';
 
 /** State of an account of which nothing is under way. */
