@@ -190,6 +190,30 @@ describe('work by the clock of an account', () => {
     await waitFor('it', async () => (await clockWork.state(ahead, null)).waitsFor.length === 0);
   });
 
+  it('that takes long for one account leaves half of the time to the others', async () => {
+    const [dear, other] = [await sandbox(dayMs), await sandbox(dayMs)];
+    for (const account of [dear, other]) await add(account, 0);
+    const taken: string[] = [];
+    const unregister = clockWork.register({
+      queue: undefined,
+      rows: { name: 'chores', due: 'due_at' },
+      async take(account) {
+        taken.push(account);
+        if (account === dear) await sql`select pg_sleep(1.1)`;
+        return true;
+      },
+    });
+    try {
+      const times = () => taken.flatMap((account, index) => (account === dear ? [index] : []));
+      await waitFor('it twice', () => times().length === 2);
+      const [first, second] = times();
+      // One round after the other would have been ten.
+      expect(second! - first!).toBeGreaterThan(20);
+    } finally {
+      unregister();
+    }
+  });
+
   it('that waits for a slot or fails keeps that of no other account', async () => {
     const accounts = await Promise.all(Array.from({ length: 30 }, () => sandbox(dayMs)));
     for (const account of accounts) await add(account, dayMs - 1_000);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../database.ts';
 import type { Logger } from '../logging.ts';
 import type { Pauses } from '../queues/pauses.ts';
@@ -15,6 +16,14 @@ const slowestRetryMs = 5_000;
 const againMs = 20;
 /** Rounds of one account in a row: then the others have their turn. */
 const maxRounds = 10;
+
+/** Longest time for which one account's rows are taken in a row: where that took longer the account rests for as long, at most so long. */
+const stretchMs = 1_000;
+const longestRestMs = 60_000;
+/** Time without another account at a work after which one is alone there, and rests for nobody. */
+const companyMs = 60_000;
+/** Rests that are kept in memory. */
+const maxResting = 10_000;
 
 /** Due work of a module, as the clocks see it. */
 export interface ClockedWork {
@@ -54,6 +63,10 @@ export class ClockWork {
   readonly #stopHearing: () => void;
   /** Work that is being taken, each with the end of that. */
   readonly #taking = new Map<ClockedWork, Promise<void>>();
+  /** The account that was taken last of each work, and since when no other was. */
+  readonly #latest = new WeakMap<ClockedWork, { account: string; sinceMs: number }>();
+  /** Until when accounts rest, by work and account. */
+  readonly #restsUntil = new LRUCache<string, number>({ max: maxResting });
   #soon: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -165,26 +178,50 @@ export class ClockWork {
     }, againMs);
   }
 
-  /** Takes what is due of accounts, one after the other; returns whether there may be more. Never rejects: a failure of one is no other's. */
-  async #takeOf({ queue, rows, take }: ClockedWork, accountIds: readonly string[]): Promise<boolean> {
+  /**
+   * Takes what is due of accounts, one after the other; returns whether there may be more. Never rejects: a failure of one is no other's. What
+   * takes long for one leaves half of the time to the others.
+   */
+  async #takeOf(work: ClockedWork, accountIds: readonly string[]): Promise<boolean> {
+    const { queue, rows } = work;
+    const name = queue ?? rows.name;
     let hasMore = false;
     for (const accountId of accountIds) {
       if (this.#isStopping) return false;
       if (queue && this.#pauses.of(queue).accounts.includes(accountId)) continue;
+      const beganMs = performance.now();
+      if (beganMs < (this.#restsUntil.get(`${name} ${accountId}`) ?? 0)) continue;
+      const isAlone = this.#isAlone(work, accountId);
       try {
-        let isLeft = true;
-        for (let rounds = 0; isLeft && rounds < maxRounds && !this.#isStopping; rounds++) {
-          isLeft = await this.#clocks.by(accountId, () => take!(accountId));
-        }
+        const isLeft = await this.#takeStretch(work, accountId);
         hasMore ||= isLeft;
       } catch (error) {
-        this.#log.warn(
-          { err: error, account: accountId, work: queue ?? rows.name },
-          'due work of a clock failed; it is tried again',
-        );
+        this.#log.warn({ err: error, account: accountId, work: name }, 'due work of a clock failed; it is tried again');
       }
+      const tookMs = performance.now() - beganMs;
+      if (tookMs < stretchMs || isAlone) continue;
+      this.#restsUntil.set(`${name} ${accountId}`, performance.now() + Math.min(tookMs, longestRestMs));
     }
     return hasMore;
+  }
+
+  /** Takes what is due of one account, as far as its stretch goes; returns whether there may be more. */
+  async #takeStretch({ take }: ClockedWork, accountId: string): Promise<boolean> {
+    const untilMs = performance.now() + stretchMs;
+    let isLeft = true;
+    for (let rounds = 0; isLeft && rounds < maxRounds && performance.now() < untilMs; rounds++) {
+      if (this.#isStopping) return isLeft;
+      isLeft = await this.#clocks.by(accountId, () => take!(accountId));
+    }
+    return isLeft;
+  }
+
+  /** Notes that an account is taken; returns whether no other was for a while. */
+  #isAlone(work: ClockedWork, accountId: string): boolean {
+    const latest = this.#latest.get(work);
+    if (latest?.account === accountId) return performance.now() - latest.sinceMs > companyMs;
+    this.#latest.set(work, { account: accountId, sinceMs: performance.now() });
+    return false;
   }
 }
 
