@@ -6,36 +6,38 @@ const zoneless = ['BV', 'HM'];
 
 type LocaleWithZones = Intl.Locale & { getTimeZones?(): string[] | undefined };
 
-let known: ReturnType<typeof readCountries> | undefined;
+/** Codes that look like a country's: AA to ZZ, in order. */
+const codes = letterPairs();
+
+/** Countries by zone, of those that were read so far: reading the zones of all takes a tenth of a second. */
+const ofZones = new Map<string, string>();
+const unread = codes.values();
 
 /** Returns the country of a time zone by this process's timezone data: DE for Europe/Berlin, ZZ for UTC. */
 export function countryOfZone(timezone: string): string {
-  known ??= readCountries();
   const canonical = new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone;
-  return known.ofZones.get(canonical) ?? unknownCountry;
+  // UTC and its offsets are nowhere.
+  if (canonical === 'UTC' || canonical.startsWith('Etc/')) return unknownCountry;
+  while (!ofZones.has(canonical)) {
+    const next = unread.next();
+    if (next.done) return unknownCountry;
+    for (const zone of zonesOf(next.value)) if (!ofZones.has(zone)) ofZones.set(zone, next.value);
+  }
+  return ofZones.get(canonical)!;
 }
 
 /** Returns whether ISO 3166 assigns this code to a country; ZZ is assigned to none. */
 export function isCountry(code: string): boolean {
-  known ??= readCountries();
-  return known.all.has(code);
+  return zoneless.includes(code) || (codes.includes(code) && zonesOf(code).length > 0);
 }
 
-/**
- * Returns the countries by zone, and the set of all: those of every two-letter code. Intl rewrites a withdrawn code (DD,
- * SU) to its successor, so it is left out.
- */
-function readCountries() {
+/** Returns the zones of a code; none of one that Intl rewrites to its successor, as it does with a withdrawn one (DD, SU). */
+function zonesOf(code: string): string[] {
+  const locale = new Intl.Locale(`und-${code}`) as LocaleWithZones;
+  return locale.region === code ? (locale.getTimeZones?.() ?? []) : [];
+}
+
+function letterPairs(): string[] {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-  const ofZones = new Map<string, string>();
-  const all = new Set(zoneless);
-  for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
-    const locale = new Intl.Locale(`und-${code}`) as LocaleWithZones;
-    if (locale.region !== code) continue;
-    for (const zone of locale.getTimeZones?.() ?? []) {
-      all.add(code);
-      if (!ofZones.has(zone)) ofZones.set(zone, code);
-    }
-  }
-  return { ofZones, all };
+  return letters.flatMap((first) => letters.map((second) => first + second));
 }
