@@ -93,7 +93,8 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
       ports,
       secrets,
     };
-    const describe = (deployable: typeof gateway) => withEnv(describeProcess(deployable, platform), env);
+    const describe = (deployable: typeof gateway) =>
+      withEnv(withEnv(describeProcess(deployable, platform), keptCompileCache), env);
     const startProcesses = async () => {
       await supervisor.start(services.map(describe));
       await supervisor.start([describe(gateway)]);
@@ -134,6 +135,14 @@ function newDirectory(): string {
   mkdirSync(parent, { recursive: true, mode: 0o700 });
   return mkdtempSync(join(parent, 'test-'));
 }
+
+/**
+ * Keeps the compiled code of each process from one platform to the next, and from run to run: a process that is killed never writes
+ * what it compiled.
+ */
+const keptCompileCache = (name: string) => ({
+  NODE_COMPILE_CACHE: join(root, '.platform', 'compile-cache-of-tests', name),
+});
 
 /** Returns a process with `env` added to its environment. */
 function withEnv(described: ManagedProcess, env: ProcessEnv): ManagedProcess {
