@@ -1,3 +1,4 @@
+import { createLogger } from '@customer-platform/service-kit';
 import { MovableClock } from '@customer-platform/testkit';
 import { expect, it } from '@jest/globals';
 import { queue as queueOf } from '../../test/operator-fixtures.ts';
@@ -47,4 +48,17 @@ it('is bounded by the number of samples, whatever the clock does', async () => {
   const { history } = historyOf(() => [queue({})]);
   for (let count = 0; count < 100; count++) await history.sample();
   expect(history.of(queue({}))).toHaveLength(61);
+});
+
+it('ends at once while a service that is asked does not reply', async () => {
+  const { promise: reply, resolve } = Promise.withResolvers<{ data: [] }>();
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const history = new QueueHistory(async () => {
+    asked();
+    return await reply;
+  }, clock.now);
+  history.start(createLogger('test', 'silent'));
+  await isAsked;
+  await history.stop();
+  resolve({ data: [] });
 });

@@ -25,6 +25,7 @@ export class QueueHistory {
   readonly #read: (now: Date) => Promise<{ data: Sampled[] }>;
   readonly #clock: () => Date;
   readonly #samples = new Map<string, Sample[]>();
+  readonly #stopped = Promise.withResolvers<undefined>();
   #loop: WakeLoop | undefined;
 
   constructor(read: (now: Date) => Promise<{ data: Sampled[] }>, clock: () => Date) {
@@ -40,8 +41,8 @@ export class QueueHistory {
   /** Takes one sample of every queue, and drops those that are older than an hour. */
   async sample(): Promise<false> {
     const now = this.#clock();
-    const { data } = await this.#read(now);
-    for (const { ready, running, waiting, dead, ...queue } of data) {
+    const found = await Promise.race([this.#read(now), this.#stopped.promise]);
+    for (const { ready, running, waiting, dead, ...queue } of found?.data ?? []) {
       const name = nameOf(queue);
       const samples = this.#samples.get(name) ?? [];
       this.#samples.set(name, samples);
@@ -62,7 +63,9 @@ export class QueueHistory {
     return samples.map(({ atMs, ...depth }) => ({ at: formatInstant(new Date(atMs), 'UTC'), ...depth }));
   }
 
+  /** Ends at once: a sample that is being taken waits for services that do not reply, and nobody will see it. */
   async stop(): Promise<void> {
+    this.#stopped.resolve(undefined);
     await this.#loop?.stop();
   }
 }
