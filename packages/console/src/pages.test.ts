@@ -28,6 +28,8 @@ const pages: [path: string, shows: string][] = [
   ['/events', '.filters'],
 ];
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Has axe apply all its rules, and describe only what breaks one: not the thousands of elements that break none. */
+const run = `axe.run({ resultTypes: ['violations'] })`;
 
 const suite = startSuite();
 
@@ -37,7 +39,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
     const page = await suite.open(path, { scheme, ...token });
     await page.locator(shows).first().waitFor();
     await page.evaluate(axe);
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    const { violations } = await page.evaluate<AxeResults>(run);
     const found = violations.flatMap(({ id: rule, nodes }) => nodes.map(({ html }) => `${rule}: ${html}`));
     expect(found).toEqual([]);
   });
@@ -55,7 +57,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
           .first()
           .waitFor();
         await page.evaluate(axe);
-        const { violations } = await page.evaluate<AxeResults>('axe.run()');
+        const { violations } = await page.evaluate<AxeResults>(run);
         expect(violations.map(({ id: rule, nodes }) => `${rule}: ${nodes[0]!.html}`)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
       } finally {
@@ -69,7 +71,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('dialog').waitFor();
     await page.evaluate(axe);
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    const { violations } = await page.evaluate<AxeResults>(run);
     expect(violations.map(({ id: rule, nodes }) => `${rule}: ${nodes[0]!.html}`)).toEqual([]);
   });
 });
