@@ -18,7 +18,7 @@ export default {
   transform: {},
   globalSetup: '<rootDir>/packages/testkit/src/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/global-teardown.ts',
-  testSequencer: '<rootDir>/tests/slow-first.ts',
+  testSequencer: '<rootDir>/tests/slow-first.mjs',
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 90_000,

@@ -93,8 +93,7 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
       ports,
       secrets,
     };
-    const describe = (deployable: typeof gateway) =>
-      withEnv(withEnv(describeProcess(deployable, platform), keptCompileCache), env);
+    const describe = (deployable: typeof gateway) => withEnv(describeProcess(deployable, platform), env);
     const startProcesses = async () => {
       await supervisor.start(services.map(describe));
       await supervisor.start([describe(gateway)]);
@@ -137,17 +136,13 @@ function newDirectory(): string {
 }
 
 /**
- * Keeps the compiled code of each process from one platform to the next, and from run to run: a process that is killed never writes
- * what it compiled.
+ * Returns a process with `env` added to its environment, and with compiled code that is kept from one platform to the next and from run
+ * to run: a process that is killed never writes what it compiled.
  */
-const keptCompileCache = (name: string) => ({
-  NODE_COMPILE_CACHE: join(root, '.platform', 'compile-cache-of-tests', name),
-});
-
-/** Returns a process with `env` added to its environment. */
 function withEnv(described: ManagedProcess, env: ProcessEnv): ManagedProcess {
   const own = typeof env === 'function' ? env(described.name) : env;
-  return { ...described, env: { ...described.env, ...own } };
+  const NODE_COMPILE_CACHE = join(root, '.platform', 'compile-cache-of-tests', described.name);
+  return { ...described, env: { ...described.env, NODE_COMPILE_CACHE, ...own } };
 }
 
 /** Returns PostgreSQL, NATS and Redis, not started yet, with their data in folders of `directory`. */

@@ -1,8 +1,6 @@
 import { relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
-type Tests = Parameters<Sequencer['sort']>[0];
-
 /** Test files that take longest, the slowest first. */
 const slowest = [
   'tests/dashboards.test.ts',
@@ -33,12 +31,12 @@ const slowest = [
  * rest goes by Jest's own order: failed ones first, then by their last durations, or by size where those are not known, as in a new clone.
  */
 export default class SlowFirst extends Sequencer {
-  override async sort(tests: Tests): Promise<Tests> {
-    const rank = (path: string, rootDir: string) => {
-      const index = slowest.indexOf(relative(rootDir, path));
+  async sort(tests) {
+    const rank = ({ path, context }) => {
+      const index = slowest.indexOf(relative(context.config.rootDir, path));
       return index === -1 ? slowest.length : index;
     };
     const usual = await super.sort(tests);
-    return usual.toSorted((a, b) => rank(a.path, a.context.config.rootDir) - rank(b.path, b.context.config.rootDir));
+    return usual.toSorted((a, b) => rank(a) - rank(b));
   }
 }
