@@ -1,8 +1,15 @@
 import type { ClockLook } from '@customer-platform/contracts/core';
-import { Clocks, createLogger, type Database, type Logger, openDatabase } from '@customer-platform/service-kit';
+import {
+  Clocks,
+  createLogger,
+  type Database,
+  DueWatch,
+  type Logger,
+  openDatabase,
+} from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { ClockRunner } from './clock-runner.ts';
+import { ClockRunner, type RunnerParts } from './clock-runner.ts';
 
 let sql: Database;
 let sandboxes: string[];
@@ -24,6 +31,26 @@ afterAll(() => sql?.end());
 const advance = (id: string) =>
   sql`insert into clock_advances (account_id, target) values (${id}, now() + interval '1 year')`;
 
+/** Starts a gateway's runner, and the watch that it sleeps by. */
+function start({
+  services,
+  log = createLogger('test', 'silent'),
+}: {
+  services: RunnerParts['services'];
+  log?: Logger;
+}) {
+  const clocks = new Clocks();
+  const bus = { tell: () => undefined, onPeers: () => undefined };
+  const watch = new DueWatch(sql, { bus, clock: clocks.real, log, everyMs: 50 });
+  const runner = new ClockRunner({ sql, log, clocks, services, watch, cells: ['main'] });
+  return {
+    async stop() {
+      await runner.stop();
+      await watch.stop();
+    },
+  };
+}
+
 it('clocks that something holds, however many, leave their places to one that nothing holds', async () => {
   const [free, ...held] = sandboxes as [string, ...string[]];
   const looks = new Map<string, number>();
@@ -33,7 +60,7 @@ it('clocks that something holds, however many, leave their places to one that no
   };
   for (const id of [...held, free]) await advance(id);
   const services = { look, move: async () => undefined, position: async () => 1 };
-  const runner = new ClockRunner({ sql, log: createLogger('test', 'silent'), clocks: new Clocks(), services });
+  const runner = start({ services });
   try {
     await waitFor('its advance', async () => {
       const rows = await sql`select from clock_advances where account_id = ${free}`;
@@ -58,7 +85,7 @@ it('a clock that waits for a service is logged once, however often it is tried',
   log.warn = ((facts: unknown) => warnings.push(facts)) as Logger['warn'];
   await advance(sandboxes[0]!);
   const services = { look, move: async () => undefined, position: async () => 1 };
-  const runner = new ClockRunner({ sql, log, clocks: new Clocks(), services });
+  const runner = start({ services, log });
   try {
     await waitFor('three tries', () => looks >= 3);
   } finally {
