@@ -98,7 +98,7 @@ export async function startGateway(
     addressOf,
     serveHealth: healthServer(foundation.health, () => !isStopping && isThere(config.READY_FILE)),
     serveClock: sandboxClocks.serve,
-    serveDocs: docsServer(new CurrentApiDocument(routes, log), log, config.DOCS_KEY_FILE),
+    serveDocs: docsServer(new CurrentApiDocument(routes, log), log, { keyFile: config.DOCS_KEY_FILE }),
   });
   const publicListener = await listenWithEnvelopes(handler, {
     port: config.GATEWAY_PORT,

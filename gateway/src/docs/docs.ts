@@ -46,6 +46,9 @@ interface Served {
 const script = 'text/javascript; charset=utf-8';
 const json = 'application/json; charset=utf-8';
 
+/** Silence of a client that does not read on, after which its connection ends: they are sent to whoever asks, without a key. */
+const unreadMs = 30_000;
+
 /** The page's files by path; each is made at its first request and cached. */
 const makers: Record<string, () => Promise<Served>> = {
   '/docs/nonce.js': () => ownFile('nonce.js', script),
@@ -65,9 +68,14 @@ const made = new Map<string, Promise<Served>>();
 
 /**
  * Returns what serves the OpenAPI document and its page, and leads browsers from the root to the page: it returns whether the request
- * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one.
+ * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one. A client that reads nothing for `silentMs` is
+ * cut off.
  */
-export function docsServer(api: CurrentApiDocument, log: Logger, keyFile?: string) {
+export function docsServer(
+  api: Pick<CurrentApiDocument, 'text'>,
+  log: Logger,
+  { keyFile, silentMs = unreadMs }: { keyFile?: string | undefined; silentMs?: number } = {},
+) {
   const [serveDocument, serveKey] = [servedOnce(), servedOnce()];
   const find = async (path: string): Promise<Served> => {
     if (path === documentPath) return await serveDocument(await api.text());
@@ -87,7 +95,7 @@ export function docsServer(api: CurrentApiDocument, log: Logger, keyFile?: strin
     if (path === pagePath) sendPage(response);
     else {
       find(path).then(
-        (file) => sendFile(request, response, file),
+        (file) => sendFile(request, response.setTimeout(silentMs), file),
         (error: unknown) => refuse(response, error, log),
       );
     }
