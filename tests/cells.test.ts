@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LiveProcess, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
+import type { AuditEntry, LiveProcess, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import { getAccountContext } from '@customer-platform/contracts/core';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
@@ -77,6 +77,14 @@ const listed = (path: string) =>
     const { body } = await platform.admin('GET', `/admin/${path}`);
     return body.gone_in?.length === 10 && body;
   });
+
+/** Has crm of a cell send its events again; returns the entry that records it. */
+async function republished(cell: string): Promise<AuditEntry> {
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  const { status } = await platform.admin('POST', '/admin/events/republish', { since, cell, service: 'crm' });
+  expect(status).toBe(202);
+  return (await platform.admin('GET', '/admin/audit?limit=1')).body.data[0];
+}
 
 async function delivered(account: TestAccount): Promise<string> {
   await account.client.createEndpoint({ body: { url: `${receiver.url}/${randomUUID()}`, events: ['deal.created'] } });
@@ -169,6 +177,7 @@ describe('operators', () => {
       (await platform.admin('POST', '/admin/queues/webhooks/deliveries/resume', { account: inEast.id })).status,
     ).toBe(204);
     expect(await pausesIn('east')).toEqual([]);
+    expect((await republished('east')).after).toMatchObject({ cell: 'east' });
     const { data } = await pagesOf<OperatedEndpoint>(async ({ starting_after: after }) => {
       const cursor = after ? `&starting_after=${after}` : '';
       return (await platform.admin('GET', `/admin/endpoints?limit=1${cursor}`)).body;

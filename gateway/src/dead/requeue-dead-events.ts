@@ -14,7 +14,11 @@ export const requeueDeadEvents = implement(adminOperations.requeueDeadEvents, {
         const part = { queue, ...(account && { account }) };
         const reply = await services.ask(place, 'requeueDeadEvents', part, 'change');
         if (reply.queues) throw noSuchQueue(service, queue, reply.queues);
-        return { isChanged: reply.matched > 0, result: reply.matched, after: { matched: reply.matched } };
+        return {
+          isChanged: reply.matched > 0,
+          result: reply.matched,
+          after: { matched: reply.matched, ...(cell && { cell }) },
+        };
       });
     });
     return { matched };

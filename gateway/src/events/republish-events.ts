@@ -27,7 +27,11 @@ export const republishEvents = implement(adminOperations.republishEvents, {
     const matched = prefetch((call) =>
       recordAround(call, change, async () => {
         const sum = await republishOf(resources.services, { since, service, cell });
-        return { isChanged: sum > 0, result: sum, after: { since: since.toISOString(), matched: sum } };
+        return {
+          isChanged: sum > 0,
+          result: sum,
+          after: { since: since.toISOString(), matched: sum, ...(cell && { cell }) },
+        };
       }),
     );
     return { matched };
