@@ -1,8 +1,11 @@
 import type { ApiError } from '@customer-platform/contracts/core';
 import { serviceUnavailable } from '@customer-platform/service-kit';
 
+/** Code of the error of a connection that was not made in time; ETIMEDOUT may also come of one that was. */
+export const connectTimeout = 'ECONNECTTIMEOUT';
+
 /** Errors of a connection that never was: the service has seen nothing of the request. */
-const unconnected = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+const unconnected = new Set([connectTimeout, 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** Returns the code of an error of a connection; empty where it has none. */
 export function codeOf(error: Error): string {

@@ -11,6 +11,7 @@ import { ClientGone, FairPermits, type Logger, PermitQueue } from '@customer-pla
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
 import type { Body } from '../bodies/body-intake.ts';
 import type { Upstream } from '../upstream.ts';
+import { connectsWithin } from './connect-deadline.ts';
 import { codeOf, isUnconnected, noResponse } from './connection-errors.ts';
 import { Outage } from './outage.ts';
 import { refuse } from './respond.ts';
@@ -30,6 +31,8 @@ const reset = new Set(['ECONNRESET', 'EPIPE']);
 interface UpstreamBounds {
   /** Longest time until a service responds, and then of its silence or of a client that does not read. */
   timeoutMs?: number;
+  /** Longest time until a connection is made. */
+  connectMs?: number;
   /** Most concurrent requests to the service. */
   sockets?: number;
   /** Most requests that wait for a socket, and how long; more are refused. */
@@ -59,9 +62,9 @@ type Sent = ServerResponse & { [sendingOf]?: Sending };
  * the connection before it could see it: a GET, or one with an Idempotency-Key, since it may have seen it.
  */
 export function forwarder(target: string, service: string, log: Logger, bounds: UpstreamBounds = {}): Upstream {
-  const { timeoutMs = 30_000, sockets = 256, waiting = 1_000, waitMs = 10_000, holdMs = 0 } = bounds;
+  const { timeoutMs = 30_000, connectMs = 3_000, sockets = 256, waiting = 1_000, waitMs = 10_000, holdMs = 0 } = bounds;
   const url = new URL(target);
-  const { agent, probeAgent, streamAgent } = openAgents(url, sockets);
+  const { agent, probeAgent, streamAgent } = openAgents(url, { sockets, connectMs });
   const probeAt = (path: string, requestId: string, limitMs: number) =>
     probe(new URL(url.pathname.replace(/\/$/, '') + path, url), probeAgent, requestId, limitMs);
   const outage = new Outage(
@@ -128,16 +131,16 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
   };
 }
 
-function openAgents({ protocol }: URL, sockets: number) {
+function openAgents({ protocol }: URL, { sockets, connectMs }: { sockets: number; connectMs: number }) {
   const Agent = protocol === 'https:' ? HttpsAgent : HttpAgent;
   const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
   return {
     // Room for sockets whose response has ended but that are not free yet.
-    agent: new Agent({ ...idle, maxSockets: sockets + 32 }),
+    agent: connectsWithin(connectMs, new Agent({ ...idle, maxSockets: sockets + 32 })),
     // Probes need no permit: however many there are, no request waits behind them.
-    probeAgent: new Agent({ ...idle, maxSockets: 32 }),
+    probeAgent: connectsWithin(connectMs, new Agent({ ...idle, maxSockets: 32 })),
     // Streams need none either: the keys that have them bound their number.
-    streamAgent: new Agent({ keepAlive: false }),
+    streamAgent: connectsWithin(connectMs, new Agent({ keepAlive: false })),
   };
 }
 
