@@ -76,6 +76,23 @@ describe('the streams of a key', () => {
     }
   });
 
+  it('are a part of five at a gateway without Redis, also where they are opened at once', async () => {
+    const account = await platform.account();
+    const env = { ...platform.env('gateway'), GATEWAY_PORT: '0', ADMIN_PORT: '0', REDIS_URL: 'redis://127.0.0.1:1' };
+    const another = await startGateway(env);
+    try {
+      const there = await Promise.all(Array.from({ length: 7 }, () => open(account.key, another.url)));
+      const granted = there.filter(({ status }) => status === 200);
+      expect(granted.length).toBeGreaterThanOrEqual(1);
+      expect(granted.length).toBeLessThanOrEqual(5);
+      await seenBy(account, granted);
+      granted[0]!.close();
+      await waitFor('a place', async () => (await open(account.key, another.url)).status === 200);
+    } finally {
+      await another.stop();
+    }
+  });
+
   it('leave a place for requests: the key may do all else meanwhile', async () => {
     const account = await platform.account();
     const all = await openMany(account.key, 5);

@@ -38,7 +38,7 @@ export class StreamSlots {
     if (own.size >= maxOfKey) throw refusal();
     // Counted from here on: others that ask meanwhile find it.
     this.#byKey.set(keyId, own.add(slot));
-    const isGranted = await this.#hold(slot, maxOfKey).catch(() => this.#isOwnPart(own));
+    const isGranted = await this.#hold(slot, maxOfKey).catch(() => this.#isInOwnPart(slot, own));
     if (isGranted) return slot;
     this.giveBack(slot);
     throw refusal();
@@ -57,9 +57,16 @@ export class StreamSlots {
     clearInterval(this.#timer);
   }
 
-  /** Returns whether those of this gateway are no more than its part of a key's. */
-  #isOwnPart(own: ReadonlySet<Slot>): boolean {
-    return own.size <= Math.max(1, Math.floor(maxOfKey / this.#gateways.count()));
+  /**
+   * Returns whether a slot is among this gateway's part of a key's. The oldest are: of many that ask at once all others are still there, and
+   * by their number each would be one too many.
+   */
+  #isInOwnPart(slot: Slot, own: ReadonlySet<Slot>): boolean {
+    const part = Math.max(1, Math.floor(maxOfKey / this.#gateways.count()));
+    return own
+      .values()
+      .take(part)
+      .some((each) => each === slot);
   }
 
   async #hold(slot: Slot, most: number): Promise<boolean> {
