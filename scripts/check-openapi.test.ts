@@ -23,13 +23,24 @@ function mediaIn(value: unknown): Json[] {
   );
 }
 
+/** Returns the objects below a schema that are entries of a list or of a choice and have no name. */
+function namelessIn(schema: unknown): Json[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { items, anyOf = [], oneOf = [], properties = {}, additionalProperties } = schema as Record<string, object>;
+  const entries = [items, ...Object.values(anyOf), ...Object.values(oneOf)] as (Json | undefined)[];
+  const nameless = entries.filter((each): each is Json => each?.type === 'object' && each.properties !== undefined);
+  const below = [...entries, ...Object.values(properties), additionalProperties];
+  return [...nameless, ...below.flatMap(namelessIn)];
+}
+
 describe('refused is a document', () => {
   it('with a $ref that leads nowhere, which is named', async () => {
-    const broken = documentWith(({ paths }) => {
-      bodyOf(paths['/v1/cdp/contacts']!.post!).schema = { $ref: '#/$defs/Contact' };
+    const broken = documentWith(({ components }) => {
+      const { CreateContactBody } = components.schemas as Record<string, { properties: Json }>;
+      CreateContactBody!.properties.name = { $ref: '#/$defs/Name' };
     });
     expect(await faultsOf(broken)).toEqual([
-      expect.stringMatching(/^#\/paths\/~1v1~1cdp~1contacts\/.*no-unresolved-refs/),
+      expect.stringMatching(/^#\/components\/schemas\/CreateContactBody\/.*no-unresolved-refs/),
     ]);
   });
 
@@ -154,10 +165,13 @@ describe('the document', () => {
     expect(Buffer.byteLength(JSON.stringify(document))).toBeLessThanOrEqual(500_000);
   });
 
-  it('has no tuples, no name beside the same name with Output, and no enum that is another one again', () => {
+  it('has no tuples, no name beside the same name with Input or Output, and no enum that is another one again', () => {
     expect(JSON.stringify(document)).not.toContain('"prefixItems"');
     const names = Object.keys(document.components.schemas);
-    expect(names.filter((name) => name.endsWith('Output'))).toEqual([]);
+    const twice = names.filter(
+      (name) => names.includes(name.replace(/(Input|Output)$/, '')) && /(Input|Output)$/.test(name),
+    );
+    expect(twice).toEqual([]);
     const enums = Object.values(document.components.schemas as Record<string, Json>)
       .filter((schema) => schema.enum)
       .map((schema) => JSON.stringify(schema.enum));
@@ -165,6 +179,24 @@ describe('the document', () => {
     expect(new Set(enums).size).toBe(enums.length);
     const whole = JSON.stringify(document);
     expect(enums.filter((values) => whole.split(`"enum":${values}`).length !== 2)).toEqual([]);
+  });
+
+  it('has a name for the schema of every body and response, and of every entry of a list and of a choice', () => {
+    const objects = described.flatMap(({ operation }) => [
+      ...mediaIn(operation.requestBody),
+      ...mediaIn(operation.responses),
+    ]);
+    expect(objects.length).toBeGreaterThan(150);
+    expect(objects.filter(({ schema }) => (schema as Json).type === 'object')).toEqual([]);
+    // Generators name what has no name by its place: AudienceRulesConditionsItemType0.
+    const unnamed = Object.entries(document.components.schemas).filter(([, schema]) => namelessIn(schema).length > 0);
+    expect(unnamed).toEqual([]);
+  });
+
+  it('has a field with a default as one that may be left out, though responses have it', () => {
+    const { WorkflowBlock } = document.components.schemas as Record<string, { required: string[]; properties: Json }>;
+    expect(WorkflowBlock!.properties.params).toMatchObject({ default: {} });
+    expect(WorkflowBlock!.required).toEqual(['id', 'kind']);
   });
 
   it('has hours as pairs', () => {

@@ -38,7 +38,7 @@ const documentOf = (responses: Record<string, object>, schemas: Record<string, S
   },
   components: {
     schemas: {
-      Error: { properties: { error: { properties: { code: { type: 'string' } } } } },
+      Error: { type: 'object' },
       Event: envelope,
       EventFilter: { type: 'string' },
       ...schemas,
@@ -67,19 +67,27 @@ describe("the client's files", () => {
   it('name resources, pages of them, and what else is returned', async () => {
     const reference = { $ref: '#/components/schemas/Shop' };
     const page = { type: 'object', properties: { data: { type: 'array', items: reference }, has_more: {}, next: {} } };
-    const responses = { getShop: json(reference), listShops: json(page), countShops: json(fieldsOf('count')) };
+    const [named, unnamed] = [json({ $ref: '#/components/schemas/ShopPage' }), json(page)];
+    const responses = {
+      getShop: json(reference),
+      listShops: named,
+      findShops: unnamed,
+      countShops: json(fieldsOf('count')),
+    };
     const types = await typesOf(
       Object.keys(responses).map((key) => operation(key)),
-      documentOf(responses, { Shop: fieldsOf('name') }),
+      documentOf(responses, { Shop: fieldsOf('name'), ShopPage: page }),
     );
     for (const line of [
       'getShop(input?: CallOptions): Promise<Shop>;',
-      'Promise<Page<Shop>>;',
+      'listShops(input?: CallOptions): Promise<Page<Shop>>;',
+      'findShops(input?: CallOptions): Promise<Page<Shop>>;',
       'Promise<CountShopsResponse>;',
       'export interface Shop {',
     ]) {
       expect(types).toContain(line);
     }
+    expect(types).not.toContain('ShopPage');
   });
 
   it('say of an operation that ends which to call instead', async () => {

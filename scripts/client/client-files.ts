@@ -58,25 +58,24 @@ export const operationTable = {\n${rows.join('')}} as const;
 }
 
 async function typesOf(operations: readonly Operation[], document: ClientDocument): Promise<string> {
-  const { Error: errorSchema, ...schemas } = document.components.schemas;
+  const { Error: _, ...schemas } = document.components.schemas;
   const events = Object.entries(document.webhooks).map(([kind, { post }]) => {
     const { schema } = post.requestBody.content['application/json']!;
     const described = post.description ? { ...schema, description: post.description } : schema;
     return [`${pascalCase(kind)}Event`, described] as const;
   });
-  const types = new Map(Object.entries(schemas));
+  const types = new Map(Object.entries(schemas).filter(([, schema]) => pagedNameOf(schema) === undefined));
   const add = (name: string, schema: Schema) => {
     if (types.has(name)) throw new Error(`Two types of the client are named ${name}`);
     types.set(name, schema);
   };
   for (const [name, schema] of events) add(name, schema);
-  add('ErrorCode', errorSchema!.properties!.error!.properties!.code!);
   const methods = operations.map((operation) => methodOf(operation, document, add));
   const declarations = await namedTypes(types);
   const filters = declarations.get('EventFilter')!;
   // A platform that is newer than the client has kinds that the client does not know.
   declarations.set('EventFilter', filters.replace(/;\n$/, ' | (string & {});\n'));
-  for (const [name, schema] of Object.entries(schemas)) {
+  for (const [name, schema] of types) {
     if (isAnyEvent(schema)) declarations.set(name, anyEventOf(name, schema, events));
   }
   return `${note}import type { CallOptions, Page } from '../call.ts';
@@ -134,7 +133,7 @@ function methodOf(operation: Operation, document: ClientDocument, add: (name: st
   const isOptional = fields.every((field) => field.includes('?:'));
   const input = fields.length > 0 ? `{ ${fields.join('; ')} } & CallOptions` : 'CallOptions';
   const response = responses[status]!.content?.['application/json']?.schema;
-  const returned = response ? (pageTypeOf(response) ?? typeOf(response, 'Response')) : 'undefined';
+  const returned = response ? (pageTypeOf(response, document) ?? typeOf(response, 'Response')) : 'undefined';
   return `${commentOf(operation)}  ${key}(input${isOptional ? '?' : ''}: ${input}): Promise<${returned}>;\n`;
 }
 
@@ -182,10 +181,16 @@ function referenceOf({ $ref }: Schema): string | undefined {
 }
 
 /** Returns `Page<Item>` for a list whose items have a name. */
-function pageTypeOf({ properties }: Schema): string | undefined {
-  const isPage = Object.keys(properties ?? {}).join() === 'data,has_more,next';
-  const item = isPage ? referenceOf(properties!.data!.items!) : undefined;
+function pageTypeOf(schema: Schema, { components }: ClientDocument): string | undefined {
+  const name = referenceOf(schema);
+  const item = pagedNameOf(name === undefined ? schema : components.schemas[name]!);
   return item && `Page<${item}>`;
+}
+
+/** Returns the name of a page's items; undefined if the schema is no page, or they have none. */
+function pagedNameOf({ properties }: Schema): string | undefined {
+  const isPage = Object.keys(properties ?? {}).join() === 'data,has_more,next';
+  return isPage ? referenceOf(properties!.data!.items!) : undefined;
 }
 
 /** Returns `appointment.no_show` as `AppointmentNoShow`, and `bookAppointment` as `BookAppointment`. */

@@ -1,36 +1,46 @@
-import { agentAction, agentStatus, approvalMode } from './agents/agents.ts';
+import { agentAction, agentStatus, aiProvider, approvalMode } from './agents/agents.ts';
 import { crawl, fileType, refresh, sourceKind, sourceStatus } from './agents/knowledge.ts';
 import { planStatus, planTrigger, stepStatus } from './agents/plans.ts';
 import { blockKind } from './agents/workflow.ts';
-import { appointmentStatus, mode } from './calendar/resources.ts';
+import { appointmentSource, appointmentStatus, blockedReason, bookingTypeMode, mode } from './calendar/resources.ts';
 import { orderSource, orderStatus } from './catalogue/resources.ts';
-import { audienceStatus } from './cdp/audiences.ts';
+import { audienceStatus, ruleMatch } from './cdp/audiences.ts';
 import { consentState } from './cdp/consents.ts';
 import { duplicateReason } from './cdp/duplicates.ts';
 import { channel } from './core/channel.ts';
+import { errorStatus } from './core/errors.ts';
+import { accountMode } from './core/event.ts';
+import { moduleNames } from './core/modules.ts';
 import { dealStatus } from './crm/resources.ts';
 import type { ApiDocument } from './merged-documents.ts';
 import { attemptReason, attemptStatus, messagePurpose, messageStatus, receiptStatus } from './messaging/resources.ts';
 import { eventFilter, publicKind } from './webhooks/event-kinds.ts';
-import { deliveryStatus, tryError } from './webhooks/resources.ts';
+import { deliveryReason, deliveryStatus, tryError } from './webhooks/resources.ts';
 
 /** Enums by their component names: generated code has one type for each, wherever it is used. */
 const namedEnums: Record<string, { options: readonly string[] }> = {
+  AccountMode: accountMode,
   AgentAction: agentAction,
   AgentStatus: agentStatus,
+  AiProvider: aiProvider,
   AppointmentMode: mode,
+  AppointmentSource: appointmentSource,
   AppointmentStatus: appointmentStatus,
   ApprovalMode: approvalMode,
   AttemptReason: attemptReason,
   AttemptStatus: attemptStatus,
   AudienceStatus: audienceStatus,
+  BlockedReason: blockedReason,
+  BookingTypeMode: bookingTypeMode,
   Channel: channel,
   ConsentState: consentState,
   CrawlMode: crawl,
   DealStatus: dealStatus,
   DeliveryError: tryError,
+  DeliveryReason: deliveryReason,
   DeliveryStatus: deliveryStatus,
   DuplicateReason: duplicateReason,
+  ErrorCode: { options: Object.keys(errorStatus) },
   EventFilter: eventFilter,
   EventKind: publicKind,
   KnowledgeFileType: fileType,
@@ -39,12 +49,14 @@ const namedEnums: Record<string, { options: readonly string[] }> = {
   KnowledgeStatus: sourceStatus,
   MessagePurpose: messagePurpose,
   MessageStatus: messageStatus,
+  ModuleName: { options: moduleNames },
   OrderSource: orderSource,
   OrderStatus: orderStatus,
   PlanStatus: planStatus,
   PlanStepStatus: stepStatus,
   PlanTrigger: planTrigger,
   ReceiptStatus: receiptStatus,
+  RuleMatch: ruleMatch,
   WorkflowBlockKind: blockKind,
 };
 

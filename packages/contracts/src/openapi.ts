@@ -11,6 +11,7 @@ import { type ServiceName, serviceNames } from './core/modules.ts';
 import type { Deprecation, Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
 import { type ApiDocument, mergedDocuments } from './merged-documents.ts';
+import { nameContents } from './openapi-contents.ts';
 import { addExamples } from './openapi-examples.ts';
 import { guides, tags } from './openapi-guides.ts';
 import { headers, headersOf, refusalsOf, takesKey } from './openapi-responses.ts';
@@ -51,16 +52,31 @@ export function openApiPart(service: ServiceName): ApiDocument {
         },
       },
     },
-    { override: openToNewKeys },
+    { override: asOneSchema },
   );
   const part = simplified({ ...document, webhooks: asRequests(document.webhooks ?? {}) });
+  nameContents(part);
   addExamples(part, own);
   return part;
 }
 
-/** Lets responses and events get new keys. Without it, a schema of both a body and a response would become two. */
-function openToNewKeys({ jsonSchema, io }: { jsonSchema: { additionalProperties?: unknown }; io: string }): void {
-  if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+interface ObjectSchema {
+  additionalProperties?: unknown;
+  properties?: Record<string, unknown>;
+  required?: string[];
+}
+
+/**
+ * Has a schema of both a body and a response be one: responses and events may get new keys, and a field with a default, which a response
+ * always has, is required in neither.
+ */
+function asOneSchema({ jsonSchema, io }: { jsonSchema: ObjectSchema; io: string }): void {
+  if (io !== 'output') return;
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+  const { properties = {}, required } = jsonSchema;
+  const always = required?.filter((name) => !Object.hasOwn(properties[name] as object, 'default'));
+  if (always?.length === 0) delete jsonSchema.required;
+  else if (always) jsonSchema.required = always;
 }
 
 /** Returns the public event kinds, each with when it is sent and the JSON Schema of its envelope. */

@@ -1,4 +1,4 @@
-import type { Audience, AudienceRules, ContactInput } from '@customer-platform/contracts/cdp';
+import type { AudienceRules, ContactInput } from '@customer-platform/contracts/cdp';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import type { z } from 'zod';
 
@@ -15,7 +15,7 @@ export function audiencesOf(platform: Platform, account: TestAccount) {
   const { client } = account;
   const get = (id: string) => client.getAudience({ params: { audience_id: id } });
   const ready = (id: string) =>
-    waitFor('the audience to be ready', async (): Promise<Audience | false> => {
+    waitFor('the audience to be ready', async () => {
       const audience = await get(id);
       return audience.status === 'ready' && audience;
     });

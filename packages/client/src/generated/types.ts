@@ -1339,6 +1339,17 @@ export interface Operations {
   updateEndpoint(input: { params: { endpoint_id: string }; body?: UpdateEndpointBody } & CallOptions): Promise<WebhookEndpoint>;
 }
 
+export type AccountMode = "live" | "test";
+
+export interface AddNoteParams {
+  body: string;
+}
+
+export interface AdvanceSandboxClockBody {
+  /** The time to advance to: ahead of the clock, by at most 366 days. */
+  advance_to: string;
+}
+
 export interface Agent {
   /** An integer id. */
   id: number;
@@ -1364,7 +1375,7 @@ export interface Agent {
 export type AgentAction = "send_message" | "add_note" | "follow_up" | "move_stage";
 
 export interface AgentSettings {
-  provider: "openai_compatible";
+  provider: AiProvider;
   /** Empty until it is set; without it, no plan can be made. */
   base_url: string;
   /** Whether an API key is stored; the key is never returned. */
@@ -1378,14 +1389,18 @@ export interface AgentSettings {
   };
   /** USD per million tokens, by model. */
   prices: {
-    [key: string]: {
-      prompt: number;
-      completion: number;
-    };
+    [key: string]: ModelPrice;
   };
 }
 
 export type AgentStatus = "draft" | "live" | "paused" | "archived";
+
+export interface AgentSummary {
+  /** An integer id. */
+  id: number;
+  name: string;
+  role: string;
+}
 
 export interface AgentUsage {
   range_days: number;
@@ -1399,70 +1414,28 @@ export interface AgentUsage {
     estimated_cost_usd: number | null;
   };
   /** One entry per day in the account's timezone, oldest first; by_agent has the tokens by agent id. */
-  days: {
-    date: string;
-    by_agent: {
-      [key: string]: number;
-    };
-  }[];
-  agents: {
-    agent: {
-      /** An integer id. */
-      id: number;
-      name: string;
-      role: string;
-    };
-    model: string;
-    tokens_today: number;
-    daily_limit: number | null;
-    tokens: number;
-    calls: number;
-    plans: number;
-  }[];
-  pipelines: {
-    /** An integer id. */
-    id: number;
-    name: string;
-    tokens_today: number;
-    daily_budget: number | null;
-    tokens: number;
-  }[];
-  models: {
-    provider: string;
-    model: string;
-    tokens: number;
-    calls: number;
-    /** In USD; null if a model's price is not in the settings. */
-    estimated_cost_usd: number | null;
-  }[];
+  days: DailyUsage[];
+  agents: UsageOfAgent[];
+  pipelines: UsageOfPipeline[];
+  models: UsageOfModel[];
   /** Purposes of the tokens, largest first. */
-  uses: {
-    agent: string;
-    kind: string;
-    label: string;
-    tokens: number;
-    calls: number;
-  }[];
+  uses: UsageOfPurpose[];
   account: {
     tokens_today: number;
     daily_budget: number | null;
   };
 }
 
+export type AiProvider = "openai_compatible";
+
 export interface Appointment {
   id: string;
   /** Name of the booking type when it was booked. */
   title: string;
   status: AppointmentStatus;
-  booking_type: {
-    id: number;
-    name: string;
-  } | null;
+  booking_type: BookingTypeSummary | null;
   contact: ContactSummary;
-  staff: {
-    name: string;
-    email: string;
-  };
+  staff: StaffSummary;
   /** @example 2026-11-20T09:00:00+01:00 */
   starts_at: string;
   /** @example 2026-11-20T09:00:00+01:00 */
@@ -1471,7 +1444,7 @@ export interface Appointment {
   location: string;
   meeting_link: string;
   notes: string;
-  source: "panel" | "inbox" | "agent" | "workflow" | "link" | "api";
+  source: AppointmentSource;
   deal: string | null;
   /** @example 2026-11-20T09:00:00+01:00 */
   created_at: string;
@@ -1479,7 +1452,16 @@ export interface Appointment {
   updated_at: string;
 }
 
+export interface AppointmentHistoryEntry {
+  kind: "booked" | "rescheduled" | "edited" | "confirmed" | "completed" | "cancelled" | "no_show";
+  summary: string;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  at: string;
+}
+
 export type AppointmentMode = "online" | "physical";
+
+export type AppointmentSource = "panel" | "inbox" | "agent" | "workflow" | "link" | "api";
 
 export type AppointmentStatus = "requested" | "confirmed" | "completed" | "cancelled" | "no_show";
 
@@ -1488,15 +1470,9 @@ export interface AppointmentWithHistory {
   /** Name of the booking type when it was booked. */
   title: string;
   status: AppointmentStatus;
-  booking_type: {
-    id: number;
-    name: string;
-  } | null;
+  booking_type: BookingTypeSummary | null;
   contact: ContactSummary;
-  staff: {
-    name: string;
-    email: string;
-  };
+  staff: StaffSummary;
   /** @example 2026-11-20T09:00:00+01:00 */
   starts_at: string;
   /** @example 2026-11-20T09:00:00+01:00 */
@@ -1505,22 +1481,42 @@ export interface AppointmentWithHistory {
   location: string;
   meeting_link: string;
   notes: string;
-  source: "panel" | "inbox" | "agent" | "workflow" | "link" | "api";
+  source: AppointmentSource;
   deal: string | null;
   /** @example 2026-11-20T09:00:00+01:00 */
   created_at: string;
   /** @example 2026-11-20T09:00:00+01:00 */
   updated_at: string;
   /** Oldest first. */
-  history: {
-    kind: "booked" | "rescheduled" | "edited" | "confirmed" | "completed" | "cancelled" | "no_show";
-    summary: string;
-    /** @example 2026-11-20T09:00:00+01:00 */
-    at: string;
-  }[];
+  history: AppointmentHistoryEntry[];
 }
 
 export type ApprovalMode = "plan" | "step" | "none";
+
+export interface ApprovePlanBody {
+  note?: string | undefined;
+}
+
+export interface ApprovePlanStepBody {
+  note?: string | undefined;
+}
+
+export interface ArticleSource {
+  id: string;
+  /** A website's title is its address without the scheme. */
+  title: string;
+  collection: KnowledgeCollection;
+  status: KnowledgeStatus;
+  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  error: string;
+  /** Whether agents use it. */
+  active: boolean;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  updated_at: string;
+  /** discriminator enum property added by openapi-typescript */
+  kind: "article";
+  body: string;
+}
 
 export type AttemptReason = "not_set_up" | "no_address" | "no_consent" | "rejected" | "unavailable" | "no_answer" | "undelivered" | "not_needed" | "account_suspended";
 
@@ -1544,6 +1540,8 @@ export interface Audience {
   rules: AudienceRules;
 }
 
+export type AudienceCondition = EventCondition | ConsentCondition | FieldCondition | TagCondition;
+
 export interface AudienceMember {
   id: string;
   name: string;
@@ -1554,119 +1552,36 @@ export interface AudienceMember {
 
 /** At most 256 KiB as JSON. */
 export interface AudienceRules {
-  match: "all" | "any";
-  conditions: (({
-    type: "event";
-    op: "did" | "did_not";
-    /** @example cart.abandoned */
-    name: string;
-    days: number | null;
-    /** @default 1 */
-    at_least: number;
-  } | {
-    type: "consent";
-    channel: Channel;
-    /** @example marketing */
-    purpose: string;
-    /** @default granted */
-    op: "granted" | "not_granted";
-  } | {
-    type: "field";
-    name: string;
-    op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-    value?: string | number | boolean | undefined;
-  } | {
-    type: "tag";
-    op: "has" | "has_not";
-    tag: string;
-  }) | {
-    match: "all" | "any";
-    conditions: ({
-      type: "event";
-      op: "did" | "did_not";
-      /** @example cart.abandoned */
-      name: string;
-      days: number | null;
-      /** @default 1 */
-      at_least: number;
-    } | {
-      type: "consent";
-      channel: Channel;
-      /** @example marketing */
-      purpose: string;
-      /** @default granted */
-      op: "granted" | "not_granted";
-    } | {
-      type: "field";
-      name: string;
-      op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-      value?: string | number | boolean | undefined;
-    } | {
-      type: "tag";
-      op: "has" | "has_not";
-      tag: string;
-    })[];
-  })[];
-}
-
-/** At most 256 KiB as JSON. */
-export interface AudienceRulesInput {
-  match: "all" | "any";
-  conditions: (({
-    type: "event";
-    op: "did" | "did_not";
-    /** @example cart.abandoned */
-    name: string;
-    days: number | null;
-    /** @default 1 */
-    at_least?: number | undefined;
-  } | {
-    type: "consent";
-    channel: Channel;
-    /** @example marketing */
-    purpose: string;
-    /** @default granted */
-    op?: "granted" | "not_granted" | undefined;
-  } | {
-    type: "field";
-    name: string;
-    op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-    value?: string | number | boolean | undefined;
-  } | {
-    type: "tag";
-    op: "has" | "has_not";
-    tag: string;
-  }) | {
-    match: "all" | "any";
-    conditions: ({
-      type: "event";
-      op: "did" | "did_not";
-      /** @example cart.abandoned */
-      name: string;
-      days: number | null;
-      /** @default 1 */
-      at_least?: number | undefined;
-    } | {
-      type: "consent";
-      channel: Channel;
-      /** @example marketing */
-      purpose: string;
-      /** @default granted */
-      op?: "granted" | "not_granted" | undefined;
-    } | {
-      type: "field";
-      name: string;
-      op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-      value?: string | number | boolean | undefined;
-    } | {
-      type: "tag";
-      op: "has" | "has_not";
-      tag: string;
-    })[];
-  })[];
+  match: RuleMatch;
+  conditions: (AudienceCondition | NestedRules)[];
 }
 
 export type AudienceStatus = "building" | "ready" | "failed";
+
+export type BlockedReason = "outside_hours" | "time_off" | "taken" | "too_soon" | "too_far" | "off_grid" | "inactive";
+
+export interface BlockedStaff {
+  /** Email. */
+  staff: string;
+  code: BlockedReason;
+}
+
+export interface BookAppointmentBody {
+  contact: string;
+  /** An integer id. */
+  booking_type: number;
+  starts_at: string;
+  /** Default: the first free teammate, trying the default teammate first. */
+  staff?: string | undefined;
+  /** @default confirmed */
+  status?: "confirmed" | "requested" | undefined;
+  mode?: AppointmentMode | undefined;
+  location?: string | undefined;
+  meeting_link?: string | undefined;
+  notes?: string | undefined;
+  /** A deal of this account; needs Pipelines. */
+  deal?: string | undefined;
+}
 
 export interface BookingType {
   id: number;
@@ -1677,15 +1592,19 @@ export interface BookingType {
   slot_interval_minutes: number;
   min_notice_minutes: number;
   window_days: number;
-  mode: "online" | "physical" | "either";
+  mode: BookingTypeMode;
   location: string;
   meeting_link: string;
   staff: string[];
   default_staff: string | null;
-  reminders: {
-    minutes_before: number;
-    channel: Channel;
-  }[];
+  reminders: Reminder[];
+}
+
+export type BookingTypeMode = "online" | "physical" | "either";
+
+export interface BookingTypeSummary {
+  id: number;
+  name: string;
 }
 
 export interface CalendarSettings {
@@ -1696,13 +1615,30 @@ export interface CalendarSettings {
     enabled: boolean;
     channel: Channel;
   };
-  reminders: {
-    minutes_before: number;
-    channel: Channel;
-  }[];
+  reminders: Reminder[];
+}
+
+export interface CancelAppointmentBody {
+  /** Added to the history. */
+  reason?: string | undefined;
+}
+
+export type CancelOrderBody = Record<string, never>;
+
+export interface CancelPlanBody {
+  note?: string | undefined;
 }
 
 export type Channel = "whatsapp" | "sms" | "email";
+
+export interface CompleteAppointmentBody {
+  /** Added to the history. */
+  note?: string | undefined;
+}
+
+export type ConfirmAppointmentBody = Record<string, never>;
+
+export type ConfirmOrderBody = Record<string, never>;
 
 export interface Consent {
   id: string;
@@ -1717,6 +1653,16 @@ export interface Consent {
   at: string;
   /** @example 2026-11-20T09:00:00+01:00 */
   created_at: string;
+}
+
+export interface ConsentCondition {
+  /** discriminator enum property added by openapi-typescript */
+  type: "consent";
+  channel: Channel;
+  /** @example marketing */
+  purpose: string;
+  /** @default granted */
+  op?: "granted" | "not_granted" | undefined;
 }
 
 export type ConsentState = "granted" | "withdrawn";
@@ -1767,6 +1713,242 @@ export interface ContactSummary {
 
 export type CrawlMode = "page" | "sitemap";
 
+export interface CreateAgentBody {
+  name: string;
+  /** Who the agent is to customers and what it should do; part of every prompt. */
+  role: string;
+  model?: string | undefined;
+  /**
+   * Maximum AI tokens per day in the account's timezone; null: no limit.
+   * @default null
+   */
+  daily_limit?: number | null | undefined;
+  /** @default plan */
+  approval_mode?: ApprovalMode | undefined;
+  /**
+   * Seconds after which an undecided plan expires.
+   * @default 259200
+   */
+  approval_timeout_seconds?: number | undefined;
+  /**
+   * The agent plans for contacts with an open deal in one of these.
+   * @default []
+   */
+  pipelines?: number[] | undefined;
+  /** @default [ */
+  actions?: AgentAction[] | undefined;
+  /** @default [] */
+  collections?: number[] | undefined;
+}
+
+export interface CreateAudienceBody {
+  /** Unique in the account. */
+  name: string;
+  description?: string | undefined;
+  rules: AudienceRules;
+}
+
+export interface CreateBookingTypeBody {
+  name: string;
+  /** @default true */
+  active?: boolean | undefined;
+  duration_minutes: number;
+  /**
+   * Minutes kept free before the start.
+   * @default 0
+   */
+  prep_minutes?: number | undefined;
+  /** Minutes between starts, from local midnight; default: the duration, at most 30. */
+  slot_interval_minutes?: number | undefined;
+  /** @default 0 */
+  min_notice_minutes?: number | undefined;
+  /** @default 60 */
+  window_days?: number | undefined;
+  /** @default online */
+  mode?: BookingTypeMode | undefined;
+  location?: string | undefined;
+  meeting_link?: string | undefined;
+  /**
+   * Emails of the teammates who take it, in order.
+   * @default []
+   */
+  staff?: string[] | undefined;
+  /** Email address of the teammate tried first; one of `staff`. */
+  default_staff?: string | undefined;
+  /**
+   * Empty: the account's reminders.
+   * @default []
+   */
+  reminders?: Reminder[] | undefined;
+}
+
+export interface CreateCollectionBody {
+  name: string;
+}
+
+export interface CreateContactBody {
+  /** The contact's id in your own system; it need not be unique. */
+  external_id?: string | undefined;
+  name?: string | undefined;
+  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
+  phone?: string | undefined;
+  email?: string | "" | undefined;
+  /**
+   * Tags; repeated tags are stored once.
+   * @default []
+   */
+  tags?: string[] | undefined;
+  /**
+   * At most 100 keys and 64 KiB as JSON.
+   * @default {}
+   */
+  fields?: {
+    [key: string]: string | number | boolean;
+  } | undefined;
+}
+
+export interface CreateDealBody {
+  title: string;
+  /** Default: the stage's pipeline, otherwise the account's first pipeline. */
+  pipeline?: number | undefined;
+  /** A stage of the pipeline; default: its first stage. */
+  stage?: number | undefined;
+  /**
+   * Amount in the currency's minor unit.
+   * @default 0
+   */
+  value_minor?: number | undefined;
+  /**
+   * Default: the account's setting.
+   * @example EUR
+   */
+  currency?: string | undefined;
+  contact?: string | undefined;
+  notes?: string | undefined;
+}
+
+export interface CreateEndpointBody {
+  /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
+  url: string;
+  description?: string | undefined;
+  /**
+   * Event kinds, families such as `order.*`, or `*` for all.
+   * @default [
+   */
+  events?: EventFilter[] | undefined;
+  /** @default true */
+  active?: boolean | undefined;
+}
+
+export interface CreateOrderBody {
+  contact: string;
+  /** Name and price default to those of the product with this SKU; without such a product, both are required. */
+  items: OrderItem[];
+  /** Default: whatsapp if the contact has a phone, otherwise email. */
+  channel?: Channel | undefined;
+  note?: string | undefined;
+  /**
+   * Default: the account's currency. Products in another currency cannot be ordered.
+   * @example EUR
+   */
+  currency?: string | undefined;
+}
+
+export interface CreatePipelineBody {
+  name: string;
+  /** Stages in order. */
+  stages: NewStage[];
+}
+
+export interface CreateProductBody {
+  /** Unique in the account. */
+  sku: string;
+  name: string;
+  /** Amount in the currency's minor unit. */
+  price_minor: number;
+  /**
+   * Default: the account's setting.
+   * @example EUR
+   */
+  currency?: string | undefined;
+  /** @default true */
+  active?: boolean | undefined;
+}
+
+export interface CreateSourceBody {
+  kind: "article" | "faq" | "website";
+  /** Default: the collection General. */
+  collection?: number | undefined;
+  /** @default true */
+  active?: boolean | undefined;
+  /** Article, FAQ: required; unique within its kind, ignoring case. */
+  title?: string | undefined;
+  /** Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters. */
+  body?: string | undefined;
+  /** FAQ: other ways to ask the question. */
+  alternates?: string[] | undefined;
+  /** FAQ: send the answer exactly as written. */
+  answer_exactly?: boolean | undefined;
+  /** Website: required. */
+  url?: string | undefined;
+  /** Website: pages of the same site to read; default: only `url`. */
+  pages?: string[] | undefined;
+  /** Website: where the list of pages came from; default: page. */
+  crawl?: CrawlMode | undefined;
+  /** Website: how often it is read again; default: never. */
+  refresh?: KnowledgeRefresh | undefined;
+}
+
+export interface CreateStaffBody {
+  /** Email address of a team member. */
+  email: string;
+  /** @default true */
+  active?: boolean | undefined;
+  /**
+   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed.
+   * @default {}
+   * @example {
+   */
+  hours?: {
+    mon?: [string, string][] | undefined;
+    tue?: [string, string][] | undefined;
+    wed?: [string, string][] | undefined;
+    thu?: [string, string][] | undefined;
+    fri?: [string, string][] | undefined;
+    sat?: [string, string][] | undefined;
+    sun?: [string, string][] | undefined;
+  } | undefined;
+  /** @default {} */
+  overrides?: {
+    [key: string]: [string, string][];
+  } | undefined;
+  location?: string | undefined;
+  meeting_link?: string | undefined;
+}
+
+export interface CreateTimeOffBody {
+  /**
+   * A date (its first instant in the account's timezone), or a date-time with offset.
+   * @example 2026-12-24
+   * @example 2026-12-24T09:00:00+01:00
+   */
+  from: string;
+  /**
+   * End, exclusive; after `from`.
+   * @example 2026-12-24
+   * @example 2026-12-24T09:00:00+01:00
+   */
+  to: string;
+  reason?: string | undefined;
+}
+
+export interface DailyUsage {
+  date: string;
+  by_agent: {
+    [key: string]: number;
+  };
+}
+
 export interface Deal {
   id: string;
   title: string;
@@ -1797,6 +1979,14 @@ export interface Deal {
 
 export type DealStatus = "open" | "won" | "lost";
 
+export interface DeclineOrderBody {
+  reason?: string | undefined;
+}
+
+export interface DeleteAgentResponse {
+  outcome: "deleted" | "archived";
+}
+
 export interface Delivery {
   id: string;
   /** Kind of the event. */
@@ -1804,26 +1994,12 @@ export interface Delivery {
   event_id: string;
   status: DeliveryStatus;
   /** Why the delivery failed or was skipped. */
-  reason: ("exhausted" | "endpoint_disabled" | "endpoint_deleted") | null;
+  reason: DeliveryReason | null;
   url: string;
   payload: Event;
   /** The latest response. */
-  response: {
-    status: number;
-    /** First 2 KiB of the body. */
-    body: string;
-    duration_ms: number;
-  } | null;
-  tries: {
-    number: number;
-    /** @example 2026-11-20T09:00:00+01:00 */
-    at: string;
-    /** HTTP status of the response. */
-    status: number | null;
-    error: DeliveryError | null;
-    duration_ms: number;
-    trigger: "scheduled" | "manual";
-  }[];
+  response: DeliveryResponse | null;
+  tries: DeliveryTry[];
   next_try_at: string | null;
   /** @example 2026-11-20T09:00:00+01:00 */
   created_at: string;
@@ -1831,7 +2007,36 @@ export interface Delivery {
 
 export type DeliveryError = "timeout" | "dns" | "tls" | "refused" | "blocked" | "too_large" | "http";
 
+export type DeliveryReason = "exhausted" | "endpoint_disabled" | "endpoint_deleted";
+
+export interface DeliveryResponse {
+  status: number;
+  /** First 2 KiB of the body. */
+  body: string;
+  duration_ms: number;
+}
+
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "skipped";
+
+export interface DeliveryTry {
+  number: number;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  at: string;
+  /** HTTP status of the response. */
+  status: number | null;
+  error: DeliveryError | null;
+  duration_ms: number;
+  trigger: "scheduled" | "manual";
+}
+
+export interface DescribedEventKind {
+  kind: string;
+  schema: {
+    [key: string]: unknown;
+  };
+}
+
+export type DismissDuplicateBody = Record<string, never>;
 
 export interface DuplicatePair {
   /** An integer id. */
@@ -1848,6 +2053,8 @@ export interface DuplicatePair {
 }
 
 export type DuplicateReason = "external_id" | "email" | "phone" | "name";
+
+export type ErrorCode = "invalid_request" | "key_required" | "invalid_key" | "account_suspended" | "plan_excludes_api" | "address_not_allowed" | "scope_missing" | "not_found" | "module_off" | "slot_taken" | "invalid_state" | "rate_limited" | "internal_error" | "service_unavailable";
 
 /** An event as webhooks deliver it: narrow it by its `type`. A kind that is newer than this client is an UnknownEvent. */
 export type Event = KnownEvent | UnknownEvent;
@@ -1896,39 +2103,111 @@ export type KnownEvent =
   | WebhookDisabledEvent
   | WebhookTestEvent;
 
+export interface EventCondition {
+  /** discriminator enum property added by openapi-typescript */
+  type: "event";
+  op: "did" | "did_not";
+  /** @example cart.abandoned */
+  name: string;
+  days: number | null;
+  /** @default 1 */
+  at_least?: number | undefined;
+}
+
 export type EventFilter = "*" | "appointment.*" | "audience.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
 
 export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
 
+export interface ExplainAudienceResponse {
+  member: boolean;
+  conditions: ExplainedCondition[];
+}
+
+export interface ExplainedCondition {
+  condition: AudienceCondition | NestedRules;
+  holds: boolean;
+  /** The reason, as a sentence. */
+  because: string;
+}
+
+export interface FaqSource {
+  id: string;
+  /** A website's title is its address without the scheme. */
+  title: string;
+  collection: KnowledgeCollection;
+  status: KnowledgeStatus;
+  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  error: string;
+  /** Whether agents use it. */
+  active: boolean;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  updated_at: string;
+  /** discriminator enum property added by openapi-typescript */
+  kind: "faq";
+  body: string;
+  alternates: string[];
+  answer_exactly: boolean;
+}
+
+export interface FieldCondition {
+  /** discriminator enum property added by openapi-typescript */
+  type: "field";
+  name: string;
+  op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
+  value?: string | number | boolean | undefined;
+}
+
+export interface FileSource {
+  id: string;
+  /** A website's title is its address without the scheme. */
+  title: string;
+  collection: KnowledgeCollection;
+  status: KnowledgeStatus;
+  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  error: string;
+  /** Whether agents use it. */
+  active: boolean;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  updated_at: string;
+  /** discriminator enum property added by openapi-typescript */
+  kind: "file";
+  file_type: KnowledgeFileType;
+  size_bytes: number;
+}
+
+export type FindDuplicatesBody = Record<string, never>;
+
+export type FindDuplicatesResponse = Record<string, never>;
+
+export interface FollowUpParams {
+  goal: string;
+}
+
+export interface FreeTime {
+  /** @example 2026-11-20T09:00:00+01:00 */
+  starts_at: string;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  ends_at: string;
+  /** Teammates who are free, in the order in which they are tried. */
+  staff: StaffSummary[];
+}
+
 export interface FreeTimeExplanation {
   free: boolean;
-  reasons: {
-    /** Email. */
-    staff: string;
-    code: "outside_hours" | "time_off" | "taken" | "too_soon" | "too_far" | "off_grid" | "inactive";
-  }[];
+  reasons: BlockedStaff[];
 }
 
 export interface FreeTimes {
-  booking_type: {
-    id: number;
-    name: string;
-  };
+  booking_type: BookingTypeSummary;
   timezone: string;
-  data: {
-    /** @example 2026-11-20T09:00:00+01:00 */
-    starts_at: string;
-    /** @example 2026-11-20T09:00:00+01:00 */
-    ends_at: string;
-    /** Teammates who are free, in the order in which they are tried. */
-    staff: {
-      name: string;
-      email: string;
-    }[];
-  }[];
+  data: FreeTime[];
   has_more: boolean;
   next: string | null;
 }
+
+export type FulfilOrderBody = Record<string, never>;
+
+export type GoLiveAgentBody = Record<string, never>;
 
 export interface KnowledgeCollection {
   /** An integer id. */
@@ -1955,72 +2234,22 @@ export interface KnowledgePassage {
 
 export type KnowledgeRefresh = "never" | "daily" | "weekly";
 
-export type KnowledgeSource = {
-  id: string;
-  /** A website's title is its address without the scheme. */
-  title: string;
-  collection: KnowledgeCollection;
-  status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
-  error: string;
-  /** Whether agents use it. */
-  active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
-  kind: "article";
-  body: string;
-} | {
-  id: string;
-  /** A website's title is its address without the scheme. */
-  title: string;
-  collection: KnowledgeCollection;
-  status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
-  error: string;
-  /** Whether agents use it. */
-  active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
-  kind: "faq";
-  body: string;
-  alternates: string[];
-  answer_exactly: boolean;
-} | {
-  id: string;
-  /** A website's title is its address without the scheme. */
-  title: string;
-  collection: KnowledgeCollection;
-  status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
-  error: string;
-  /** Whether agents use it. */
-  active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
-  kind: "file";
-  file_type: KnowledgeFileType;
-  size_bytes: number;
-} | {
-  id: string;
-  /** A website's title is its address without the scheme. */
-  title: string;
-  collection: KnowledgeCollection;
-  status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
-  error: string;
-  /** Whether agents use it. */
-  active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
-  kind: "website";
-  url: string;
-  refresh: KnowledgeRefresh;
-  crawl: CrawlMode;
-  /** Number of pages that are read. */
-  pages: number;
-};
+export type KnowledgeSource = ArticleSource | FaqSource | FileSource | WebsiteSource;
 
 export type KnowledgeStatus = "processing" | "ready" | "failed";
+
+export interface ListEventKindsResponse {
+  data: DescribedEventKind[];
+}
+
+export interface LoseDealBody {
+  reason?: string | undefined;
+}
+
+export interface MarkNoShowBody {
+  /** Added to the history. */
+  note?: string | undefined;
+}
 
 export interface Me {
   account: {
@@ -2029,13 +2258,18 @@ export interface Me {
     timezone: string;
     currency: string;
   };
-  mode: "live" | "test";
+  mode: AccountMode;
   scopes: string[];
   /** Modules in the plan and switched on. */
-  modules: ("calendar" | "agents" | "cdp" | "catalogue" | "crm")[];
+  modules: ModuleName[];
   rate_limit: RateLimit;
   /** Version of the timezone database in use. */
   tzdata: string;
+}
+
+export interface MergeDuplicateBody {
+  /** Id of the contact to keep, one of the pair. */
+  keep: string;
 }
 
 export interface Message {
@@ -2057,11 +2291,22 @@ export interface Message {
   delivered_at: string | null;
   read_at: string | null;
   failed_at: string | null;
-  error: {
-    /** Reason of the attempt that ended the message. */
-    code: string;
-    message: string;
-  } | null;
+  error: MessageError | null;
+}
+
+export interface MessageAttempt {
+  number: number;
+  channel: Channel;
+  provider: string;
+  status: AttemptStatus;
+  reason: AttemptReason | null;
+  /** The provider's id of the message. */
+  provider_id: string | null;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  started_at: string;
+  /** When the provider responded. */
+  finished_at: string | null;
+  receipts: MessageReceipt[];
 }
 
 export interface MessageChannel {
@@ -2105,68 +2350,70 @@ export interface MessageDetail {
   delivered_at: string | null;
   read_at: string | null;
   failed_at: string | null;
-  error: {
-    /** Reason of the attempt that ended the message. */
-    code: string;
-    message: string;
-  } | null;
-  attempts: {
-    number: number;
-    channel: Channel;
-    provider: string;
-    status: AttemptStatus;
-    reason: AttemptReason | null;
-    /** The provider's id of the message. */
-    provider_id: string | null;
-    /** @example 2026-11-20T09:00:00+01:00 */
-    started_at: string;
-    /** When the provider responded. */
-    finished_at: string | null;
-    receipts: {
-      status: ReceiptStatus;
-      /** @example 2026-11-20T09:00:00+01:00 */
-      at: string;
-      /** Whether it changed the status; a late receipt does not. */
-      applied: boolean;
-    }[];
-  }[];
+  error: MessageError | null;
+  attempts: MessageAttempt[];
   /** Webhook deliveries about the message, oldest first. */
-  webhooks: {
-    delivery: string;
-    endpoint: string;
-    event: string;
-    status: string;
-    /** @example 2026-11-20T09:00:00+01:00 */
-    at: string;
-    response_status: number | null;
-  }[];
+  webhooks: MessageWebhook[];
   /** Present if the webhook deliveries could not be read; everything else is complete. */
   webhooks_unavailable?: true | undefined;
 }
 
+export interface MessageError {
+  /** Reason of the attempt that ended the message. */
+  code: string;
+  message: string;
+}
+
 export type MessagePurpose = "service" | "marketing";
+
+export interface MessageReceipt {
+  status: ReceiptStatus;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  at: string;
+  /** Whether it changed the status; a late receipt does not. */
+  applied: boolean;
+}
 
 export type MessageStatus = "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "refused";
 
+export interface MessageStep {
+  channel: Channel;
+  body: string;
+  /** Subject of an email. */
+  subject?: string | undefined;
+  /**
+   * Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.
+   * @default 300
+   */
+  fallback_after_seconds?: number | undefined;
+}
+
+export interface MessageTemplate {
+  subject: string;
+  body: string;
+  /** Whether it is the platform's default text in the account's language. */
+  is_default: boolean;
+}
+
+export interface MessageTemplateChange {
+  subject?: string | null | undefined;
+  body?: string | null | undefined;
+}
+
 export interface MessageTemplates {
-  appointment_booked: {
-    subject: string;
-    body: string;
-    /** Whether it is the platform's default text in the account's language. */
-    is_default: boolean;
-  };
-  appointment_rescheduled: {
-    subject: string;
-    body: string;
-    /** Whether it is the platform's default text in the account's language. */
-    is_default: boolean;
-  };
-  appointment_reminder: {
-    subject: string;
-    body: string;
-    /** Whether it is the platform's default text in the account's language. */
-    is_default: boolean;
-  };
+  appointment_booked: MessageTemplate;
+  appointment_rescheduled: MessageTemplate;
+  appointment_reminder: MessageTemplate;
+}
+
+export interface MessageWebhook {
+  delivery: string;
+  endpoint: string;
+  event: string;
+  status: string;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  at: string;
+  response_status: number | null;
 }
 
 export interface MessageWithAttempts {
@@ -2188,31 +2435,34 @@ export interface MessageWithAttempts {
   delivered_at: string | null;
   read_at: string | null;
   failed_at: string | null;
-  error: {
-    /** Reason of the attempt that ended the message. */
-    code: string;
-    message: string;
-  } | null;
-  attempts: {
-    number: number;
-    channel: Channel;
-    provider: string;
-    status: AttemptStatus;
-    reason: AttemptReason | null;
-    /** The provider's id of the message. */
-    provider_id: string | null;
-    /** @example 2026-11-20T09:00:00+01:00 */
-    started_at: string;
-    /** When the provider responded. */
-    finished_at: string | null;
-    receipts: {
-      status: ReceiptStatus;
-      /** @example 2026-11-20T09:00:00+01:00 */
-      at: string;
-      /** Whether it changed the status; a late receipt does not. */
-      applied: boolean;
-    }[];
-  }[];
+  error: MessageError | null;
+  attempts: MessageAttempt[];
+}
+
+export interface ModelPrice {
+  prompt: number;
+  completion: number;
+}
+
+export type ModuleName = "calendar" | "agents" | "cdp" | "catalogue" | "crm";
+
+export interface MoveDealBody {
+  /** An integer id. */
+  stage: number;
+}
+
+export interface MoveStageParams {
+  /** An integer id. */
+  stage: number;
+}
+
+export interface NestedRules {
+  match: RuleMatch;
+  conditions: AudienceCondition[];
+}
+
+export interface NewStage {
+  name: string;
 }
 
 export interface Order {
@@ -2234,6 +2484,13 @@ export interface Order {
   updated_at: string;
 }
 
+export interface OrderItem {
+  sku: string;
+  quantity: number;
+  name?: string | undefined;
+  unit_price_minor?: number | undefined;
+}
+
 export interface OrderLine {
   /** Product id; null if the catalogue did not have the SKU. */
   product: string | null;
@@ -2246,6 +2503,8 @@ export interface OrderLine {
 export type OrderSource = "cart" | "agent" | "person" | "api";
 
 export type OrderStatus = "new" | "confirmed" | "declined" | "fulfilled" | "cancelled";
+
+export type PauseAgentBody = Record<string, never>;
 
 export interface Pipeline {
   /** An integer id. */
@@ -2265,33 +2524,13 @@ export interface PipelineStage {
 export interface Plan {
   /** An integer id. */
   id: number;
-  agent: {
-    /** An integer id. */
-    id: number;
-    name: string;
-    role: string;
-  };
+  agent: AgentSummary;
   scope: "contact";
   campaign_id: number | null;
-  contact: {
-    /** The contact's number. */
-    id: number;
-    uuid: string;
-    name: string;
-    msisdn: string;
-  };
+  contact: PlanContact;
   /** The deal when the plan was made; null if the contact had no open deal. */
-  deal: {
-    /** The deal's number. */
-    id: number;
-    title: string;
-    stage: string;
-  } | null;
-  pipeline: {
-    /** An integer id. */
-    id: number;
-    name: string;
-  } | null;
+  deal: PlanDeal | null;
+  pipeline: PlanPipeline | null;
   trigger: PlanTrigger;
   /** Beginning of the text that triggered the plan. */
   trigger_excerpt: string;
@@ -2317,6 +2556,27 @@ export interface Plan {
   story_id: null;
 }
 
+export interface PlanContact {
+  /** The contact's number. */
+  id: number;
+  uuid: string;
+  name: string;
+  msisdn: string;
+}
+
+export interface PlanDeal {
+  /** The deal's number. */
+  id: number;
+  title: string;
+  stage: string;
+}
+
+export interface PlanPipeline {
+  /** An integer id. */
+  id: number;
+  name: string;
+}
+
 export type PlanStatus = "awaiting_approval" | "running" | "completed" | "rejected" | "expired" | "cancelled" | "failed";
 
 export interface PlanStep {
@@ -2336,29 +2596,28 @@ export interface PlanStep {
   requires_approval: boolean;
   status: PlanStepStatus;
   /** Outcome: {message}, {deal}, {plan} or {error}. */
-  result: {
-    [key: string]: unknown;
-  } | null;
+  result: PlanStepResult | null;
   /** Params that can be changed until the step is decided. */
   editable: string[];
-  params: {
-    channel: Channel;
-    body: string;
-    /** Whether it replies to a message received on this channel. */
-    channel_locked: boolean;
-  } | {
-    body: string;
-  } | {
-    goal: string;
-  } | {
-    /** An integer id. */
-    stage: number;
-  };
+  params: SendMessageParams | AddNoteParams | FollowUpParams | MoveStageParams;
+}
+
+export interface PlanStepResult {
+  [key: string]: unknown;
 }
 
 export type PlanStepStatus = "pending" | "awaiting_approval" | "running" | "done" | "skipped" | "cancelled" | "failed";
 
 export type PlanTrigger = "inbound_message" | "follow_up" | "manual";
+
+export interface PreviewAudienceBody {
+  rules: AudienceRules;
+}
+
+export interface PreviewAudienceResponse {
+  members: number;
+  sample: ContactSummary[];
+}
 
 export interface Product {
   id: string;
@@ -2369,6 +2628,41 @@ export interface Product {
   active: boolean;
 }
 
+export interface PublishWorkflowBody {
+  note?: string | undefined;
+}
+
+export interface PutChannelBody {
+  /**
+   * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+   * @example smtp
+   * @example twilio
+   * @example whatsapp_cloud
+   * @example http
+   */
+  provider: string;
+  /** smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret. */
+  settings: {
+    [key: string]: unknown;
+  };
+}
+
+export interface PutContactByExternalIdBody {
+  name?: string | undefined;
+  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
+  phone?: string | undefined;
+  email?: string | "" | undefined;
+  /** Tags; repeated tags are stored once. */
+  tags?: string[] | undefined;
+  fields?: {
+    [key: string]: (string | number | boolean) | null;
+  } | undefined;
+}
+
+export interface PutWorkflowDraftBody {
+  blocks: WorkflowBlock[];
+}
+
 export interface RateLimit {
   per_minute: number;
   burst: number;
@@ -2376,8 +2670,57 @@ export interface RateLimit {
 
 export type ReceiptStatus = "sent" | "delivered" | "read" | "failed";
 
+export interface RecordConsentBody {
+  channel: Channel;
+  /** @example marketing */
+  purpose: string;
+  state: ConsentState;
+  /** Where the contact said it, such as a form. */
+  source?: string | undefined;
+  /** When the contact said it; default: now. Up to 5 minutes ahead counts as now. */
+  at?: string | undefined;
+}
+
+export interface RecordEventsBody {
+  events: ContactEvent[];
+}
+
+export interface RecordEventsResponse {
+  accepted: number;
+  /** Number of events whose id was already known. */
+  repeated: number;
+  rejected: RejectedEvent[];
+}
+
 /** An event with its sequence. */
 export type RecordedEvent = Event & { sequence: number };
+
+export type RedeliverBody = Record<string, never>;
+
+export type RefreshAudienceBody = Record<string, never>;
+
+export type RefreshSourceBody = Record<string, never>;
+
+export interface RejectPlanBody {
+  note?: string | undefined;
+}
+
+export interface RejectPlanStepBody {
+  note?: string | undefined;
+}
+
+export interface RejectedEvent {
+  index: number;
+  code: "invalid_request";
+  message: string;
+}
+
+export interface Reminder {
+  minutes_before: number;
+  channel: Channel;
+}
+
+export type ReopenDealBody = Record<string, never>;
 
 export interface Replay {
   id: string;
@@ -2385,6 +2728,44 @@ export interface Replay {
   matched: number;
   done: number;
 }
+
+export interface ReplayDeliveriesBody {
+  since: string;
+  /** End of the period, exclusive; default: now. */
+  until?: string | undefined;
+  /**
+   * failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery.
+   * @default failed
+   */
+  status?: "failed" | "all" | undefined;
+}
+
+export interface ReplayDeliveriesResponse {
+  id: string;
+  matched: number;
+}
+
+export interface RequestPlanBody {
+  contact: string;
+  goal?: string | undefined;
+}
+
+export interface RescheduleAppointmentBody {
+  starts_at: string;
+  /** Email address of a teammate who takes the booking type, to hand the appointment to. */
+  staff?: string | undefined;
+}
+
+export interface RotateEndpointSecretBody {
+  /** @default 86400 */
+  overlap_seconds?: number | undefined;
+}
+
+export interface RotateEndpointSecretResponse {
+  secret: string;
+}
+
+export type RuleMatch = "all" | "any";
 
 export interface SandboxClock {
   /**
@@ -2395,6 +2776,43 @@ export interface SandboxClock {
   status: "ready" | "advancing";
   /** The time that it is advancing to; null while it is ready. */
   target: string | null;
+}
+
+export interface SearchKnowledgeBody {
+  query: string;
+  /** An integer id. */
+  collection?: number | undefined;
+  /** @default 10 */
+  limit?: number | undefined;
+}
+
+export interface SearchKnowledgeResponse {
+  data: KnowledgePassage[];
+}
+
+export interface SendMessageBody {
+  /** Id of the recipient; give this or `to`. */
+  contact?: string | undefined;
+  /** Phone number or email address of the recipient; give this or `contact`. */
+  to?: string | undefined;
+  /** Channels to try, in order; each channel at most once. */
+  channels: MessageStep[];
+  /** Your own id or word for the message, to find it by. */
+  reference?: string | undefined;
+  /**
+   * A marketing message is sent only if the contact has granted consent for the channel.
+   * @default service
+   */
+  purpose?: MessagePurpose | undefined;
+  /** When to send it; default: now. */
+  send_at?: string | undefined;
+}
+
+export interface SendMessageParams {
+  channel: Channel;
+  body: string;
+  /** Whether it replies to a message received on this channel. */
+  channel_locked: boolean;
 }
 
 export interface Staff {
@@ -2418,6 +2836,26 @@ export interface Staff {
   meeting_link: string;
 }
 
+export interface StaffSummary {
+  name: string;
+  email: string;
+}
+
+export interface StageChange {
+  /** An integer id. */
+  id?: number | undefined;
+  name?: string | undefined;
+}
+
+export interface TagCondition {
+  /** discriminator enum property added by openapi-typescript */
+  type: "tag";
+  op: "has" | "has_not";
+  tag: string;
+}
+
+export type TestEndpointBody = Record<string, never>;
+
 export interface TimeOff {
   id: string;
   /** @example 2026-11-20T09:00:00+01:00 */
@@ -2425,6 +2863,264 @@ export interface TimeOff {
   /** @example 2026-11-20T09:00:00+01:00 */
   to: string;
   reason: string;
+}
+
+export interface TriggerEventBody {
+  type: EventKind;
+}
+
+export type UndoDuplicateBody = Record<string, never>;
+
+export interface UndoDuplicateResponse {
+  /** The surviving contact, then the restored one. */
+  data: [
+    Contact,
+    Contact
+  ];
+}
+
+export interface UpdateAgentBody {
+  name?: string | undefined;
+  /** Who the agent is to customers and what it should do; part of every prompt. */
+  role?: string | undefined;
+  /** An empty string uses the model in the settings. */
+  model?: string | undefined;
+  /** Maximum AI tokens per day in the account's timezone; null: no limit. */
+  daily_limit?: number | null | undefined;
+  approval_mode?: ApprovalMode | undefined;
+  /** Seconds after which an undecided plan expires. */
+  approval_timeout_seconds?: number | undefined;
+  pipelines?: number[] | undefined;
+  actions?: AgentAction[] | undefined;
+  collections?: number[] | undefined;
+}
+
+export interface UpdateAgentSettingsBody {
+  provider?: AiProvider | undefined;
+  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; an empty string removes it. Changing the host removes the API key unless a new one is given. */
+  base_url?: string | undefined;
+  /** Write-only; an empty string removes it. */
+  api_key?: string | undefined;
+  model?: string | undefined;
+  daily_budget?: number | null | undefined;
+  /** Merged by key; null removes a key. */
+  pipeline_budgets?: {
+    [key: string]: number | null;
+  } | undefined;
+  /** Merged by key; null removes a key. */
+  prices?: {
+    [key: string]: ModelPrice | null;
+  } | undefined;
+}
+
+export interface UpdateAppointmentBody {
+  notes?: string | undefined;
+  location?: string | undefined;
+  meeting_link?: string | undefined;
+  mode?: AppointmentMode | undefined;
+  /** Refused: starts_at changes only by reschedule or a status operation. */
+  starts_at?: unknown | undefined;
+  /** Refused: ends_at changes only by reschedule or a status operation. */
+  ends_at?: unknown | undefined;
+  /** Refused: staff changes only by reschedule or a status operation. */
+  staff?: unknown | undefined;
+  /** Refused: status changes only by reschedule or a status operation. */
+  status?: unknown | undefined;
+}
+
+export interface UpdateAudienceBody {
+  /** Unique in the account. */
+  name?: string | undefined;
+  description?: string | undefined;
+  rules?: AudienceRules | undefined;
+}
+
+export interface UpdateBookingTypeBody {
+  name?: string | undefined;
+  active?: boolean | undefined;
+  duration_minutes?: number | undefined;
+  prep_minutes?: number | undefined;
+  /** Minutes between starts, from local midnight; default: the duration, at most 30. */
+  slot_interval_minutes?: number | undefined;
+  min_notice_minutes?: number | undefined;
+  window_days?: number | undefined;
+  mode?: BookingTypeMode | undefined;
+  location?: string | undefined;
+  meeting_link?: string | undefined;
+  staff?: string[] | undefined;
+  default_staff?: string | "" | undefined;
+  /** Reminders sent before the start, at most 10. */
+  reminders?: Reminder[] | undefined;
+}
+
+export interface UpdateContactBody {
+  external_id?: string | undefined;
+  name?: string | undefined;
+  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
+  phone?: string | undefined;
+  email?: string | "" | undefined;
+  /** Tags; repeated tags are stored once. */
+  tags?: string[] | undefined;
+  fields?: {
+    [key: string]: (string | number | boolean) | null;
+  } | undefined;
+}
+
+export interface UpdateDealBody {
+  title?: string | undefined;
+  /** Amount in the currency's minor unit. */
+  value_minor?: number | undefined;
+  /** @example EUR */
+  currency?: string | undefined;
+  /** Id of a contact; an empty string removes it. */
+  contact?: string | "" | undefined;
+  notes?: string | undefined;
+  stage?: unknown | undefined;
+  pipeline?: unknown | undefined;
+  status?: unknown | undefined;
+}
+
+export interface UpdateEndpointBody {
+  /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
+  url?: string | undefined;
+  description?: string | undefined;
+  /** Event kinds, families such as `order.*`, or `*` for all. */
+  events?: EventFilter[] | undefined;
+  active?: boolean | undefined;
+  paused?: boolean | undefined;
+}
+
+export interface UpdatePipelineBody {
+  name?: string | undefined;
+  /** The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed. */
+  stages?: StageChange[] | undefined;
+}
+
+export interface UpdatePlanStepBody {
+  body?: string | undefined;
+  channel?: Channel | undefined;
+  /** Whether it replies to a message received on this channel. */
+  channel_locked?: boolean | undefined;
+  goal?: string | undefined;
+  /** An integer id. */
+  stage?: number | undefined;
+}
+
+export interface UpdateProductBody {
+  sku?: string | undefined;
+  name?: string | undefined;
+  /** Amount in the currency's minor unit. */
+  price_minor?: number | undefined;
+  /** @example EUR */
+  currency?: string | undefined;
+  active?: boolean | undefined;
+}
+
+export interface UpdateSettingsBody {
+  /** Whether appointments can be booked. */
+  enabled?: boolean | undefined;
+  /** For booking types whose mode is 'either'. */
+  mode?: AppointmentMode | undefined;
+  location?: string | undefined;
+  confirmation?: {
+    enabled?: boolean | undefined;
+    channel?: Channel | undefined;
+  } | undefined;
+  /** Reminders sent before the start, at most 10. */
+  reminders?: Reminder[] | undefined;
+}
+
+export interface UpdateSourceBody {
+  /** An integer id. */
+  collection?: number | undefined;
+  active?: boolean | undefined;
+  /** Article, FAQ, file. */
+  title?: string | undefined;
+  /** Article, FAQ; the source is read again. */
+  body?: string | undefined;
+  /** FAQ. */
+  alternates?: string[] | undefined;
+  /** FAQ. */
+  answer_exactly?: boolean | undefined;
+  /** Website; the source is read again. */
+  pages?: string[] | undefined;
+  /** Website. */
+  refresh?: KnowledgeRefresh | undefined;
+}
+
+export interface UpdateStaffBody {
+  active?: boolean | undefined;
+  /**
+   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
+   * @example {
+   */
+  hours?: {
+    mon?: [string, string][] | null | undefined;
+    tue?: [string, string][] | null | undefined;
+    wed?: [string, string][] | null | undefined;
+    thu?: [string, string][] | null | undefined;
+    fri?: [string, string][] | null | undefined;
+    sat?: [string, string][] | null | undefined;
+    sun?: [string, string][] | null | undefined;
+  } | undefined;
+  overrides?: {
+    [key: string]: [string, string][] | null;
+  } | undefined;
+  location?: string | undefined;
+  meeting_link?: string | undefined;
+}
+
+export interface UpdateTemplatesBody {
+  appointment_booked?: MessageTemplateChange | null | undefined;
+  appointment_rescheduled?: MessageTemplateChange | null | undefined;
+  appointment_reminder?: MessageTemplateChange | null | undefined;
+}
+
+export interface UploadFileBody {
+  /** A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content. */
+  file: Blob;
+  /** Default: the file's name. */
+  title?: string | undefined;
+  /** Default: the collection General. */
+  collection?: number | undefined;
+  /** @default true */
+  active?: boolean | undefined;
+}
+
+export interface UsageOfAgent {
+  agent: AgentSummary;
+  model: string;
+  tokens_today: number;
+  daily_limit: number | null;
+  tokens: number;
+  calls: number;
+  plans: number;
+}
+
+export interface UsageOfModel {
+  provider: string;
+  model: string;
+  tokens: number;
+  calls: number;
+  /** In USD; null if a model's price is not in the settings. */
+  estimated_cost_usd: number | null;
+}
+
+export interface UsageOfPipeline {
+  /** An integer id. */
+  id: number;
+  name: string;
+  tokens_today: number;
+  daily_budget: number | null;
+  tokens: number;
+}
+
+export interface UsageOfPurpose {
+  agent: string;
+  kind: string;
+  label: string;
+  tokens: number;
+  calls: number;
 }
 
 export interface WebhookEndpoint {
@@ -2461,26 +3157,30 @@ export interface WebhookEndpointWithSecret {
   secret: string;
 }
 
-export interface WorkflowBlock {
-  /** Unique within the workflow. */
+export interface WebsiteSource {
   id: string;
-  kind: WorkflowBlockKind;
-  /** Action of an action block; required there. */
-  action?: AgentAction | undefined;
-  teammate?: string | undefined;
-  /** An integer id. */
-  pipeline?: number | undefined;
-  /** An integer id. */
-  stage?: number | undefined;
-  /** An integer id. */
-  collection?: number | undefined;
-  /** @default {} */
-  params: {
-    [key: string]: unknown;
-  };
+  /** A website's title is its address without the scheme. */
+  title: string;
+  collection: KnowledgeCollection;
+  status: KnowledgeStatus;
+  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  error: string;
+  /** Whether agents use it. */
+  active: boolean;
+  /** @example 2026-11-20T09:00:00+01:00 */
+  updated_at: string;
+  /** discriminator enum property added by openapi-typescript */
+  kind: "website";
+  url: string;
+  refresh: KnowledgeRefresh;
+  crawl: CrawlMode;
+  /** Number of pages that are read. */
+  pages: number;
 }
 
-export interface WorkflowBlockInput {
+export type WinDealBody = Record<string, never>;
+
+export interface WorkflowBlock {
   /** Unique within the workflow. */
   id: string;
   kind: WorkflowBlockKind;
@@ -2545,7 +3245,7 @@ export interface AppointmentBookedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
   };
@@ -2559,7 +3259,7 @@ export interface AppointmentCancelledEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
     /** Former values of the fields that changed. */
@@ -2577,7 +3277,7 @@ export interface AppointmentCompletedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
     /** Former values of the fields that changed. */
@@ -2595,7 +3295,7 @@ export interface AppointmentConfirmedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
     /** Former values of the fields that changed. */
@@ -2613,7 +3313,7 @@ export interface AppointmentNoShowEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
     /** Former values of the fields that changed. */
@@ -2631,7 +3331,7 @@ export interface AppointmentRescheduledEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
     /** Former values of the fields that changed. */
@@ -2649,7 +3349,7 @@ export interface AppointmentUpdatedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
     /** Former values of the fields that changed. */
@@ -2667,7 +3367,7 @@ export interface KnowledgeFailedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     source: KnowledgeSource;
     /** Former values of the fields that changed. */
@@ -2685,7 +3385,7 @@ export interface KnowledgeReadyEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     source: KnowledgeSource;
     /** Former values of the fields that changed. */
@@ -2703,7 +3403,7 @@ export interface PlanApprovedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     plan: Plan;
     /** Former values of the fields that changed. */
@@ -2721,7 +3421,7 @@ export interface PlanAwaitingApprovalEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     plan: Plan;
     /** Former values of the fields that changed. */
@@ -2739,7 +3439,7 @@ export interface PlanCompletedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     plan: Plan;
     /** Former values of the fields that changed. */
@@ -2757,7 +3457,7 @@ export interface PlanExpiredEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     plan: Plan;
     /** Former values of the fields that changed. */
@@ -2775,7 +3475,7 @@ export interface PlanFailedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     plan: Plan;
     /** Former values of the fields that changed. */
@@ -2793,7 +3493,7 @@ export interface PlanRejectedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     plan: Plan;
     /** Former values of the fields that changed. */
@@ -2811,7 +3511,7 @@ export interface AudienceEnteredEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     audience: {
       id: string;
@@ -2829,7 +3529,7 @@ export interface AudienceFailedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     audience: Audience;
   };
@@ -2843,7 +3543,7 @@ export interface AudienceLeftEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     audience: {
       id: string;
@@ -2861,7 +3561,7 @@ export interface AudienceReadyEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     audience: Audience;
   };
@@ -2875,7 +3575,7 @@ export interface ContactCreatedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     contact: Contact;
   };
@@ -2889,7 +3589,7 @@ export interface ContactMergedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     contact: Contact;
     merged: ContactSummary;
@@ -2908,7 +3608,7 @@ export interface ContactUnmergedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     contact: Contact;
     restored: Contact;
@@ -2923,7 +3623,7 @@ export interface ContactUpdatedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     contact: Contact;
     /** Former values of the fields that changed. */
@@ -2941,7 +3641,7 @@ export interface OrderCancelledEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     order: Order;
     /** Former values of the fields that changed. */
@@ -2959,7 +3659,7 @@ export interface OrderConfirmedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     order: Order;
     /** Former values of the fields that changed. */
@@ -2977,7 +3677,7 @@ export interface OrderCreatedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     order: Order;
   };
@@ -2991,7 +3691,7 @@ export interface OrderDeclinedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     order: Order;
     /** Former values of the fields that changed. */
@@ -3009,7 +3709,7 @@ export interface OrderFulfilledEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     order: Order;
     /** Former values of the fields that changed. */
@@ -3027,7 +3727,7 @@ export interface DealCreatedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     deal: Deal;
   };
@@ -3041,7 +3741,7 @@ export interface DealLostEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     deal: Deal;
     /** Former values of the fields that changed. */
@@ -3060,7 +3760,7 @@ export interface DealReopenedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     deal: Deal;
     /** Former values of the fields that changed. */
@@ -3078,7 +3778,7 @@ export interface DealStageChangedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     deal: Deal;
     /** Former values of the fields that changed. */
@@ -3096,7 +3796,7 @@ export interface DealUpdatedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     deal: Deal;
     /** Former values of the fields that changed. */
@@ -3114,7 +3814,7 @@ export interface DealWonEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     deal: Deal;
     /** Former values of the fields that changed. */
@@ -3132,7 +3832,7 @@ export interface MessageDeliveredEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
     /** Former values of the fields that changed. */
@@ -3150,7 +3850,7 @@ export interface MessageFailedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
     /** Former values of the fields that changed. */
@@ -3168,7 +3868,7 @@ export interface MessageReadEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
     /** Former values of the fields that changed. */
@@ -3186,7 +3886,7 @@ export interface MessageReceivedEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     message: {
       id: string;
@@ -3208,7 +3908,7 @@ export interface MessageSentEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
     /** Former values of the fields that changed. */
@@ -3226,7 +3926,7 @@ export interface WebhookDisabledEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     webhook: {
       id: string;
@@ -3258,7 +3958,7 @@ export interface WebhookTestEvent {
   timestamp: string;
   /** The account's id. */
   account: string;
-  mode: "live" | "test";
+  mode: AccountMode;
   data: {
     webhook: {
       id: string;
@@ -3278,45 +3978,6 @@ export interface WebhookTestEvent {
   };
 }
 
-export type ErrorCode = "invalid_request" | "key_required" | "invalid_key" | "account_suspended" | "plan_excludes_api" | "address_not_allowed" | "scope_missing" | "not_found" | "module_off" | "slot_taken" | "invalid_state" | "rate_limited" | "internal_error" | "service_unavailable";
-
-export interface AdvanceSandboxClockBody {
-  /** The time to advance to: ahead of the clock, by at most 366 days. */
-  advance_to: string;
-}
-
-export interface CreateAgentBody {
-  name: string;
-  /** Who the agent is to customers and what it should do; part of every prompt. */
-  role: string;
-  model?: string | undefined;
-  /**
-   * Maximum AI tokens per day in the account's timezone; null: no limit.
-   * @default null
-   */
-  daily_limit?: number | null | undefined;
-  /** @default plan */
-  approval_mode?: ApprovalMode | undefined;
-  /**
-   * Seconds after which an undecided plan expires.
-   * @default 259200
-   */
-  approval_timeout_seconds?: number | undefined;
-  /**
-   * The agent plans for contacts with an open deal in one of these.
-   * @default []
-   */
-  pipelines?: number[] | undefined;
-  /** @default [ */
-  actions?: AgentAction[] | undefined;
-  /** @default [] */
-  collections?: number[] | undefined;
-}
-
-export interface DeleteAgentResponse {
-  outcome: "deleted" | "archived";
-}
-
 export interface GetAgentUsageQuery {
   /**
    * Number of days up to today: 7, 14 or 30.
@@ -3324,8 +3985,6 @@ export interface GetAgentUsageQuery {
    */
   days?: 7 | 14 | 30 | undefined;
 }
-
-export type GoLiveAgentBody = Record<string, never>;
 
 export interface ListAgentsQuery {
   /**
@@ -3345,81 +4004,6 @@ export interface ListWorkflowVersionsQuery {
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
-}
-
-export type PauseAgentBody = Record<string, never>;
-
-export interface PublishWorkflowBody {
-  note?: string | undefined;
-}
-
-export interface PutWorkflowDraftBody {
-  blocks: WorkflowBlockInput[];
-}
-
-export interface UpdateAgentBody {
-  name?: string | undefined;
-  /** Who the agent is to customers and what it should do; part of every prompt. */
-  role?: string | undefined;
-  /** An empty string uses the model in the settings. */
-  model?: string | undefined;
-  /** Maximum AI tokens per day in the account's timezone; null: no limit. */
-  daily_limit?: number | null | undefined;
-  approval_mode?: ApprovalMode | undefined;
-  /** Seconds after which an undecided plan expires. */
-  approval_timeout_seconds?: number | undefined;
-  pipelines?: number[] | undefined;
-  actions?: AgentAction[] | undefined;
-  collections?: number[] | undefined;
-}
-
-export interface UpdateAgentSettingsBody {
-  provider?: "openai_compatible" | undefined;
-  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; an empty string removes it. Changing the host removes the API key unless a new one is given. */
-  base_url?: string | undefined;
-  /** Write-only; an empty string removes it. */
-  api_key?: string | undefined;
-  model?: string | undefined;
-  daily_budget?: number | null | undefined;
-  /** Merged by key; null removes a key. */
-  pipeline_budgets?: {
-    [key: string]: number | null;
-  } | undefined;
-  /** Merged by key; null removes a key. */
-  prices?: {
-    [key: string]: {
-      prompt: number;
-      completion: number;
-    } | null;
-  } | undefined;
-}
-
-export interface CreateCollectionBody {
-  name: string;
-}
-
-export interface CreateSourceBody {
-  kind: "article" | "faq" | "website";
-  /** Default: the collection General. */
-  collection?: number | undefined;
-  /** @default true */
-  active?: boolean | undefined;
-  /** Article, FAQ: required; unique within its kind, ignoring case. */
-  title?: string | undefined;
-  /** Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters. */
-  body?: string | undefined;
-  /** FAQ: other ways to ask the question. */
-  alternates?: string[] | undefined;
-  /** FAQ: send the answer exactly as written. */
-  answer_exactly?: boolean | undefined;
-  /** Website: required. */
-  url?: string | undefined;
-  /** Website: pages of the same site to read; default: only `url`. */
-  pages?: string[] | undefined;
-  /** Website: where the list of pages came from; default: page. */
-  crawl?: CrawlMode | undefined;
-  /** Website: how often it is read again; default: never. */
-  refresh?: KnowledgeRefresh | undefined;
 }
 
 export interface ListCollectionsQuery {
@@ -3445,61 +4029,6 @@ export interface ListSourcesQuery {
   starting_after?: string | undefined;
 }
 
-export type RefreshSourceBody = Record<string, never>;
-
-export interface SearchKnowledgeBody {
-  query: string;
-  /** An integer id. */
-  collection?: number | undefined;
-  /** @default 10 */
-  limit?: number | undefined;
-}
-
-export interface SearchKnowledgeResponse {
-  data: KnowledgePassage[];
-}
-
-export interface UpdateSourceBody {
-  /** An integer id. */
-  collection?: number | undefined;
-  active?: boolean | undefined;
-  /** Article, FAQ, file. */
-  title?: string | undefined;
-  /** Article, FAQ; the source is read again. */
-  body?: string | undefined;
-  /** FAQ. */
-  alternates?: string[] | undefined;
-  /** FAQ. */
-  answer_exactly?: boolean | undefined;
-  /** Website; the source is read again. */
-  pages?: string[] | undefined;
-  /** Website. */
-  refresh?: KnowledgeRefresh | undefined;
-}
-
-export interface UploadFileBody {
-  /** A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content. */
-  file: Blob;
-  /** Default: the file's name. */
-  title?: string | undefined;
-  /** Default: the collection General. */
-  collection?: number | undefined;
-  /** @default true */
-  active?: boolean | undefined;
-}
-
-export interface ApprovePlanBody {
-  note?: string | undefined;
-}
-
-export interface ApprovePlanStepBody {
-  note?: string | undefined;
-}
-
-export interface CancelPlanBody {
-  note?: string | undefined;
-}
-
 export interface ListPlansQuery {
   /** awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead. */
   status?: "awaiting" | "open" | undefined;
@@ -3513,50 +4042,6 @@ export interface ListPlansQuery {
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
-}
-
-export interface RejectPlanBody {
-  note?: string | undefined;
-}
-
-export interface RejectPlanStepBody {
-  note?: string | undefined;
-}
-
-export interface RequestPlanBody {
-  contact: string;
-  goal?: string | undefined;
-}
-
-export interface UpdatePlanStepBody {
-  body?: string | undefined;
-  channel?: Channel | undefined;
-  /** Whether it replies to a message received on this channel. */
-  channel_locked?: boolean | undefined;
-  goal?: string | undefined;
-  /** An integer id. */
-  stage?: number | undefined;
-}
-
-export interface CreateContactBody {
-  /** The contact's id in your own system; it need not be unique. */
-  external_id?: string | undefined;
-  name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
-  phone?: string | undefined;
-  email?: string | "" | undefined;
-  /**
-   * Tags; repeated tags are stored once.
-   * @default []
-   */
-  tags?: string[] | undefined;
-  /**
-   * At most 100 keys and 64 KiB as JSON.
-   * @default {}
-   */
-  fields?: {
-    [key: string]: string | number | boolean;
-  } | undefined;
 }
 
 export interface ListContactsQuery {
@@ -3579,31 +4064,6 @@ export interface ListContactsQuery {
   starting_after?: string | undefined;
 }
 
-export interface PutContactByExternalIdBody {
-  name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
-  phone?: string | undefined;
-  email?: string | "" | undefined;
-  /** Tags; repeated tags are stored once. */
-  tags?: string[] | undefined;
-  fields?: {
-    [key: string]: (string | number | boolean) | null;
-  } | undefined;
-}
-
-export interface UpdateContactBody {
-  external_id?: string | undefined;
-  name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
-  phone?: string | undefined;
-  email?: string | "" | undefined;
-  /** Tags; repeated tags are stored once. */
-  tags?: string[] | undefined;
-  fields?: {
-    [key: string]: (string | number | boolean) | null;
-  } | undefined;
-}
-
 export interface ListConsentsQuery {
   /**
    * Maximum number of entries per page.
@@ -3614,102 +4074,8 @@ export interface ListConsentsQuery {
   starting_after?: string | undefined;
 }
 
-export interface RecordConsentBody {
-  channel: Channel;
-  /** @example marketing */
-  purpose: string;
-  state: ConsentState;
-  /** Where the contact said it, such as a form. */
-  source?: string | undefined;
-  /** When the contact said it; default: now. Up to 5 minutes ahead counts as now. */
-  at?: string | undefined;
-}
-
-export interface RecordEventsBody {
-  events: ContactEvent[];
-}
-
-export interface RecordEventsResponse {
-  accepted: number;
-  /** Number of events whose id was already known. */
-  repeated: number;
-  rejected: {
-    index: number;
-    code: "invalid_request";
-    message: string;
-  }[];
-}
-
-export interface CreateAudienceBody {
-  /** Unique in the account. */
-  name: string;
-  description?: string | undefined;
-  rules: AudienceRulesInput;
-}
-
 export interface ExplainAudienceQuery {
   contact: string;
-}
-
-export interface ExplainAudienceResponse {
-  member: boolean;
-  conditions: {
-    condition: ({
-      type: "event";
-      op: "did" | "did_not";
-      /** @example cart.abandoned */
-      name: string;
-      days: number | null;
-      /** @default 1 */
-      at_least: number;
-    } | {
-      type: "consent";
-      channel: Channel;
-      /** @example marketing */
-      purpose: string;
-      /** @default granted */
-      op: "granted" | "not_granted";
-    } | {
-      type: "field";
-      name: string;
-      op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-      value?: string | number | boolean | undefined;
-    } | {
-      type: "tag";
-      op: "has" | "has_not";
-      tag: string;
-    }) | {
-      match: "all" | "any";
-      conditions: ({
-        type: "event";
-        op: "did" | "did_not";
-        /** @example cart.abandoned */
-        name: string;
-        days: number | null;
-        /** @default 1 */
-        at_least: number;
-      } | {
-        type: "consent";
-        channel: Channel;
-        /** @example marketing */
-        purpose: string;
-        /** @default granted */
-        op: "granted" | "not_granted";
-      } | {
-        type: "field";
-        name: string;
-        op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-        value?: string | number | boolean | undefined;
-      } | {
-        type: "tag";
-        op: "has" | "has_not";
-        tag: string;
-      })[];
-    };
-    holds: boolean;
-    /** The reason, as a sentence. */
-    because: string;
-  }[];
 }
 
 export interface ListAudienceMembersQuery {
@@ -3732,30 +4098,6 @@ export interface ListAudiencesQuery {
   starting_after?: string | undefined;
 }
 
-export interface PreviewAudienceBody {
-  rules: AudienceRulesInput;
-}
-
-export interface PreviewAudienceResponse {
-  members: number;
-  sample: ContactSummary[];
-}
-
-export type RefreshAudienceBody = Record<string, never>;
-
-export interface UpdateAudienceBody {
-  /** Unique in the account. */
-  name?: string | undefined;
-  description?: string | undefined;
-  rules?: AudienceRulesInput | undefined;
-}
-
-export type DismissDuplicateBody = Record<string, never>;
-
-export type FindDuplicatesBody = Record<string, never>;
-
-export type FindDuplicatesResponse = Record<string, never>;
-
 export interface ListDuplicatesQuery {
   reason?: DuplicateReason | undefined;
   /**
@@ -3766,50 +4108,6 @@ export interface ListDuplicatesQuery {
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
-
-export interface MergeDuplicateBody {
-  /** Id of the contact to keep, one of the pair. */
-  keep: string;
-}
-
-export type UndoDuplicateBody = Record<string, never>;
-
-export interface UndoDuplicateResponse {
-  /** The surviving contact, then the restored one. */
-  data: [
-    Contact,
-    Contact
-  ];
-}
-
-export interface BookAppointmentBody {
-  contact: string;
-  /** An integer id. */
-  booking_type: number;
-  starts_at: string;
-  /** Default: the first free teammate, trying the default teammate first. */
-  staff?: string | undefined;
-  /** @default confirmed */
-  status?: "confirmed" | "requested" | undefined;
-  mode?: AppointmentMode | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-  notes?: string | undefined;
-  /** A deal of this account; needs Pipelines. */
-  deal?: string | undefined;
-}
-
-export interface CancelAppointmentBody {
-  /** Added to the history. */
-  reason?: string | undefined;
-}
-
-export interface CompleteAppointmentBody {
-  /** Added to the history. */
-  note?: string | undefined;
-}
-
-export type ConfirmAppointmentBody = Record<string, never>;
 
 export interface ExplainFreeTimeQuery {
   /** An integer id. */
@@ -3872,112 +4170,6 @@ export interface ListFreeTimesQuery {
   starting_after?: string | undefined;
 }
 
-export interface MarkNoShowBody {
-  /** Added to the history. */
-  note?: string | undefined;
-}
-
-export interface RescheduleAppointmentBody {
-  starts_at: string;
-  /** Email address of a teammate who takes the booking type, to hand the appointment to. */
-  staff?: string | undefined;
-}
-
-export interface UpdateAppointmentBody {
-  notes?: string | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-  mode?: AppointmentMode | undefined;
-  /** Refused: starts_at changes only by reschedule or a status operation. */
-  starts_at?: unknown | undefined;
-  /** Refused: ends_at changes only by reschedule or a status operation. */
-  ends_at?: unknown | undefined;
-  /** Refused: staff changes only by reschedule or a status operation. */
-  staff?: unknown | undefined;
-  /** Refused: status changes only by reschedule or a status operation. */
-  status?: unknown | undefined;
-}
-
-export interface CreateBookingTypeBody {
-  name: string;
-  /** @default true */
-  active?: boolean | undefined;
-  duration_minutes: number;
-  /**
-   * Minutes kept free before the start.
-   * @default 0
-   */
-  prep_minutes?: number | undefined;
-  /** Minutes between starts, from local midnight; default: the duration, at most 30. */
-  slot_interval_minutes?: number | undefined;
-  /** @default 0 */
-  min_notice_minutes?: number | undefined;
-  /** @default 60 */
-  window_days?: number | undefined;
-  /** @default online */
-  mode?: "online" | "physical" | "either" | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-  /**
-   * Emails of the teammates who take it, in order.
-   * @default []
-   */
-  staff?: string[] | undefined;
-  /** Email address of the teammate tried first; one of `staff`. */
-  default_staff?: string | undefined;
-  /**
-   * Empty: the account's reminders.
-   * @default []
-   */
-  reminders?: {
-    minutes_before: number;
-    channel: Channel;
-  }[] | undefined;
-}
-
-export interface CreateStaffBody {
-  /** Email address of a team member. */
-  email: string;
-  /** @default true */
-  active?: boolean | undefined;
-  /**
-   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed.
-   * @default {}
-   * @example {
-   */
-  hours?: {
-    mon?: [string, string][] | undefined;
-    tue?: [string, string][] | undefined;
-    wed?: [string, string][] | undefined;
-    thu?: [string, string][] | undefined;
-    fri?: [string, string][] | undefined;
-    sat?: [string, string][] | undefined;
-    sun?: [string, string][] | undefined;
-  } | undefined;
-  /** @default {} */
-  overrides?: {
-    [key: string]: [string, string][];
-  } | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-}
-
-export interface CreateTimeOffBody {
-  /**
-   * A date (its first instant in the account's timezone), or a date-time with offset.
-   * @example 2026-12-24
-   * @example 2026-12-24T09:00:00+01:00
-   */
-  from: string;
-  /**
-   * End, exclusive; after `from`.
-   * @example 2026-12-24
-   * @example 2026-12-24T09:00:00+01:00
-   */
-  to: string;
-  reason?: string | undefined;
-}
-
 export interface ListBookingTypesQuery {
   /**
    * Maximum number of entries per page.
@@ -4008,110 +4200,6 @@ export interface ListTimeOffQuery {
   starting_after?: string | undefined;
 }
 
-export interface UpdateBookingTypeBody {
-  name?: string | undefined;
-  active?: boolean | undefined;
-  duration_minutes?: number | undefined;
-  prep_minutes?: number | undefined;
-  /** Minutes between starts, from local midnight; default: the duration, at most 30. */
-  slot_interval_minutes?: number | undefined;
-  min_notice_minutes?: number | undefined;
-  window_days?: number | undefined;
-  mode?: "online" | "physical" | "either" | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-  staff?: string[] | undefined;
-  default_staff?: string | "" | undefined;
-  /** Reminders sent before the start, at most 10. */
-  reminders?: {
-    minutes_before: number;
-    channel: Channel;
-  }[] | undefined;
-}
-
-export interface UpdateSettingsBody {
-  /** Whether appointments can be booked. */
-  enabled?: boolean | undefined;
-  /** For booking types whose mode is 'either'. */
-  mode?: AppointmentMode | undefined;
-  location?: string | undefined;
-  confirmation?: {
-    enabled?: boolean | undefined;
-    channel?: Channel | undefined;
-  } | undefined;
-  /** Reminders sent before the start, at most 10. */
-  reminders?: {
-    minutes_before: number;
-    channel: Channel;
-  }[] | undefined;
-}
-
-export interface UpdateStaffBody {
-  active?: boolean | undefined;
-  /**
-   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
-   * @example {
-   */
-  hours?: {
-    mon?: [string, string][] | null | undefined;
-    tue?: [string, string][] | null | undefined;
-    wed?: [string, string][] | null | undefined;
-    thu?: [string, string][] | null | undefined;
-    fri?: [string, string][] | null | undefined;
-    sat?: [string, string][] | null | undefined;
-    sun?: [string, string][] | null | undefined;
-  } | undefined;
-  overrides?: {
-    [key: string]: [string, string][] | null;
-  } | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-}
-
-export type CancelOrderBody = Record<string, never>;
-
-export type ConfirmOrderBody = Record<string, never>;
-
-export interface CreateOrderBody {
-  contact: string;
-  /** Name and price default to those of the product with this SKU; without such a product, both are required. */
-  items: {
-    sku: string;
-    quantity: number;
-    name?: string | undefined;
-    unit_price_minor?: number | undefined;
-  }[];
-  /** Default: whatsapp if the contact has a phone, otherwise email. */
-  channel?: Channel | undefined;
-  note?: string | undefined;
-  /**
-   * Default: the account's currency. Products in another currency cannot be ordered.
-   * @example EUR
-   */
-  currency?: string | undefined;
-}
-
-export interface CreateProductBody {
-  /** Unique in the account. */
-  sku: string;
-  name: string;
-  /** Amount in the currency's minor unit. */
-  price_minor: number;
-  /**
-   * Default: the account's setting.
-   * @example EUR
-   */
-  currency?: string | undefined;
-  /** @default true */
-  active?: boolean | undefined;
-}
-
-export interface DeclineOrderBody {
-  reason?: string | undefined;
-}
-
-export type FulfilOrderBody = Record<string, never>;
-
 export interface ListOrdersQuery {
   status?: OrderStatus | undefined;
   contact?: string | undefined;
@@ -4133,44 +4221,6 @@ export interface ListProductsQuery {
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
-}
-
-export interface UpdateProductBody {
-  sku?: string | undefined;
-  name?: string | undefined;
-  /** Amount in the currency's minor unit. */
-  price_minor?: number | undefined;
-  /** @example EUR */
-  currency?: string | undefined;
-  active?: boolean | undefined;
-}
-
-export interface CreateDealBody {
-  title: string;
-  /** Default: the stage's pipeline, otherwise the account's first pipeline. */
-  pipeline?: number | undefined;
-  /** A stage of the pipeline; default: its first stage. */
-  stage?: number | undefined;
-  /**
-   * Amount in the currency's minor unit.
-   * @default 0
-   */
-  value_minor?: number | undefined;
-  /**
-   * Default: the account's setting.
-   * @example EUR
-   */
-  currency?: string | undefined;
-  contact?: string | undefined;
-  notes?: string | undefined;
-}
-
-export interface CreatePipelineBody {
-  name: string;
-  /** Stages in order. */
-  stages: {
-    name: string;
-  }[];
 }
 
 export interface ListDealsQuery {
@@ -4199,43 +4249,6 @@ export interface ListPipelinesQuery {
   starting_after?: string | undefined;
 }
 
-export interface LoseDealBody {
-  reason?: string | undefined;
-}
-
-export interface MoveDealBody {
-  /** An integer id. */
-  stage: number;
-}
-
-export type ReopenDealBody = Record<string, never>;
-
-export interface UpdateDealBody {
-  title?: string | undefined;
-  /** Amount in the currency's minor unit. */
-  value_minor?: number | undefined;
-  /** @example EUR */
-  currency?: string | undefined;
-  /** Id of a contact; an empty string removes it. */
-  contact?: string | "" | undefined;
-  notes?: string | undefined;
-  stage?: unknown | undefined;
-  pipeline?: unknown | undefined;
-  status?: unknown | undefined;
-}
-
-export interface UpdatePipelineBody {
-  name?: string | undefined;
-  /** The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed. */
-  stages?: {
-    /** An integer id. */
-    id?: number | undefined;
-    name?: string | undefined;
-  }[] | undefined;
-}
-
-export type WinDealBody = Record<string, never>;
-
 export interface ListChannelsQuery {
   /**
    * Maximum number of entries per page.
@@ -4262,77 +4275,6 @@ export interface ListMessagesQuery {
   q?: string | undefined;
 }
 
-export interface PutChannelBody {
-  /**
-   * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
-   * @example smtp
-   * @example twilio
-   * @example whatsapp_cloud
-   * @example http
-   */
-  provider: string;
-  /** smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret. */
-  settings: {
-    [key: string]: unknown;
-  };
-}
-
-export interface SendMessageBody {
-  /** Id of the recipient; give this or `to`. */
-  contact?: string | undefined;
-  /** Phone number or email address of the recipient; give this or `contact`. */
-  to?: string | undefined;
-  /** Channels to try, in order; each channel at most once. */
-  channels: {
-    channel: Channel;
-    body: string;
-    /** Subject of an email. */
-    subject?: string | undefined;
-    /**
-     * Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.
-     * @default 300
-     */
-    fallback_after_seconds?: number | undefined;
-  }[];
-  /** Your own id or word for the message, to find it by. */
-  reference?: string | undefined;
-  /**
-   * A marketing message is sent only if the contact has granted consent for the channel.
-   * @default service
-   */
-  purpose?: MessagePurpose | undefined;
-  /** When to send it; default: now. */
-  send_at?: string | undefined;
-}
-
-export interface UpdateTemplatesBody {
-  appointment_booked?: {
-    subject?: string | null | undefined;
-    body?: string | null | undefined;
-  } | null | undefined;
-  appointment_rescheduled?: {
-    subject?: string | null | undefined;
-    body?: string | null | undefined;
-  } | null | undefined;
-  appointment_reminder?: {
-    subject?: string | null | undefined;
-    body?: string | null | undefined;
-  } | null | undefined;
-}
-
-export interface CreateEndpointBody {
-  /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
-  url: string;
-  description?: string | undefined;
-  /**
-   * Event kinds, families such as `order.*`, or `*` for all.
-   * @default [
-   */
-  events?: EventFilter[] | undefined;
-  /** @default true */
-  active?: boolean | undefined;
-}
-
 export interface ListDeliveriesQuery {
   status?: DeliveryStatus | undefined;
   /** Only events of this kind. */
@@ -4356,15 +4298,6 @@ export interface ListEndpointsQuery {
   starting_after?: string | undefined;
 }
 
-export interface ListEventKindsResponse {
-  data: {
-    kind: string;
-    schema: {
-      [key: string]: unknown;
-    };
-  }[];
-}
-
 export interface ListEventsQuery {
   /** Only events of this kind. */
   type?: EventKind | undefined;
@@ -4380,47 +4313,4 @@ export interface ListEventsQuery {
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
-}
-
-export type RedeliverBody = Record<string, never>;
-
-export interface ReplayDeliveriesBody {
-  since: string;
-  /** End of the period, exclusive; default: now. */
-  until?: string | undefined;
-  /**
-   * failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery.
-   * @default failed
-   */
-  status?: "failed" | "all" | undefined;
-}
-
-export interface ReplayDeliveriesResponse {
-  id: string;
-  matched: number;
-}
-
-export interface RotateEndpointSecretBody {
-  /** @default 86400 */
-  overlap_seconds?: number | undefined;
-}
-
-export interface RotateEndpointSecretResponse {
-  secret: string;
-}
-
-export type TestEndpointBody = Record<string, never>;
-
-export interface TriggerEventBody {
-  type: EventKind;
-}
-
-export interface UpdateEndpointBody {
-  /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
-  url?: string | undefined;
-  description?: string | undefined;
-  /** Event kinds, families such as `order.*`, or `*` for all. */
-  events?: EventFilter[] | undefined;
-  active?: boolean | undefined;
-  paused?: boolean | undefined;
 }

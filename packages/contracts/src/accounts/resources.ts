@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accountMode } from '../core/event.ts';
 import { currency, email, instant, text, timestamp, timezone, uuid } from '../core/fields.ts';
 import { moduleNames, scopes } from '../core/modules.ts';
 
@@ -104,7 +105,7 @@ const cidr = z
 /** Body of POST /admin/accounts/{id}/keys. */
 export const KeyInput = z.object({
   name: name(120),
-  mode: z.enum(['live', 'test']),
+  mode: accountMode,
   scopes: scopeList,
   allowed_addresses: z
     .array(cidr)
@@ -119,7 +120,7 @@ export const Key = z
   .object({
     id: z.guid(),
     name: z.string(),
-    mode: z.enum(['live', 'test']),
+    mode: accountMode,
     scopes: z.array(z.string()),
     allowed_addresses: z.array(z.string()),
     rate_limit: RateLimit.nullable(),
@@ -169,7 +170,7 @@ export const addressPath = z.object({ address: z.string() });
 export const Me = z
   .object({
     account: z.object({ id: z.guid(), name: z.string(), timezone: z.string(), currency: z.string() }),
-    mode: z.enum(['live', 'test']),
+    mode: accountMode,
     scopes: z.array(z.string()),
     modules: z.array(z.enum(moduleNames)).meta({ description: 'Modules in the plan and switched on.' }),
     rate_limit: RateLimit,

@@ -81,13 +81,16 @@ export const AgentChange = z.object({
 export const agentPath = z.object({ agent_id: integerId.meta({ param: { id: 'AgentId' } }) });
 
 /** An agent as other resources show it. */
-export const AgentSummary = z.object({ id: integerId, name: z.string(), role: z.string() });
+export const AgentSummary = z
+  .object({ id: integerId, name: z.string(), role: z.string() })
+  .meta({ id: 'AgentSummary' });
 export type AgentSummary = z.infer<typeof AgentSummary>;
 
+export const aiProvider = z.enum(['openai_compatible']);
 const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without spaces' });
 const tokens = z.int().min(1);
 const price = z.number().min(0).max(1_000_000);
-const Price = z.object({ prompt: price, completion: price });
+const Price = z.object({ prompt: price, completion: price }).meta({ id: 'ModelPrice' });
 const baseUrl = text(2_048);
 const pipelineKey = z
   .string()
@@ -97,7 +100,7 @@ const modelKey = text(200, 1);
 
 export const AgentSettings = z
   .object({
-    provider: z.enum(['openai_compatible']),
+    provider: aiProvider,
     base_url: z.string().meta({ description: 'Empty until it is set; without it, no plan can be made.' }),
     api_key_set: z.boolean().meta({ description: 'Whether an API key is stored; the key is never returned.' }),
     model: z.string(),
@@ -112,7 +115,7 @@ export const AgentSettings = z
 export type AgentSettings = z.infer<typeof AgentSettings>;
 
 export const AgentSettingsChange = z.object({
-  provider: z.enum(['openai_compatible']).optional(),
+  provider: aiProvider.optional(),
   base_url: baseUrl.optional().meta({
     description:
       'Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; an empty string removes it. Changing the host removes the API key unless a new one is given.',

@@ -40,23 +40,29 @@ const common = {
 
 export const KnowledgeSource = z
   .discriminatedUnion('kind', [
-    z.object({ ...common, kind: z.literal('article'), body: z.string() }),
-    z.object({
-      ...common,
-      kind: z.literal('faq'),
-      body: z.string(),
-      alternates: z.array(z.string()),
-      answer_exactly: z.boolean(),
-    }),
-    z.object({ ...common, kind: z.literal('file'), file_type: fileType, size_bytes: z.int() }),
-    z.object({
-      ...common,
-      kind: z.literal('website'),
-      url: z.string(),
-      refresh,
-      crawl,
-      pages: z.int().meta({ description: 'Number of pages that are read.' }),
-    }),
+    z.object({ ...common, kind: z.literal('article'), body: z.string() }).meta({ id: 'ArticleSource' }),
+    z
+      .object({
+        ...common,
+        kind: z.literal('faq'),
+        body: z.string(),
+        alternates: z.array(z.string()),
+        answer_exactly: z.boolean(),
+      })
+      .meta({ id: 'FaqSource' }),
+    z
+      .object({ ...common, kind: z.literal('file'), file_type: fileType, size_bytes: z.int() })
+      .meta({ id: 'FileSource' }),
+    z
+      .object({
+        ...common,
+        kind: z.literal('website'),
+        url: z.string(),
+        refresh,
+        crawl,
+        pages: z.int().meta({ description: 'Number of pages that are read.' }),
+      })
+      .meta({ id: 'WebsiteSource' }),
   ])
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.infer<typeof KnowledgeSource>;

@@ -24,14 +24,16 @@ const messageBody = text(4_096, 1);
 const noteBody = text(2_000, 1);
 const goal = text(500, 1);
 
-export const SendMessageParams = z.object({
-  channel,
-  body: messageBody,
-  channel_locked: z.boolean().meta({ description: 'Whether it replies to a message received on this channel.' }),
-});
-export const AddNoteParams = z.object({ body: noteBody });
-export const FollowUpParams = z.object({ goal });
-export const MoveStageParams = z.object({ stage: integerId });
+export const SendMessageParams = z
+  .object({
+    channel,
+    body: messageBody,
+    channel_locked: z.boolean().meta({ description: 'Whether it replies to a message received on this channel.' }),
+  })
+  .meta({ id: 'SendMessageParams' });
+export const AddNoteParams = z.object({ body: noteBody }).meta({ id: 'AddNoteParams' });
+export const FollowUpParams = z.object({ goal }).meta({ id: 'FollowUpParams' });
+export const MoveStageParams = z.object({ stage: integerId }).meta({ id: 'MoveStageParams' });
 
 export const PlanStep = z
   .object({
@@ -49,6 +51,7 @@ export const PlanStep = z
     status: stepStatus,
     result: z
       .record(z.string(), z.unknown())
+      .meta({ id: 'PlanStepResult' })
       .nullable()
       .meta({ description: 'Outcome: {message}, {deal}, {plan} or {error}.' }),
     editable: z.array(z.string()).meta({ description: 'Params that can be changed until the step is decided.' }),
@@ -63,17 +66,20 @@ export const Plan = z
     agent: AgentSummary,
     scope: z.enum(['contact']),
     campaign_id: z.int().nullable(),
-    contact: z.object({
-      id: z.int().meta({ description: "The contact's number." }),
-      uuid: z.guid(),
-      name: z.string(),
-      msisdn: z.string(),
-    }),
+    contact: z
+      .object({
+        id: z.int().meta({ description: "The contact's number." }),
+        uuid: z.guid(),
+        name: z.string(),
+        msisdn: z.string(),
+      })
+      .meta({ id: 'PlanContact' }),
     deal: z
       .object({ id: z.int().meta({ description: "The deal's number." }), title: z.string(), stage: z.string() })
+      .meta({ id: 'PlanDeal' })
       .nullable()
       .meta({ description: 'The deal when the plan was made; null if the contact had no open deal.' }),
-    pipeline: z.object({ id: integerId, name: z.string() }).nullable(),
+    pipeline: z.object({ id: integerId, name: z.string() }).meta({ id: 'PlanPipeline' }).nullable(),
     trigger: planTrigger,
     trigger_excerpt: z.string().meta({ description: 'Beginning of the text that triggered the plan.' }),
     goal: z.string(),

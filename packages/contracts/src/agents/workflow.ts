@@ -19,7 +19,7 @@ export const WorkflowBlock = z
     error: 'must be given for an action block',
     path: ['action'],
   })
-  .meta({ id: 'WorkflowBlockInput', outputId: 'WorkflowBlock' });
+  .meta({ id: 'WorkflowBlock' });
 export type WorkflowBlock = z.output<typeof WorkflowBlock>;
 
 export const WorkflowDraftInput = z.object({

@@ -9,6 +9,7 @@ export type AppointmentStatus = z.infer<typeof appointmentStatus>;
 
 /** Kind of meeting. */
 export const mode = z.enum(['online', 'physical'], { error: 'must be online or physical' });
+export const bookingTypeMode = z.enum(['online', 'physical', 'either']);
 /** The channels of reminders and confirmations. */
 export const reminderChannel = z.enum(channel.options);
 
@@ -16,10 +17,10 @@ const location = text(255);
 const meetingLink = text(500);
 const notes = text(5_000);
 
-const reminders = z
-  .array(z.object({ minutes_before: z.int().min(1).max(43_200), channel: reminderChannel }))
-  .max(10)
-  .meta({ description: 'Reminders sent before the start, at most 10.' });
+const Reminder = z
+  .object({ minutes_before: z.int().min(1).max(43_200), channel: reminderChannel })
+  .meta({ id: 'Reminder' });
+const reminders = z.array(Reminder).max(10).meta({ description: 'Reminders sent before the start, at most 10.' });
 
 export const BookingTypeInput = z.object({
   name: text(120, 1),
@@ -35,7 +36,7 @@ export const BookingTypeInput = z.object({
     .meta({ description: 'Minutes between starts, from local midnight; default: the duration, at most 30.' }),
   min_notice_minutes: z.int().min(0).max(43_200).default(0),
   window_days: z.int().min(1).max(365).default(60),
-  mode: z.enum(['online', 'physical', 'either']).default('online'),
+  mode: bookingTypeMode.default('online'),
   location: location.default(''),
   meeting_link: meetingLink.default(''),
   staff: z.array(email).max(100).default([]).meta({ description: 'Emails of the teammates who take it, in order.' }),
@@ -52,7 +53,7 @@ export const BookingTypeChange = z.object({
   slot_interval_minutes: BookingTypeInput.shape.slot_interval_minutes,
   min_notice_minutes: z.int().min(0).max(43_200).optional(),
   window_days: z.int().min(1).max(365).optional(),
-  mode: z.enum(['online', 'physical', 'either']).optional(),
+  mode: bookingTypeMode.optional(),
   location: location.optional(),
   meeting_link: meetingLink.optional(),
   staff: z.array(email).max(100).optional(),
@@ -70,12 +71,12 @@ export const BookingType = z
     slot_interval_minutes: z.int(),
     min_notice_minutes: z.int(),
     window_days: z.int(),
-    mode: z.enum(['online', 'physical', 'either']),
+    mode: bookingTypeMode,
     location: z.string(),
     meeting_link: z.string(),
     staff: z.array(z.string()),
     default_staff: z.string().nullable(),
-    reminders: z.array(z.object({ minutes_before: z.int(), channel: reminderChannel })),
+    reminders: z.array(Reminder),
   })
   .meta({ id: 'BookingType' });
 export type BookingType = z.infer<typeof BookingType>;
@@ -136,7 +137,7 @@ export const Settings = z
     mode,
     location: z.string(),
     confirmation: z.object({ enabled: z.boolean(), channel: reminderChannel }),
-    reminders: z.array(z.object({ minutes_before: z.int(), channel: reminderChannel })),
+    reminders: z.array(Reminder),
   })
   .meta({ id: 'CalendarSettings' });
 export type Settings = z.infer<typeof Settings>;
@@ -179,28 +180,37 @@ export const AppointmentChange = z
     }
   });
 
-export const HistoryEntry = z.object({
-  kind: z.enum(['booked', 'rescheduled', 'edited', 'confirmed', 'completed', 'cancelled', 'no_show']),
-  summary: z.string(),
-  at: timestamp,
-});
+export const appointmentSource = z.enum(['panel', 'inbox', 'agent', 'workflow', 'link', 'api']);
+
+export const HistoryEntry = z
+  .object({
+    kind: z.enum(['booked', 'rescheduled', 'edited', 'confirmed', 'completed', 'cancelled', 'no_show']),
+    summary: z.string(),
+    at: timestamp,
+  })
+  .meta({ id: 'AppointmentHistoryEntry' });
 export type HistoryEntry = z.infer<typeof HistoryEntry>;
+
+/** A booking type as appointments show it. */
+const BookingTypeSummary = z.object({ id: z.int(), name: z.string() }).meta({ id: 'BookingTypeSummary' });
+/** A teammate as appointments and free times show it. */
+const StaffSummary = z.object({ name: z.string(), email: z.string() }).meta({ id: 'StaffSummary' });
 
 export const Appointment = z
   .object({
     id: z.guid(),
     title: z.string().meta({ description: 'Name of the booking type when it was booked.' }),
     status: appointmentStatus,
-    booking_type: z.object({ id: z.int(), name: z.string() }).nullable(),
+    booking_type: BookingTypeSummary.nullable(),
     contact: ContactSummary,
-    staff: z.object({ name: z.string(), email: z.string() }),
+    staff: StaffSummary,
     starts_at: timestamp,
     ends_at: timestamp,
     mode,
     location: z.string(),
     meeting_link: z.string(),
     notes: z.string(),
-    source: z.enum(['panel', 'inbox', 'agent', 'workflow', 'link', 'api']),
+    source: appointmentSource,
     deal: z.guid().nullable(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -215,19 +225,21 @@ export type AppointmentWithHistory = z.infer<typeof AppointmentWithHistory>;
 
 export const FreeTimes = z
   .object({
-    booking_type: z.object({ id: z.int(), name: z.string() }),
+    booking_type: BookingTypeSummary,
     timezone: z.string(),
     data: z.array(
-      z.object({
-        starts_at: timestamp,
-        ends_at: timestamp,
-        staff: z
-          .array(z.object({ name: z.string(), email: z.string() }))
-          .meta({ description: 'Teammates who are free, in the order in which they are tried.' }),
-      }),
+      z
+        .object({
+          starts_at: timestamp,
+          ends_at: timestamp,
+          staff: z
+            .array(StaffSummary)
+            .meta({ description: 'Teammates who are free, in the order in which they are tried.' }),
+        })
+        .meta({ id: 'FreeTime' }),
     ),
     has_more: z.boolean(),
-    next: z.string().nullable(),
+    next: timestamp.nullable(),
   })
   .meta({ id: 'FreeTimes' });
 
@@ -245,7 +257,9 @@ export type BlockedReason = z.infer<typeof blockedReason>;
 export const Explanation = z
   .object({
     free: z.boolean(),
-    reasons: z.array(z.object({ staff: z.string().meta({ description: 'Email.' }), code: blockedReason })),
+    reasons: z.array(
+      z.object({ staff: z.string().meta({ description: 'Email.' }), code: blockedReason }).meta({ id: 'BlockedStaff' }),
+    ),
   })
   .meta({ id: 'FreeTimeExplanation' });
 

@@ -77,12 +77,14 @@ export const OrderInput = z.object({
   contact: uuid,
   items: z
     .array(
-      z.object({
-        sku,
-        quantity: z.int().min(1).max(9_999),
-        name: productName.optional(),
-        unit_price_minor: minorUnits.optional(),
-      }),
+      z
+        .object({
+          sku,
+          quantity: z.int().min(1).max(9_999),
+          name: productName.optional(),
+          unit_price_minor: minorUnits.optional(),
+        })
+        .meta({ id: 'OrderItem' }),
     )
     .min(1)
     .max(100)

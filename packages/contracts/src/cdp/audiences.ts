@@ -4,28 +4,32 @@ import { text, timestamp, uuid } from '../core/fields.ts';
 import { consentPurpose } from './consents.ts';
 import { eventName } from './contact-events.ts';
 
-const match = z.enum(['all', 'any'], { error: 'must be all or any' });
+export const ruleMatch = z.enum(['all', 'any'], { error: 'must be all or any' });
 
 /** The contact did an event within the last `days` × 86,400 s (null: ever) at least `at_least` times; `did_not` is its negation. */
-export const EventCondition = z.object({
-  type: z.literal('event'),
-  op: z.enum(['did', 'did_not'], { error: 'must be did or did_not' }),
-  name: eventName,
-  days: z
-    .int({ error: 'must be 1 to 365 or null' })
-    .min(1, 'must be 1 to 365 or null')
-    .max(365, 'must be 1 to 365 or null')
-    .nullable(),
-  at_least: z.int().min(1).max(1_000).default(1),
-});
+export const EventCondition = z
+  .object({
+    type: z.literal('event'),
+    op: z.enum(['did', 'did_not'], { error: 'must be did or did_not' }),
+    name: eventName,
+    days: z
+      .int({ error: 'must be 1 to 365 or null' })
+      .min(1, 'must be 1 to 365 or null')
+      .max(365, 'must be 1 to 365 or null')
+      .nullable(),
+    at_least: z.int().min(1).max(1_000).default(1),
+  })
+  .meta({ id: 'EventCondition' });
 
 /** The contact's last statement about a channel and a purpose; without a statement, consent is not granted. */
-export const ConsentCondition = z.object({
-  type: z.literal('consent'),
-  channel,
-  purpose: consentPurpose,
-  op: z.enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' }).default('granted'),
-});
+export const ConsentCondition = z
+  .object({
+    type: z.literal('consent'),
+    channel,
+    purpose: consentPurpose,
+    op: z.enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' }).default('granted'),
+  })
+  .meta({ id: 'ConsentCondition' });
 
 const ordered = ['gt', 'gte', 'lt', 'lte'];
 
@@ -45,31 +49,38 @@ export const FieldCondition = z
     else if ((op === 'contains' || op === 'starts_with') && typeof value !== 'string')
       issue(`must be a string with ${op}`);
     else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a string with ${op}`);
-  });
+  })
+  .meta({ id: 'FieldCondition' });
 
-export const TagCondition = z.object({
-  type: z.literal('tag'),
-  op: z.enum(['has', 'has_not'], { error: 'must be has or has_not' }),
-  tag: text(100, 1),
-});
+export const TagCondition = z
+  .object({
+    type: z.literal('tag'),
+    op: z.enum(['has', 'has_not'], { error: 'must be has or has_not' }),
+    tag: text(100, 1),
+  })
+  .meta({ id: 'TagCondition' });
 
-const condition = z.discriminatedUnion('type', [EventCondition, ConsentCondition, FieldCondition, TagCondition], {
-  error: 'must be a condition of type event, consent, field or tag',
-});
+const condition = z
+  .discriminatedUnion('type', [EventCondition, ConsentCondition, FieldCondition, TagCondition], {
+    error: 'must be a condition of type event, consent, field or tag',
+  })
+  .meta({ id: 'AudienceCondition' });
 export type Condition = z.output<typeof condition>;
 
 const conditionsOf = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(20);
 
 /** The one nested level of conditions. */
-export const NestedRules = z.object({ match, conditions: conditionsOf(condition) });
+export const NestedRules = z
+  .object({ match: ruleMatch, conditions: conditionsOf(condition) })
+  .meta({ id: 'NestedRules' });
 export type NestedRules = z.output<typeof NestedRules>;
 
 const item = z.union([condition, NestedRules]);
 
 /** Rules of an audience: all or any of 1 to 20 conditions, each of which may itself be such a list. */
 export const AudienceRules = z
-  .object({ match, conditions: conditionsOf(item) })
-  .meta({ id: 'AudienceRulesInput', outputId: 'AudienceRules', description: 'At most 256 KiB as JSON.' });
+  .object({ match: ruleMatch, conditions: conditionsOf(item) })
+  .meta({ id: 'AudienceRules', description: 'At most 256 KiB as JSON.' });
 export type AudienceRules = z.output<typeof AudienceRules>;
 
 const name = text(120, 1).meta({ description: 'Unique in the account.' });
@@ -108,11 +119,13 @@ export const AudienceMember = z
 export const AudienceExplanation = z.object({
   member: z.boolean(),
   conditions: z.array(
-    z.object({
-      condition: z.union([condition, NestedRules]),
-      holds: z.boolean(),
-      because: z.string().meta({ description: 'The reason, as a sentence.' }),
-    }),
+    z
+      .object({
+        condition: z.union([condition, NestedRules]),
+        holds: z.boolean(),
+        because: z.string().meta({ description: 'The reason, as a sentence.' }),
+      })
+      .meta({ id: 'ExplainedCondition' }),
   ),
 });
 

@@ -28,5 +28,7 @@ export type ContactEventInput = z.output<typeof ContactEventInput>;
 export const EventIntake = z.object({
   accepted: z.int(),
   repeated: z.int().meta({ description: 'Number of events whose id was already known.' }),
-  rejected: z.array(z.object({ index: z.int(), code: z.enum(['invalid_request']), message: z.string() })),
+  rejected: z.array(
+    z.object({ index: z.int(), code: z.enum(['invalid_request']), message: z.string() }).meta({ id: 'RejectedEvent' }),
+  ),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventsOf } from './event.ts';
+import { accountMode, eventsOf } from './event.ts';
 import { moduleNames } from './modules.ts';
 import { internalRequest } from './request.ts';
 
@@ -8,7 +8,7 @@ export const AccountContext = z.object({
   id: z.guid(),
   owner: z.guid().meta({ description: 'The live account; of a sandbox, the account whose twin it is.' }),
   name: z.string(),
-  mode: z.enum(['live', 'test']),
+  mode: accountMode,
   timezone: z.string().meta({ description: 'IANA timezone name.' }),
   country: z.string().meta({ description: 'ISO 3166 alpha-2 country code.' }),
   language: z.string(),

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { timestamp } from './fields.ts';
 import type { ServiceName } from './modules.ts';
 
+/** Mode of a key and of its account: a live account, or its sandbox. */
+export const accountMode = z.enum(['live', 'test']);
+
 /** One kind of event: the service that publishes it and its data. Public kinds reach webhooks; internal ones never leave the platform. */
 export interface EventDefinition<Kind extends string = string, Data extends z.ZodType = z.ZodType> {
   readonly kind: Kind;
@@ -62,7 +65,7 @@ export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
     type: z.literal(kind),
     timestamp,
     account: z.guid().meta({ description: "The account's id." }),
-    mode: z.enum(['live', 'test']),
+    mode: accountMode,
     data,
   });
 }

@@ -17,7 +17,7 @@ export type Pipeline = z.infer<typeof Pipeline>;
 export const PipelineInput = z.object({
   name: pipelineName,
   stages: z
-    .array(z.object({ name: stageName }))
+    .array(z.object({ name: stageName }).meta({ id: 'NewStage' }))
     .min(1)
     .max(maxStages)
     .meta({ description: 'Stages in order.' }),
@@ -27,9 +27,12 @@ export const PipelineChange = z.object({
   name: pipelineName.optional(),
   stages: z
     .array(
-      z.object({ id: integerId.optional(), name: stageName.optional() }).refine(({ id, name }) => id ?? name, {
-        error: 'must have an id, a name, or both',
-      }),
+      z
+        .object({ id: integerId.optional(), name: stageName.optional() })
+        .refine(({ id, name }) => id ?? name, {
+          error: 'must have an id, a name, or both',
+        })
+        .meta({ id: 'StageChange' }),
     )
     .min(1)
     .max(maxStages)

@@ -22,15 +22,17 @@ export type MessageStatus = z.infer<typeof messageStatus>;
 const reference = text(100);
 
 /** One channel of a message: its text there, and the time until the next channel is tried. */
-export const MessageStep = z.object({
-  channel,
-  body: text(4_096, 1),
-  subject: text(255).default('').meta({ description: 'Subject of an email.' }),
-  fallback_after_seconds: z.int().min(10).max(259_200).default(300).meta({
-    description:
-      'Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.',
-  }),
-});
+export const MessageStep = z
+  .object({
+    channel,
+    body: text(4_096, 1),
+    subject: text(255).default('').meta({ description: 'Subject of an email.' }),
+    fallback_after_seconds: z.int().min(10).max(259_200).default(300).meta({
+      description:
+        'Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.',
+    }),
+  })
+  .meta({ id: 'MessageStep' });
 export type MessageStep = z.infer<typeof MessageStep>;
 
 function refuseRepeatedChannels(steps: readonly MessageStep[], context: z.RefinementCtx): void {
@@ -58,10 +60,12 @@ export const MessageInput = z.object({
   send_at: instant.optional().meta({ description: 'When to send it; default: now.' }),
 });
 
-const error = z.object({
-  code: z.string().meta({ description: 'Reason of the attempt that ended the message.' }),
-  message: z.string(),
-});
+const error = z
+  .object({
+    code: z.string().meta({ description: 'Reason of the attempt that ended the message.' }),
+    message: z.string(),
+  })
+  .meta({ id: 'MessageError' });
 
 export const Message = z
   .object({
@@ -105,23 +109,27 @@ export type AttemptReason = z.infer<typeof attemptReason>;
 export const receiptStatus = z.enum(['sent', 'delivered', 'read', 'failed']);
 export type ReceiptStatus = z.infer<typeof receiptStatus>;
 
-export const MessageAttempt = z.object({
-  number: z.int(),
-  channel,
-  provider: z.string(),
-  status: attemptStatus,
-  reason: attemptReason.nullable(),
-  provider_id: z.string().nullable().meta({ description: "The provider's id of the message." }),
-  started_at: timestamp,
-  finished_at: timestamp.nullable().meta({ description: 'When the provider responded.' }),
-  receipts: z.array(
-    z.object({
-      status: receiptStatus,
-      at: timestamp,
-      applied: z.boolean().meta({ description: 'Whether it changed the status; a late receipt does not.' }),
-    }),
-  ),
-});
+export const MessageAttempt = z
+  .object({
+    number: z.int(),
+    channel,
+    provider: z.string(),
+    status: attemptStatus,
+    reason: attemptReason.nullable(),
+    provider_id: z.string().nullable().meta({ description: "The provider's id of the message." }),
+    started_at: timestamp,
+    finished_at: timestamp.nullable().meta({ description: 'When the provider responded.' }),
+    receipts: z.array(
+      z
+        .object({
+          status: receiptStatus,
+          at: timestamp,
+          applied: z.boolean().meta({ description: 'Whether it changed the status; a late receipt does not.' }),
+        })
+        .meta({ id: 'MessageReceipt' }),
+    ),
+  })
+  .meta({ id: 'MessageAttempt' });
 export type MessageAttempt = z.infer<typeof MessageAttempt>;
 
 /** A message with every attempt, as its events carry it. */
@@ -131,14 +139,16 @@ export const MessageWithAttempts = Message.extend({ attempts: z.array(MessageAtt
 export type MessageWithAttempts = z.infer<typeof MessageWithAttempts>;
 
 /** A webhook delivery about a message. */
-export const ToldEndpoint = z.object({
-  delivery: z.guid(),
-  endpoint: z.guid(),
-  event: z.string(),
-  status: z.string(),
-  at: timestamp,
-  response_status: z.int().nullable(),
-});
+export const ToldEndpoint = z
+  .object({
+    delivery: z.guid(),
+    endpoint: z.guid(),
+    event: z.string(),
+    status: z.string(),
+    at: timestamp,
+    response_status: z.int().nullable(),
+  })
+  .meta({ id: 'MessageWebhook' });
 
 export const MessageDetail = MessageWithAttempts.extend({
   webhooks: z.array(ToldEndpoint).meta({ description: 'Webhook deliveries about the message, oldest first.' }),

@@ -43,12 +43,18 @@ const subject = withKnownNames(text(255));
 const body = withKnownNames(text(4_096, 1));
 
 /** Change of a text that the platform sends on its own; null restores the default in the account's language. */
-const TemplateChange = z.object({ subject: subject.nullable().optional(), body: body.nullable().optional() });
-const Template = z.object({
-  subject: z.string(),
-  body: z.string(),
-  is_default: z.boolean().meta({ description: "Whether it is the platform's default text in the account's language." }),
-});
+const TemplateChange = z
+  .object({ subject: subject.nullable().optional(), body: body.nullable().optional() })
+  .meta({ id: 'MessageTemplateChange' });
+const Template = z
+  .object({
+    subject: z.string(),
+    body: z.string(),
+    is_default: z
+      .boolean()
+      .meta({ description: "Whether it is the platform's default text in the account's language." }),
+  })
+  .meta({ id: 'MessageTemplate' });
 
 const ofEach = <Value>(value: Value) =>
   Object.fromEntries(templateNames.map((name) => [name, value])) as Record<TemplateName, Value>;

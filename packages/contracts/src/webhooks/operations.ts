@@ -255,7 +255,11 @@ export const listEventKinds = operation('listEventKinds', {
   summary: 'List event kinds',
   description: 'Returns every kind with the JSON Schema of its envelope.',
   status: 200,
-  response: z.object({ data: z.array(z.object({ kind: z.string(), schema: z.record(z.string(), z.unknown()) })) }),
+  response: z.object({
+    data: z.array(
+      z.object({ kind: z.string(), schema: z.record(z.string(), z.unknown()) }).meta({ id: 'DescribedEventKind' }),
+    ),
+  }),
   errors: [],
 });
 

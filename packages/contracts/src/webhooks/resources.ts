@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accountMode } from '../core/event.ts';
 import { timestamp, uuid } from '../core/fields.ts';
 
 export const Endpoint = z
@@ -28,14 +29,18 @@ export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 export const tryError = z.enum(['timeout', 'dns', 'tls', 'refused', 'blocked', 'too_large', 'http']);
 export type TryError = z.infer<typeof tryError>;
 
-export const DeliveryTry = z.object({
-  number: z.int(),
-  at: timestamp,
-  status: z.int().nullable().meta({ description: 'HTTP status of the response.' }),
-  error: tryError.nullable(),
-  duration_ms: z.int(),
-  trigger: z.enum(['scheduled', 'manual']),
-});
+export const deliveryReason = z.enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted']);
+
+export const DeliveryTry = z
+  .object({
+    number: z.int(),
+    at: timestamp,
+    status: z.int().nullable().meta({ description: 'HTTP status of the response.' }),
+    error: tryError.nullable(),
+    duration_ms: z.int(),
+    trigger: z.enum(['scheduled', 'manual']),
+  })
+  .meta({ id: 'DeliveryTry' });
 export type DeliveryTry = z.infer<typeof DeliveryTry>;
 
 export const AnyEnvelope = z
@@ -44,7 +49,7 @@ export const AnyEnvelope = z
     type: z.string(),
     timestamp,
     account: z.guid(),
-    mode: z.enum(['live', 'test']),
+    mode: accountMode,
     data: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'Event' });
@@ -63,10 +68,7 @@ export const Delivery = z
     event: z.string().meta({ description: 'Kind of the event.' }),
     event_id: z.guid(),
     status: deliveryStatus,
-    reason: z
-      .enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted'])
-      .nullable()
-      .meta({ description: 'Why the delivery failed or was skipped.' }),
+    reason: deliveryReason.nullable().meta({ description: 'Why the delivery failed or was skipped.' }),
     url: z.string(),
     payload: AnyEnvelope,
     response: z
@@ -75,6 +77,7 @@ export const Delivery = z
         body: z.string().meta({ description: 'First 2 KiB of the body.' }),
         duration_ms: z.int(),
       })
+      .meta({ id: 'DeliveryResponse' })
       .nullable()
       .meta({ description: 'The latest response.' }),
     tries: z.array(DeliveryTry),
