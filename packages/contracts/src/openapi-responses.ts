@@ -88,7 +88,7 @@ const messages: Record<ErrorCode, readonly [message: string, field?: string]> = 
   scope_missing: ['This key lacks the scope of the operation'],
   not_found: ['There is no such resource in this account'],
   module_off: ['The module of the operation is switched off for this account'],
-  slot_taken: ['The time is no longer free; see the free times of the booking type', 'starts_at'],
+  slot_taken: ['The time is no longer free; see the free times of the booking type'],
   invalid_state: ['The state of the resource does not allow this'],
   rate_limited: ['Too many requests with this key; try again in 3 s'],
   internal_error: ['Something failed here; quote the Request-Id when you report it'],
