@@ -2,11 +2,29 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import {
+  type Platform,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  type TestAccount,
+} from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 /** Runs the guides as a reader would: their shell blocks in order, in one shell, each followed by what it should show. */
-const guides = ['authentication', 'calendar', 'customer-data', 'deals', 'errors', 'orders', 'paging', 'rate-limits'];
+const guides = [
+  'agents',
+  'authentication',
+  'calendar',
+  'customer-data',
+  'deals',
+  'errors',
+  'orders',
+  'paging',
+  'rate-limits',
+  'sandbox',
+  'webhooks',
+];
 
 const tool = new URL('../gateway/src/cli.ts', import.meta.url).pathname;
 const separator = '\u001e';
@@ -19,12 +37,16 @@ interface Block {
 
 let platform: Platform;
 let account: TestAccount;
+/** Stands for the reader's own server and website: nothing leaves this machine. */
+let readersServer: Receiver;
 
 beforeAll(async () => {
+  readersServer = await startReceiver();
   platform = await startPlatform();
 }, 120_000);
 afterAll(async () => {
   await platform?.stop();
+  await readersServer?.stop();
 });
 
 describe.each(guides)('docs/%s.md', (name) => {
@@ -43,7 +65,7 @@ describe.each(guides)('docs/%s.md', (name) => {
 });
 
 function blocksOf(page: string): Block[] {
-  return [...page.matchAll(/```sh\n([\s\S]*?)```(?:\s*```json\n([\s\S]*?)```)?/g)].map(([, command, shown]) => ({
+  return [...page.matchAll(/^ *```sh\n([\s\S]*?)```(?:\s*```json\n([\s\S]*?)```)?/gm)].map(([, command, shown]) => ({
     command: command!,
     shows: shown === undefined ? undefined : (JSON.parse(shown) as unknown),
   }));
@@ -55,6 +77,7 @@ async function run(blocks: readonly Block[]): Promise<{ code: number | null; out
     .map(({ command }) => `${command}\nprintf '\\036'\n`)
     .join('')
     .replaceAll('http://127.0.0.1:8080', platform.gatewayUrl)
+    .replaceAll('https://example.com', readersServer.url)
     .replaceAll('cp_test_…', account.testKey)
     .replaceAll('npm run -s admin --', `node ${tool}`);
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
