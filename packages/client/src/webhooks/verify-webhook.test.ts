@@ -116,6 +116,11 @@ describe('a delivery is refused', () => {
 });
 
 describe('secrets', () => {
+  it('that are missing, as a variable of the environment that is not set, are said to be', async () => {
+    for (const missing of [undefined, '', [], ['', secret]] as string[][])
+      await expect(verifyWebhook(signed(), body, missing)).rejects.toThrow('The secret is missing: give the whsec_…');
+  });
+
   it('that are none are the fault of who gave them, and are not told', async () => {
     for (const wrong of ['whsec_', '', 'whsec_not base64', []]) {
       const error = await verifyWebhook(signed(), body, wrong).catch((thrown: unknown) => thrown);

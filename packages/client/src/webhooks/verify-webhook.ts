@@ -44,8 +44,12 @@ export async function verifyWebhook(
   const [id, timestamp] = [headerOf(headers, 'webhook-id'), headerOf(headers, 'webhook-timestamp')];
   const signatures = signaturesIn(headerOf(headers, 'webhook-signature'));
   requireRecent(timestamp, now);
-  const keys = typeof secrets === 'string' ? [secrets] : secrets;
-  if (keys.length === 0) throw new TypeError('secrets must have at least one secret');
+  const keys = typeof secrets === 'string' ? [secrets] : (secrets ?? []);
+  // An environment variable that is not set, most often: JavaScript gives undefined, a shell an empty text.
+  if (keys.length === 0 || keys.some((key) => !key))
+    throw new TypeError(
+      'The secret is missing: give the whsec_… that the endpoint was created with, or that listen prints',
+    );
   const expected = await Promise.all(keys.map((secret) => signatureOf(secret, id, timestamp, body)));
   const isSigned = expected.some((each) => signatures.some((signature) => isSame(each, signature)));
   if (!isSigned)
