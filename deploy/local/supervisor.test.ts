@@ -100,6 +100,14 @@ describe('the supervisor', () => {
     expect(starts('cdp')).toBe(5);
   }, 30_000);
 
+  it('says of a process that does not get ready in time that it printed nothing', async () => {
+    supervisor = createSupervisor({ write: (line) => lines.push(line), drainMs: 1_000, readyTimeoutMs: 200 });
+    const silent = { ...script('cdp'), args: ['-e', 'setInterval(() => {}, 1000)'], ready: async () => false };
+    await expect(supervisor.start([silent])).rejects.toThrow(
+      'cdp was not ready after 0.2 s: it printed nothing; if this machine is busy, start it again',
+    );
+  }, 30_000);
+
   it('says so when the program does not exist', async () => {
     const missing = { ...script('cdp'), command: file('nothing-here') };
     await expect(supervisor.start([missing])).rejects.toThrow(/could not be started \([^()]*ENOENT/);

@@ -29,7 +29,7 @@ export function createSupervisor(options: {
   drainMs?: number;
   readyTimeoutMs?: number;
 }): Supervisor {
-  const { write, colour = false, drainMs = 15_000, readyTimeoutMs = 60_000 } = options;
+  const { write, colour = false, drainMs = 15_000, readyTimeoutMs = 180_000 } = options;
   const groups: Member[][] = [];
   const members = () => groups.flat();
   let stopping = false;
@@ -68,10 +68,14 @@ class Member {
   #restart: NodeJS.Timeout | null = null;
   #launching: Promise<void> = Promise.resolve();
   #lastFailure = '';
+  #hasOutput = false;
 
   constructor(managed: ManagedProcess, show: (line: string) => void, write: (line: string) => void) {
     this.managed = managed;
-    this.#show = show;
+    this.#show = (line) => {
+      this.#hasOutput = true;
+      show(line);
+    };
     this.#write = write;
   }
 
@@ -106,9 +110,10 @@ class Member {
   }
 
   #cause(): string {
-    return this.managed.logFile === undefined
-      ? this.#lastFailure || 'its output is above'
-      : `\n${logTail(this.managed)}`;
+    if (this.managed.logFile !== undefined) return `\n${logTail(this.managed)}`;
+    if (this.#lastFailure !== '') return this.#lastFailure;
+    if (this.#hasOutput) return 'its output is above';
+    return 'it printed nothing; if this machine is busy, start it again, which goes on from here';
   }
 
   #launch(): void {
