@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+/** Follows docs/quickstart.md as a reader would: its programs, and its commands of the client. */
+const page = readFileSync(new URL('../docs/quickstart.md', import.meta.url), 'utf8');
+const commandLine = new URL('../packages/client/src/cli/main.ts', import.meta.url).pathname;
+const deadlineMs = 60_000;
+
+interface Run {
+  child: ChildProcess;
+  output(): string;
+  ended: Promise<number | null>;
+}
+
+let platform: Platform;
+let account: TestAccount;
+let folder: string;
+const runs: Run[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  account = await platform.account();
+  await makeBookable();
+  folder = mkdtempSync(join(tmpdir(), 'quickstart-'));
+  symlinkSync(new URL('../node_modules', import.meta.url).pathname, join(folder, 'node_modules'));
+}, 120_000);
+afterAll(async () => {
+  for (const { child, ended } of runs) {
+    child.kill();
+    await ended;
+  }
+  if (folder) rmSync(folder, { recursive: true, force: true });
+  await platform?.stop();
+});
+
+it('shows the fallback and the reminder at the receiver once the clock was advanced', async () => {
+  const [receiverSource, appSource] = [...page.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code!);
+  const port = await freePort();
+  writeFileSync(join(folder, 'receiver.mjs'), receiverSource!.replace('3000', String(port)));
+  writeFileSync(join(folder, 'app.mjs'), appSource!);
+  const url = `http://127.0.0.1:${port}/`;
+
+  const listening = run([commandLine, 'listen', '--forward-to', url]);
+  await waitFor('listen', () => /Ready/.test(listening.output()), deadlineMs);
+  const [secret] = /whsec_\S+/.exec(listening.output())!;
+  const receiver = run(['receiver.mjs'], { WEBHOOK_SECRET: secret });
+  await waitFor('the receiver', async () => (await statusOf(url)) === 401, deadlineMs);
+  const shown = () => receiver.output().match(/[a-z]+\.[a-z]+$/gm) ?? [];
+
+  await expectDone([commandLine, ...wordsOf('trigger order.declined')]);
+  await expectDone(['app.mjs']);
+  const first = ['order.declined', 'contact.created', 'appointment.booked', 'message.sent'];
+  await waitFor('the events of the app', () => first.every((kind) => shown().includes(kind)), deadlineMs);
+  expect(shown()).not.toContain('message.delivered');
+
+  await expectDone([commandLine, ...wordsOf('clock advance 3d')]);
+  await waitFor('the fallback', () => shown().includes('message.delivered'), deadlineMs);
+  const sent = shown().filter((kind) => kind === 'message.sent').length;
+  await expectDone([commandLine, ...wordsOf('clock advance 4d')]);
+  const sentNow = () => shown().filter((kind) => kind === 'message.sent').length;
+  await waitFor('the reminder', () => sentNow() === sent + 1, deadlineMs);
+}, 240_000);
+
+/** Gives the sandbox what that of the demo account has: a teammate and a booking type whose reminder is a day ahead. */
+async function makeBookable(): Promise<void> {
+  const email = 'ada@example.com';
+  await platform.admin('POST', `/admin/accounts/${account.sandboxId}/members`, { name: 'Ada', email });
+  const allDay = [['00:00', '24:00']];
+  const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, allDay]));
+  await waitFor('the teammate', async () => {
+    const body = { email, hours };
+    return (await account.request('POST', '/v1/calendar/staff', { body, key: account.testKey })).status === 201;
+  });
+  const reminders = [{ minutes_before: 1_440, channel: 'sms' as const }];
+  await account.testClient.createBookingType({
+    body: { name: 'Consultation', duration_minutes: 30, staff: [email], reminders },
+  });
+}
+
+/** Returns the words of a command of the page, which has to be there. */
+function wordsOf(command: string): string[] {
+  expect(page).toContain(`npx customer-platform ${command}`);
+  return command.split(' ');
+}
+
+function run(args: string[], env: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      XDG_CONFIG_HOME: folder,
+      CUSTOMER_PLATFORM_URL: platform.gatewayUrl,
+      CUSTOMER_PLATFORM_KEY: account.testKey,
+      ...env,
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const one = {
+    child,
+    output: () => output,
+    ended: new Promise<number | null>((resolve) => child.on('close', resolve)),
+  };
+  runs.push(one);
+  return one;
+}
+
+async function expectDone(args: string[]): Promise<void> {
+  const one = run(args);
+  const code = await one.ended;
+  expect(code === 0 ? 'done' : one.output()).toBe('done');
+}
+
+async function statusOf(url: string): Promise<number> {
+  try {
+    return (await fetch(url, { method: 'POST' })).status;
+  } catch {
+    return 0;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
