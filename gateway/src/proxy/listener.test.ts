@@ -116,3 +116,10 @@ describe('the control plane', () => {
     expect([reply.status, JSON.parse(reply.body).name]).toEqual([201, 'Patient']);
   });
 });
+
+it('has proxies of any number wait for its end without a warning of a leak', async () => {
+  const log = createLogger('gateway', 'error');
+  const { server, close } = await listenWithEnvelopes(() => undefined, { port: 0, host: '127.0.0.1', log });
+  expect(server.getMaxListeners()).toBe(0);
+  await close(0);
+});

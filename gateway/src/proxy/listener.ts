@@ -41,6 +41,8 @@ export async function listenWithEnvelopes(
   );
   const { server } = listener;
   server.headersTimeout = headMs;
+  // Each proxy waits for the server's end, two for a service and cell: Node would warn of a leak from the eleventh on.
+  server.setMaxListeners(0);
   // The rate of each body is watched, which is fairer than one deadline for 20 MiB and for a line.
   if (bodies === 'watched') server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
