@@ -78,8 +78,21 @@ type JsonSchema = {
   examples?: unknown[];
 };
 
-const schemaOf = (schema: z.ZodType): JsonSchema =>
-  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+function schemaOf(schema: z.ZodType): JsonSchema {
+  const { $defs = {}, ...own } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return inPlace(own, $defs as Record<string, object>) as JsonSchema;
+}
+
+/** Returns a JSON Schema with what it refers to in the places where it does. None of ours refers to itself. */
+function inPlace(value: unknown, defined: Record<string, object>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inPlace(item, defined));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as { $ref?: string };
+  const target = $ref ? defined[$ref.replace('#/$defs/', '')] : {};
+  return Object.fromEntries(
+    Object.entries({ ...target, ...rest }).map(([key, inner]) => [key, inPlace(inner, defined)]),
+  );
+}
 
 const instants = fc
   .date({ min: new Date('2026-01-01'), max: new Date('2027-12-31'), noInvalidDate: true })

@@ -39,7 +39,9 @@ export interface Consumer<Resources> {
    * follows. Only what is set aside, since it fails by itself, is taken later.
    */
   inOrder?: true;
-  /** Gets only events that this consumer has not taken before; order is the stream's. */
+  /** It knows by rows of its own what it has taken, and passes that over: it has no rows in the inbox. */
+  knowsTaken?: true;
+  /** Gets only events that this consumer has not taken before, unless it knows them by itself; order is the stream's. */
   take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<void>;
   /** Runs after the commit, with the events that were to be taken: to wake work, never to change data. */
   committed?(resources: Resources, events: readonly ReceivedEvent[]): void;
@@ -254,13 +256,7 @@ async function takeOnce<Resources>(
   const { account } = events[0]!;
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
-      const fresh = await call.tx<{ event_id: string }[]>`
-        insert into inbox (account_id, event_id, consumer)
-        select account_id, event_id, ${consumer.name}
-        from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
-        on conflict do nothing returning event_id`;
-      const ids = new Set(fresh.map((row) => row.event_id));
-      const unseen = received.filter((event) => ids.delete(event.id.toLowerCase()));
+      const unseen = consumer.knowsTaken ? received : await notTaken(call.tx, consumer.name, received);
       if (unseen.length > 0) await consumer.take(call, unseen);
       await also(call.tx);
     });
@@ -282,4 +278,15 @@ async function takeOnce<Resources>(
   );
   consumer.committed?.(context.resources, events);
   context.clockWork.wake();
+}
+
+/** Notes events in the inbox of a consumer; returns those that were not there. */
+async function notTaken(tx: Sql, consumer: string, events: readonly ReceivedEvent[]): Promise<ReceivedEvent[]> {
+  const fresh = await tx<{ event_id: string }[]>`
+    insert into inbox (account_id, event_id, consumer)
+    select account_id, event_id, ${consumer}
+    from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
+    on conflict do nothing returning event_id`;
+  const ids = new Set(fresh.map((row) => row.event_id));
+  return events.filter((event) => ids.delete(event.id.toLowerCase()));
 }

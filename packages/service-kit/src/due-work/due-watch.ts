@@ -118,7 +118,7 @@ export class DueWatch {
     if (this.#isStopping || atMs >= this.#soonMs) return;
     clearTimeout(this.#soon);
     this.#soonMs = atMs;
-    this.#soon = setTimeout(() => this.#loop.wake(), atMs - performance.now());
+    this.#soon = setTimeout(() => this.#loop.wake(), Math.max(0, atMs - performance.now()));
   }
 
   async #look(): Promise<undefined> {

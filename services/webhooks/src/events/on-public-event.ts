@@ -9,6 +9,8 @@ export const onPublicEvent: Consumer<WebhookResources> = {
   filter: { audience: 'public' },
   batchSize: 500,
   inOrder: true,
+  // An event's own row, which is kept as long as it is taken at all, is the mark of having taken it.
+  knowsTaken: true,
   async take({ tx, now, resources }, events) {
     // Requeued after weeks, where events are kept for less: its row might be dropped at once.
     const oldest = oldestIdKept(resources.retention.keptMs);

@@ -206,7 +206,7 @@ export class Dispatcher {
     if (this.#learn(held, state.endpoint)) {
       held.ready.push(...state.due);
       held.mayHaveMore = state.found === limit || state.due.length < state.found;
-      held.drained = { version: state.version, laterAt: state.laterAt, isNoted: false };
+      held.seeDrained(state.version, state.laterAt);
       if (held.canStart()) this.#startable.add(held);
     }
     if (state.due.length > 0) held.lastWorkAt = performance.now();
@@ -222,7 +222,7 @@ export class Dispatcher {
       held.mayHaveMore = ended === left;
       left -= ended;
       if (held.mayHaveMore) continue;
-      held.drained = { version: state.version, laterAt: null, isNoted: false };
+      held.seeDrained(state.version, null);
       if (!state.endpoint && held.isIdle()) await this.#queues.remove(state);
     }
     if (left === 0) this.#look.wake();

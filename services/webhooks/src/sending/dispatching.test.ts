@@ -181,12 +181,12 @@ describe('HeldEndpoint', () => {
   it('that was drained is read again when its version has grown or its time has come, and not before', () => {
     const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
     held.mayHaveMore = false;
-    held.drained = { version: 5, laterAt: endedAt, isNoted: false };
+    held.seeDrained(5, endedAt);
     expect([held.noteDue(5, at), held.mayHaveMore]).toEqual([false, false]);
     expect([held.noteDue(5, endedAt), held.mayHaveMore]).toEqual([true, true]);
     held.mayHaveMore = false;
     expect([held.noteDue(6, at), held.mayHaveMore]).toEqual([true, true]);
-    held.drained = { version: 6, laterAt: null, isNoted: true };
+    held.seeDrained(6, null);
     expect(held.noteDue(6, endedAt)).toBe(false);
   });
 });

@@ -9,6 +9,9 @@ export type SigningKey = { key: KeyObject; until: Date | null };
 /** From here on of one endpoint, no further try of it begins: memory stays bounded while another transaction has its row. */
 const maxUnwritten = 200;
 
+/** State of a queue when nothing more was due. */
+type Drained = { version: number; laterAt: Date | null; sinceMs: number; isNoted: boolean };
+
 /** An endpoint that this process works on under its lease: what is fetched, what is under way, what is known. */
 export class HeldEndpoint implements QueueKey {
   readonly accountId: string;
@@ -33,7 +36,7 @@ export class HeldEndpoint implements QueueKey {
   /** There may be due deliveries that are not fetched. */
   mayHaveMore = true;
   /** State that was seen when nothing more was due. */
-  drained: { version: number; laterAt: Date | null; isNoted: boolean } | undefined;
+  drained: Drained | undefined;
   /** It gives way to others: nothing more is started. */
   isLeaving = false;
   /** For how long it is left alone once it was given up. */
@@ -84,6 +87,11 @@ export class HeldEndpoint implements QueueKey {
     const isOld = seen !== undefined && seen.version === version && (seen.laterAt === null || seen.laterAt > now);
     if (!isOld) this.mayHaveMore = true;
     return !isOld;
+  }
+
+  /** Notes that nothing more was due when its state was read. */
+  seeDrained(version: number, laterAt: Date | null): void {
+    this.drained = { version, laterAt, sinceMs: performance.now(), isNoted: false };
   }
 
   isIdle(): boolean {

@@ -25,6 +25,8 @@ export type HeldQueuesOptions = {
 type PassedOver = { accounts: readonly string[]; endpoints: readonly string[] };
 
 const renewEveryMs = 3000;
+/** A queue that has run dry is noted after this, unless something else came: with steady traffic it would be for each event. */
+const drainedMs = 250;
 /** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
 const idleMs = 1000;
 const maxKeptCaps = 10_000;
@@ -116,8 +118,10 @@ export class HeldQueues {
   }
 
   async #noteDrained(): Promise<void> {
+    const beforeMs = performance.now() - drainedMs;
     const drained = this.all().filter((held) => {
-      return held.drained && !held.drained.isNoted && !held.mayHaveMore && held.isIdle();
+      if (!held.drained || held.drained.isNoted || held.mayHaveMore) return false;
+      return held.drained.sinceMs <= beforeMs && held.isIdle();
     });
     if (drained.length === 0) return;
     const rows = drained.map((held) => {
