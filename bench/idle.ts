@@ -20,9 +20,9 @@ export const idleBench: Bench = {
     try {
       await platform.account();
       await wait(settledMs);
-      const memory = pidsOf(platform).reduce((sum, pid) => sum + proportionalMebibytes(pid), 0);
       const used = await cpuWhileIdle(platform);
       const logged = await statementsOf(platform.databaseUrl, undefined, () => wait(idleMs));
+      const memory = pidsOf(platform).reduce((sum, pid) => sum + proportionalMebibytes(pid), 0);
       return [
         atMost('processor time of everything, of one core', used, 0.7, '%'),
         atMost('statements a second', logged.length / (idleMs / 1_000), 5, '/s'),

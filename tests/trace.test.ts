@@ -101,7 +101,7 @@ const edges: [string, string][] = [
   ['calendar COMMIT', `calendar POST ${bookings}`],
   ['calendar publish appointment.booked', `calendar POST ${bookings}`],
   ['webhooks process public-events', 'calendar publish appointment.booked'],
-  ['webhooks INSERT inbox', 'webhooks process public-events'],
+  ['webhooks INSERT event_counters', 'webhooks process public-events'],
   ['webhooks deliver webhook', 'webhooks process public-events'],
   ['webhooks POST', 'webhooks deliver webhook'],
 ];

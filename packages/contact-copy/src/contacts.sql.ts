@@ -33,11 +33,13 @@ export const joinContact = (sql: Sql, alias: string) => sql`
   ${joinSurvivor(sql)}`;
 
 /**
- * Selects every id that resolves to the same contact as `id`: the contact's own and those merged into it. For `contact_id = any(array(…))`.
+ * Selects every id that resolves to the same contact as `id`: the contact's own, also where the copy does not have it yet, and those merged
+ * into it. For `contact_id = any(array(…))`.
  */
 export const idsOfContact = (sql: Sql, accountId: string, id: string) => {
   const contact = storedContact(sql, sql`${accountId}`, sql`${id}`);
-  return sql`select id from contacts where account_id = ${accountId} and (id = ${contact} or merged_into = ${contact})`;
+  return sql`
+    select ${contact}::uuid as id union select id from contacts where account_id = ${accountId} and merged_into = ${contact}`;
 };
 
 /**

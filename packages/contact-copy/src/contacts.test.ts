@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ContactChange, insertAskedContact, keepContacts, knownContact } from './contacts.sql.ts';
+import { type ContactChange, idsOfContact, insertAskedContact, keepContacts, knownContact } from './contacts.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -32,6 +32,21 @@ const tellings: ((told: ContactChange[]) => ContactChange[][])[] = [
 ];
 
 describe('the copy', () => {
+  it('finds what a contact has that it has not heard of yet, and no longer under that id once it is merged', async () => {
+    const account = randomUUID();
+    const [early, survivor] = ids(2) as [string, string];
+    const idsOf = async (id: string) =>
+      (await sql<{ id: string }[]>`${idsOfContact(sql, account, id)}`).map((row) => row.id).sort();
+    expect(await idsOf(early)).toEqual([early]);
+    await keep(
+      change(account, early, 1),
+      change(account, survivor, 2),
+      change(account, early, 3, { merged_into: survivor }),
+    );
+    expect(await idsOf(early)).toEqual([early, survivor].sort());
+    expect(await idsOf(survivor)).toEqual([early, survivor].sort());
+  });
+
   it('ends the same in whatever order changes come, and however they are cut into batches', async () => {
     const [a, b, c, d, e] = ids(5) as [string, string, string, string, string];
     const story = (account: string) => [

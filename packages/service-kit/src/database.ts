@@ -58,7 +58,8 @@ export function openDatabase(
   const sql = postgres(url, {
     max: options.pool,
     connect_timeout: 5,
-    idle_timeout: 60,
+    // Idle processes keep one or two: the driver takes its connections in turn, so that each is used every few seconds for as long as it lives.
+    idle_timeout: 20,
     max_lifetime: 1800,
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     onnotice: () => undefined,
