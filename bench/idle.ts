@@ -7,7 +7,7 @@ import { statementsOf } from './statement-log.ts';
 
 const idleMs = 30_000;
 /** Time after which nothing is left of the start. */
-const settledMs = 15_000;
+const settledMs = 45_000;
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -2,7 +2,7 @@ import { type Bus, type Database, type Logger, type Sql, WakeLoop, withTimeout }
 import { changesAfter, latestChange, recordChange } from './changes.sql.ts';
 
 const topic = 'gateway-changes';
-const pollMs = 500;
+const pollMs = 700;
 /** A poll that takes longer fails: the database counts as unavailable. */
 const pollTimeoutMs = 2_000;
 const batchSize = 1_000;
@@ -13,8 +13,8 @@ const longestCommitMs = 60_000;
 type Forget = (accountIds: ReadonlySet<string> | 'all') => void;
 
 /**
- * Follows the numbered changes of accounts and keys: notified over the bus as they commit, and polling every half
- * second besides, so that without the bus a revocation is delayed by no more than that.
+ * Follows the numbered changes of accounts and keys: notified over the bus as they commit, and polling every 0.7
+ * seconds besides, so that without the bus a revocation is delayed by no more than that.
  */
 export class ChangeFeed {
   /** Grows with every change that is seen: tells what was read before a change from what was read after it. */
