@@ -50,7 +50,7 @@ export function eventLoopLagMs(): number {
  * that collects metrics. A collection within two seconds of the last window's end leaves its samples for the next one too.
  */
 export function collectLoopDelays(): LoopDelays {
-  const hasSamples = delay.count >= leastSamples;
+  const hasSamples = delay.count >= leastSamples || calm >= calmLooks;
   if (hasSamples) endWindow();
   const collected = hasSamples ? uncollected : { ...uncollected, longestMs: longer(uncollected, ofWindow()) };
   uncollected = { longestMs: 0, p99Ms: 0 };
